@@ -25,8 +25,8 @@ from deniable.attack import loops
 from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Chance, Clue, likelihoods
 from deniable.attack.reidentification import Evidence, match
-from deniable.attack.sampling import estimated, expected_largest
-from deniable.attack.trained import features, require_classifier, synthetic
+from deniable.attack.sampling import estimate_marginals, expected_largest
+from deniable.attack.trained import features, require_classifier, simulate_reports
 from deniable.attack.values import guess_values, make_pool
 from deniable.errors import DataUnavailable, suggest_install
 from deniable.estimate import bounded
@@ -724,12 +724,12 @@ def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> Non
 
 def test_what_classifiers_learn_from() -> None:
     share = FAKED["rsfd mixed"]
-    records, drawn = synthetic(share, [np.array(one) for one in SKEWED], 1000, 5)
+    records, drawn = simulate_reports(share, [np.array(one) for one in SKEWED], 1000, 5)
     assert features(share, records).shape == (1000, 1 + 2 + 1)
     assert features(share, records, "logistic").shape == (1000, 3 + 2 + 4)
     assert set(drawn) == {0, 1, 2}
     for shares, truth in zip(
-        estimated(share, synthetic(share, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]),
+        estimate_marginals(share, simulate_reports(share, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]),
         SKEWED,
         strict=True,
     ):
@@ -918,7 +918,7 @@ def test_people_among_fakes() -> None:
             for plan, one in zip(plans, reports, strict=True):
                 assert isinstance(plan.mechanism, dn.Faked)
                 total = np.zeros(n)
-                marginals = estimated(plan.mechanism, one.records)
+                marginals = estimate_marginals(plan.mechanism, one.records)
                 for j, fake in enumerate(plan.mechanism.fakes):
                     y, law = int(one.records.columns[j][person]), fake.part.law
                     ratio = np.where(np.arange(ks[j]) == y, law.p, law.q) * ks[j]

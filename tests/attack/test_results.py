@@ -28,7 +28,7 @@ from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.verdict import most_exposed
 from deniable.attack.page.wording import times_as_often
 from deniable.attack.results import ATTRIBUTE
-from deniable.attack.trained import parsed_knowledge
+from deniable.attack.trained import parse_knowledge
 from deniable.cli import commands
 from deniable.formatting import format_percent, format_points
 from tests import statistics
@@ -277,7 +277,7 @@ def test_attackers_who_learn_from_nobody_are_refused() -> None:
     for knowledge in ("NK-0n", "NK-0.0n", "PK-0n", "HM-0n-0.1n", "HM-1n-0n"):
         with pytest.raises(dn.InvalidParameter, match=f"'{knowledge}' learns from nobody"):
             attack.trained_attribute(share, records, truth, knowledge, "logistic")
-    assert parsed_knowledge("NK-0.01n") == (0.01, 0.0)
+    assert parse_knowledge("NK-0.01n") == (0.01, 0.0)
     one = attack.trained_attribute(share, records, truth, "NK-0.01n", "logistic")  # one invented person
     assert len(set(one.attributes.tolist())) == 1
 
@@ -323,7 +323,7 @@ def test_what_is_not_what_is_asked_for_is_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match="tops are how many of the best matches count"):
         attack.Reidentification(np.array([0]), np.array([2]), 9, 1).frame(tops=[])
     with pytest.raises(dn.InvalidParameter, match=r"None.* is not what a published attacker knows"):
-        parsed_knowledge(None)  # type: ignore[arg-type]
+        parse_knowledge(None)  # type: ignore[arg-type]
 
 
 def test_rows_that_are_not_there_are_refused() -> None:

@@ -21,7 +21,7 @@ import deniable as dn
 from deniable import attack, data
 from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.bars import in_bars
-from deniable.attack.trained import School, synthetic
+from deniable.attack.trained import School, simulate_reports
 from deniable.cli import commands
 from deniable.commands.shared import console, studies
 from deniable.data.datasets import Dataset
@@ -172,9 +172,9 @@ def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.Mon
 
     def counting(share: dn.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
         invented_people.append(n)
-        return synthetic(share, marginals, n, seed)
+        return simulate_reports(share, marginals, n, seed)
 
-    monkeypatch.setattr("deniable.attack.trained.synthetic", counting)
+    monkeypatch.setattr("deniable.attack.trained.simulate_reports", counting)
     some = np.array([3, 40, 41, 700])
     for knowledge in ("NK-1n", "NK-3n"):
         invented_people.clear()
@@ -555,7 +555,9 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
     survey = reidentification._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
     whom = np.arange(100, 400)
     trained, likeliest = survey.trained(asked, whom), survey.likeliest(whom)
-    alone = School(survey.share, survey.records, survey.truth, seed=survey.seed % (1 << 31)).attack("NK-1n")
+    alone = School(survey.mechanism, survey.records, survey.truth, seed=survey.seed % (1 << 31)).attack(
+        "NK-1n"
+    )
     assert trained.tolist() == alone.attributes[whom].tolist()
     assert trained.tolist() != likeliest.tolist()
 

@@ -123,16 +123,16 @@ def _attributes(
     for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
         draw, blind, reported = draws[j], kept[j][0], kept[j][1]
         real = draw.reported / len(draw.attributes)
-        whole = single[j] if j in single else _mixed((1 - real, real), kept[j])
+        whole = single[j] if j in single else _mix_chances((1 - real, real), kept[j])
         if draw.kept or draw.all:
             often: Sequence[float] = [1 - real, *[0.0] * (times - 1), real]
         else:
             often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
-        after = _mixed(often, kept[j])
+        after = _mix_chances(often, kept[j])
         known = {"report": whole, "reported": reported, "memoized": after}
         known |= {"reported_memoized": kept[j][times], "reported_averaged": fresh[j][times]}
         if not draw.secret:
-            known["averaged"] = _mixed(often, fresh[j])
+            known["averaged"] = _mix_chances(often, fresh[j])
         else:
             known["memoized"] = replace(after, bound=True)
             if j in together:
@@ -152,10 +152,8 @@ def _attributes(
         )
 
 
-def _mixed(often: Sequence[float], chances: Sequence[Chance]) -> Chance:
-    """One of some chances, each so often. Simulated ones are of the same people, so that their
-    errors add up.
-    """
+def _mix_chances(often: Sequence[float], chances: Sequence[Chance]) -> Chance:
+    """Weighs chances by how often each applies. Simulated ones share their people: their errors add up."""
     used = [(weight, chance) for weight, chance in zip(often, chances, strict=False) if weight > 0]
     return Chance(
         math.fsum(weight * chance.value for weight, chance in used),
@@ -165,7 +163,7 @@ def _mixed(often: Sequence[float], chances: Sequence[Chance]) -> Chance:
     )
 
 
-def _among_fakes(share: Faked, believed: Priors, times: int, seed: int) -> list[Chance]:
+def _among_fakes(mechanism: Faked, believed: Priors, times: int, seed: int) -> list[Chance]:
     """Where the guess depends on all attributes' reports at once: simulated people, drawn from the prior.
 
     To the chance of a blind guess, which is exact, is added what the best guess's posterior has more than the
@@ -174,9 +172,9 @@ def _among_fakes(share: Faked, believed: Priors, times: int, seed: int) -> list[
     draws = numbers_from(seed, "among fakes", times, *(shares.tobytes() for shares in believed))
     n = _SIMULATED if times == 1 else _SIMULATED // 5
     people = np.column_stack([draws.choice(shares.size, n, p=shares) for shares in believed])
-    collections = [share.privatize(people, seeded(int(draws.integers(1 << 62)))) for _ in range(times)]
+    collections = [mechanism.privatize(people, seeded(int(draws.integers(1 << 62)))) for _ in range(times)]
     blind, gains = [int(np.argmax(shares)) for shares in believed], np.empty((len(believed), n))
-    for j, who, table in among_fakes(share, collections, believed):
+    for j, who, table in among_fakes(mechanism, collections, believed):
         gains[j, who] = (table.max(axis=1) - table[:, blind[j]]) / table.sum(axis=1)
     rows = zip(believed, gains, strict=True)
     return [
@@ -340,7 +338,7 @@ def profile(right: Sequence[Sequence[float] | float], collections: int, replacem
         many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
         one[:many] = chances[:many]
         # as binomial convolutions, so that no factorial overflows
-        series = _blended(series, one) if replacement else np.convolve(series, one)[: times + 1]
+        series = _multiply_series(series, one) if replacement else np.convolve(series, one)[: times + 1]
     return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
 
 
@@ -361,7 +359,7 @@ def _numbers(given: object, what: str) -> list[float]:
     return [float(one) for one in numbers]
 
 
-def _blended(one: Floats, other: Floats) -> Floats:
+def _multiply_series(one: Floats, other: Floats) -> Floats:
     """Coefficients of a product of exponential generating functions."""
     return np.array(
         [

@@ -62,7 +62,7 @@ def examine(
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
-    filled = _filled(
+    filled = _fill_missing(
         plan, codes, numbers_from(seed, "missing"), had if plan.content.missing == "random" else np.arange(0)
     )
     complete = filled[:, (filled[had] >= 0).all(axis=0)]
@@ -83,8 +83,8 @@ def examine(
     whom = np.sort(
         numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False)
     )
-    answered = _filled(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
-    found = _looked_for(plan, answered, had, whom, collections, top, seed, progress)
+    answered = _fill_missing(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
+    found = _look_for_people(plan, answered, had, whom, collections, top, seed, progress)
     return Examination(
         *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
@@ -98,7 +98,7 @@ def examine(
     )
 
 
-def _filled(plan: Plan, codes: Integers, draws: np.random.Generator, attributes: Integers) -> Integers:
+def _fill_missing(plan: Plan, codes: Integers, draws: np.random.Generator, attributes: Integers) -> Integers:
     """A missing answer to some attributes becomes a random value of the domain, as in a client."""
     found = codes.copy()
     for j in attributes.tolist():
@@ -108,7 +108,7 @@ def _filled(plan: Plan, codes: Integers, draws: np.random.Generator, attributes:
     return found
 
 
-def _looked_for(
+def _look_for_people(
     plan: Plan,
     people: Integers,
     had: Integers,
@@ -118,9 +118,7 @@ def _looked_for(
     seed: int,
     progress: Progress | None,
 ) -> list[ReidentificationRate]:
-    """With all attributes that it has as background, and with half of them: after one collection, and after
-    all.
-    """
+    """Matches with all columns of the background, and with half: after one collection, and after all."""
     d, n = people.shape
     again = plan.content.rounds is not None
     surveys = [

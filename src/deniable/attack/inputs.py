@@ -39,7 +39,7 @@ def records_from(source: Source, reports: object) -> Records:
             "these are answers, not reports: an attacker sees what plan.privatize(people) makes of them"
         )
     if isinstance(source, Plan):
-        return _joined(list(blocks_of(source, reports)))
+        return _join_blocks(list(blocks_of(source, reports)))
     mechanism_of(source)
     if isinstance(reports, str | Path | Reports) or are_single(reports):
         raise InvalidReport(
@@ -57,7 +57,7 @@ def records_from(source: Source, reports: object) -> Records:
     return reports
 
 
-def _joined(blocks: Sequence[Records]) -> Records:
+def _join_blocks(blocks: Sequence[Records]) -> Records:
     """Blocks of reports as one."""
     if not blocks:
         raise InvalidReport("there are no reports to attack")
@@ -85,10 +85,10 @@ def blocks_of(plan: Plan, reports: object) -> Iterator[Records]:
     if isinstance(reports, str | Path):
         return (block.records for block in plan.read_reports(reports))
     if isinstance(reports, Travelling):
-        return iter([_received(plan, [reports])])
-    first, every = _begun(reports)
+        return iter([_receive_reports(plan, [reports])])
+    first, every = _peek_first(reports)
     if isinstance(first, Travelling):
-        return iter([_received(plan, every)])
+        return iter([_receive_reports(plan, every)])
     return records_of(every, plan.id)  # type: ignore[arg-type]
 
 
@@ -99,7 +99,7 @@ def are_single(reports: object) -> bool:
     )
 
 
-def _begun(reports: object) -> tuple[object, object]:
+def _peek_first(reports: object) -> tuple[object, object]:
     """The first of several reports, and all of them; what is none is passed on, to be refused."""
     if isinstance(reports, list | tuple):
         return (reports[0] if reports else None), reports
@@ -109,13 +109,13 @@ def _begun(reports: object) -> tuple[object, object]:
     return (some[0], chain(some, reports)) if some else (None, [])
 
 
-def _received(plan: Plan, reports: object) -> Records:
+def _receive_reports(plan: Plan, reports: object) -> Records:
     assert isinstance(reports, Iterable)
     wire = Wire(plan)
-    return wire.reports([_checked_report(wire, one).body for one in reports]).records
+    return wire.reports([_check_report(wire, one).body for one in reports]).records
 
 
-def _checked_report(wire: Wire, report: object) -> Report:
+def _check_report(wire: Wire, report: object) -> Report:
     if not isinstance(report, Travelling):
         raise InvalidReport(
             f"reports are all in one form, here as a client sends them, got {type(report).__name__} among "
@@ -183,14 +183,14 @@ def checked_truth(truth: npt.ArrayLike, n: int, names: Sequence[str]) -> Integer
     except ValueError:
         raise InvalidParameter(f"{what}, in one list, got rows of different lengths") from None
     if given.dtype.kind == "U":
-        truth = [_numbered(name, names) for name in given.ravel().tolist()]
+        truth = [_find_number(name, names) for name in given.ravel().tolist()]
     true = checked_numbers(what, truth, len(names))
     if true.size != n:
         raise InvalidParameter(f"{what}, got {true.size} numbers")
     return true
 
 
-def _numbered(name: str, names: Sequence[str]) -> int:
+def _find_number(name: str, names: Sequence[str]) -> int:
     if name not in names:
         raise InvalidParameter(not_among(name, "an attribute", names))
     return names.index(name)
@@ -352,17 +352,17 @@ def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) 
     from a list.
     """
     if holds_records(truth):
-        return _checked_rows(_coded(truth, names, plan), len(names), n)
+        return _check_rows(_encode_truth(truth, names, plan), len(names), n)
     try:
         array = np.asarray(truth)
     except ValueError:
-        raise InvalidParameter(f"{_wanted(len(names), n)}, got rows of different lengths") from None
+        raise InvalidParameter(f"{_describe_truth(len(names), n)}, got rows of different lengths") from None
     if array.shape == (n,) and len(names) == 1:
-        return _checked_rows(array[None] if plan is None else _listed(truth, array, names, plan), 1, n)
-    return _checked_rows(array.T if array.shape == (n, len(names)) else array, len(names), n)
+        return _check_rows(array[None] if plan is None else _encode_list(truth, array, names, plan), 1, n)
+    return _check_rows(array.T if array.shape == (n, len(names)) else array, len(names), n)
 
 
-def _wanted(d: int, n: int) -> str:
+def _describe_truth(d: int, n: int) -> str:
     alone = f", or a list of {n}" if d == 1 else ""
     return (
         f"the truth is a table of people, or has a row of numbers per attribute, {d} rows of {n}, or per "
@@ -370,13 +370,13 @@ def _wanted(d: int, n: int) -> str:
     )
 
 
-def _checked_rows(rows: Integers, d: int, n: int) -> Integers:
+def _check_rows(rows: Integers, d: int, n: int) -> Integers:
     if rows.shape != (d, n) or rows.dtype.kind not in "iub":
-        raise InvalidParameter(f"{_wanted(d, n)}, got {rows.dtype} of shape {rows.shape}")
+        raise InvalidParameter(f"{_describe_truth(d, n)}, got {rows.dtype} of shape {rows.shape}")
     return rows
 
 
-def _coded(people: object, names: Sequence[str], plan: Plan | None) -> Integers:
+def _encode_truth(people: object, names: Sequence[str], plan: Plan | None) -> Integers:
     """A table of people by number; of numbers, by the half of their range."""
     if plan is None:
         return np.stack([np.asarray(column) for column in columns_of(people, names)])
@@ -384,10 +384,10 @@ def _coded(people: object, names: Sequence[str], plan: Plan | None) -> Integers:
     return np.stack([guessed_of(part, row) for part, row in rows])
 
 
-def _listed(truth: object, array: Integers, names: Sequence[str], plan: Plan) -> Integers:
+def _encode_list(truth: object, array: Integers, names: Sequence[str], plan: Plan) -> Integers:
     """One attribute: answers wherever all can be, and otherwise numbers of values, -1 for no answer."""
     try:
-        return _coded({names[0]: truth}, names, plan)
+        return _encode_truth({names[0]: truth}, names, plan)
     except InvalidValue:
         if array.dtype.kind in "iub" and ((array >= -1) & (array < values_of(plan.content.parts[0]))).all():
             return array[None]

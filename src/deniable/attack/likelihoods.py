@@ -183,7 +183,7 @@ def likelihoods(part: Part, reports: Array) -> Floats:
     return part.likelihoods(reports)
 
 
-def expected(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
+def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
     """How likely each report is if the value is drawn from these shares, up to the same factor; no table is
     made.
     """
@@ -193,35 +193,35 @@ def expected(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
 
 
 @singledispatch
-def faked(fake: Fake, reports: Array) -> Floats:  # noqa: ARG001 - those of every fake take reports
+def compute_fake_likelihoods(fake: Fake, reports: Array) -> Floats:  # noqa: ARG001 - those of every fake take reports
     """How likely each report is from the fake, up to the same factor."""
     raise InvalidParameter(f"how likely a report is from {type(fake).__name__} is not known here")
 
 
-@faked.register
+@compute_fake_likelihoods.register
 def _(fake: Guessed, reports: Array) -> Floats:
     return np.asarray(fake.prior.shares / fake.part.law.q)[reports]
 
 
-@faked.register
+@compute_fake_likelihoods.register
 def _(fake: Imitated, reports: Array) -> Floats:
-    return expected(fake.part, reports, fake.prior.shares)
+    return compute_report_likelihoods(fake.part, reports, fake.prior.shares)
 
 
-@faked.register
+@compute_fake_likelihoods.register
 def _(fake: Blank, reports: Array) -> Floats:
     """All of its bits are as those of values that nobody has."""
     law = fake.part.law
     return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))
 
 
-def realness(share: Faked, records: Records, shares: Priors) -> Floats:
+def compute_real_ratios(mechanism: Faked, records: Records, shares: Priors) -> Floats:
     """How many times likelier each report is from people with these shares than from its fake: attributes by
     people.
     """
     return np.stack(
         [
-            expected(fake.part, column, believed) / faked(fake, column)
-            for fake, column, believed in zip(share.fakes, records.columns, shares, strict=True)
+            compute_report_likelihoods(fake.part, column, believed) / compute_fake_likelihoods(fake, column)
+            for fake, column, believed in zip(mechanism.fakes, records.columns, shares, strict=True)
         ]
     )

@@ -34,7 +34,7 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     """
     parts, names = parts_of(source), names_of(source)
     if prior is None:
-        return [_uniform(part) for part in parts]
+        return [_make_uniform(part) for part in parts]
     if isinstance(prior, Estimate | Likelihood) and len(parts) == 1:
         prior = {names[0]: prior}
     if isinstance(prior, str | bytes | set) or not isinstance(prior, Iterable):
@@ -44,7 +44,7 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
         )
     given: list[object]
     if isinstance(prior, Result):
-        given = _estimated(prior, names)
+        given = _read_result(prior, names)
     elif (
         isinstance(prior, Mapping)
         and len(parts) == 1
@@ -68,12 +68,12 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
         raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
     rows = zip(parts, names, given, strict=True)
     return [
-        _uniform(part) if one is None else _checked_shares(source, part, name, one)
+        _make_uniform(part) if one is None else _checked_shares(source, part, name, one)
         for part, name, one in rows
     ]
 
 
-def _estimated(result: Result, names: Sequence[str]) -> list[object]:
+def _read_result(result: Result, names: Sequence[str]) -> list[object]:
     """The estimates of these attributes; of a number the mean says nothing of its halves, and what is not
     there is uniform.
     """
@@ -85,7 +85,7 @@ def _estimated(result: Result, names: Sequence[str]) -> list[object]:
     return [None if isinstance(one, MeanEstimate) else one for one in found]
 
 
-def _uniform(part: Part) -> Floats:
+def _make_uniform(part: Part) -> Floats:
     return np.full(values_of(part), 1 / values_of(part))
 
 

@@ -26,14 +26,14 @@ from deniable.attack.likelihoods import (
     Hidden,
     Source,
     clues,
-    faked,
+    compute_fake_likelihoods,
+    compute_real_ratios,
     hidden_in,
     likelihoods,
-    realness,
     width,
 )
 from deniable.attack.results import Reidentification
-from deniable.attack.sampling import estimated, sampled_attribute
+from deniable.attack.sampling import estimate_marginals, sampled_attribute
 from deniable.attack.values import guess_values, make_pool
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
@@ -204,14 +204,14 @@ def evidence_of(
 ) -> list[Evidence]:
     """What one survey says, by the columns that its attributes have in the background (-1: none)."""
     found = []
-    for clue in _believed(plan, records):
+    for clue in _select_clues(plan, records):
         if about[clue.attribute] >= 0 and clue.who.size:
             guessed = guess_values(clue.part, clue.reports, draws) if matching == "guess" else None
             found.append(Evidence(about[clue.attribute], clue, guessed))
     return found
 
 
-def _believed(plan: Source, records: Records) -> Iterator[Clue]:
+def _select_clues(plan: Source, records: Records) -> Iterator[Clue]:
     """The clues; among fakes, as published, only the attribute that is likeliest to be real."""
     best = dict[int, Integers]()
     for hidden in hidden_in(plan):
@@ -240,13 +240,15 @@ def match(
 
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
     if not held:  # nobody reported what the background has: all records match as well
-        return _ranked(np.zeros_like(above), np.full_like(tied, columns.shape[1]), columns.shape[1], top)
+        return _make_ranking(
+            np.zeros_like(above), np.full_like(tied, columns.shape[1]), columns.shape[1], top
+        )
     widest = max(width(one.clue.part) for one in held)
     at_once = max(1, min(1024, _AT_ONCE // (len(held) * widest)))
 
     def work(start: int) -> int:
         some = slice(start, start + at_once)
-        first, about, tables = _gathered(held, whom[some], widest)
+        first, about, tables = _gather_clues(held, whom[some], widest)
         most = int(np.diff(first).max(initial=0)) * int(np.abs(tables).max(initial=0))
         if most > np.iinfo(np.int32).max:
             tables = tables.astype(np.int64)
@@ -254,15 +256,15 @@ def match(
         return len(whom[some])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
-    return _ranked(above, tied, columns.shape[1], top)
+    return _make_ranking(above, tied, columns.shape[1], top)
 
 
-def _ranked(above: Integers, tied: Integers, records: int, top: int) -> Reidentification:
+def _make_ranking(above: Integers, tied: Integers, records: int, top: int) -> Reidentification:
     assert (tied >= 1).all(), "a record matches as well as itself"
     return Reidentification(above, tied, records, whole_number("top", top, 1))
 
 
-def _gathered(
+def _gather_clues(
     held: Sequence[Evidence], whom: Integers, widest: int
 ) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
     """The clues about some targets, one after the other, each with its scores by value."""
@@ -302,7 +304,7 @@ class _Mixed:
     def of(cls, hidden: Hidden, records: Records, about: Sequence[int], whom: Integers) -> _Mixed:
         """The part of one survey's reports."""
         some, columns = hidden.select(records), [about[j] for j in hidden.attributes]
-        real = realness(hidden.mechanism, some, estimated(hidden.mechanism, some))
+        real = compute_real_ratios(hidden.mechanism, some, estimate_marginals(hidden.mechanism, some))
         absent = [j for j, column in enumerate(columns) if column < 0]
         return cls(hidden, some, columns, real[absent][:, whom].sum(axis=0))
 
@@ -317,7 +319,9 @@ class _Mixed:
             zip(self.hidden.mechanism.fakes, self.records.columns, strict=True)
         ):
             reports = column[whom]
-            tables[:, j, : fake.part.k] = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
+            tables[:, j, : fake.part.k] = (
+                likelihoods(fake.part, reports) / compute_fake_likelihoods(fake, reports)[:, None]
+            )
 
 
 def _match_mixed(
@@ -361,7 +365,7 @@ def _match_mixed(
         return len(whom[some])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
-    return _ranked(above, tied, background.records, top)
+    return _make_ranking(above, tied, background.records, top)
 
 
 def _in_blocks(work: Callable[[int], int], starts: range, total: int, progress: Progress | None) -> None:

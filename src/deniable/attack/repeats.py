@@ -95,7 +95,7 @@ def _chances_after(
     sums = [_sum_reports(part, m, memoized) for m in range(2, reports + 1)] if prior is None else [None]
     if None not in sums:
         return (Chance(blind), once, *(Chance(chance) for chance in sums if chance is not None))
-    return (Chance(blind), once, *_simulated(part, reports, memoized, prior, seed)[1:])
+    return (Chance(blind), once, *_simulate_chances(part, reports, memoized, prior, seed)[1:])
 
 
 def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
@@ -103,7 +103,7 @@ def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
     all not at all.
     """
     if (prior is not None and isinstance(part, _WITHOUT_PRIOR)) or _reports_some_bits(part):
-        return _simulated(part, 1, True, prior, seed)[0]
+        return _simulate_chances(part, 1, True, prior, seed)[0]
     if prior is not None and isinstance(part, Averaged):
         return Chance(float((part.law.table(2) * np.array(prior)[:, None]).max(axis=0).sum()))
     return Chance(max(blind, part.success(prior)))
@@ -169,7 +169,9 @@ def _find_kept_value(part: Memoized, reports: int) -> float:
     return kept * named + (1 - kept) * (1 - named) / (part.k - 1)
 
 
-def _simulated(part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int) -> list[Chance]:
+def _simulate_chances(
+    part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int
+) -> list[Chance]:
     """After 1, 2, ... reports: the exact chance of a blind guess, and what the best one's posterior has more
     on average.
     """

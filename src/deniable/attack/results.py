@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.attack.tables import LEVEL, Row, counted_share, simulated
+from deniable.attack.tables import LEVEL, Columns, find_mean_interval, find_share_interval
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.formatting import (
@@ -78,12 +78,12 @@ class AttributeSuccess:
         """Whether any of it is."""
         return bool(self.stderr)
 
-    def rows(self, level: float = LEVEL) -> list[Row]:
+    def rows(self, level: float = LEVEL) -> list[Columns]:
         """A row per figure that is known, its interval at `level`."""
         values = {name: getattr(self, name) for name in ATTRIBUTE}
         return [
             {"attribute": self.name, "figure": name, "success": value}
-            | simulated(value, self.stderr.get(name), level)
+            | find_mean_interval(value, self.stderr.get(name), level)
             | {"bound": name in self.bounds}
             for name, value in values.items()
             if value is not None
@@ -121,13 +121,13 @@ class ProfileSuccess:
         """Whether any of it is."""
         return bool(self.stderr)
 
-    def rows(self, level: float = LEVEL) -> list[Row]:
+    def rows(self, level: float = LEVEL) -> list[Columns]:
         """A row per figure that is known, its interval at `level`."""
-        told = {"collections": self.collections, "asked": self.asked, "memoized": self.memoized}
+        asked = {"collections": self.collections, "asked": self.asked, "memoized": self.memoized}
         values = {name: getattr(self, name) for name in (*PROFILE, "published")}
         return [
-            {**told, "figure": name, "value": value}
-            | simulated(value, self.stderr.get(name), level, math.inf if name == "right" else 1.0)
+            {**asked, "figure": name, "value": value}
+            | find_mean_interval(value, self.stderr.get(name), level, math.inf if name == "right" else 1.0)
             | {"bound": self.bound}
             for name, value in values.items()
             if value is not None
@@ -319,8 +319,8 @@ class Reidentification:
         ends = self._ends(top, level)
         return ends["low"], ends["high"]
 
-    def _ends(self, top: int | None, level: float) -> Row:
-        return counted_share(self.success(top) * self.n, self.n, level, self.stderr(top))
+    def _ends(self, top: int | None, level: float) -> Columns:
+        return find_share_interval(self.success(top) * self.n, self.n, level, self.stderr(top))
 
     def blind(self, top: int | None = None) -> float:
         """The same for a list that is drawn blindly."""

@@ -23,12 +23,12 @@ from deniable.attack.likelihoods import (
     Chance,
     Hidden,
     Source,
-    expected,
-    faked,
+    compute_fake_likelihoods,
+    compute_real_ratios,
+    compute_report_likelihoods,
     hidden_in,
     mechanism_of,
     names_of,
-    realness,
 )
 from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL
@@ -119,11 +119,13 @@ class AttributeAttack:
 
     def right(self, truth: npt.ArrayLike) -> float:
         """How often it is right, where the attributes that were sampled are known, by name or by number."""
-        return self.guesses.right(self._checked(truth))[_REAL]
+        return self.guesses.right(self._check_truth(truth))[_REAL]
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """The same as a dataframe of one row, with the interval of the share that is right at `level`."""
-        return frame_of_rows(self.guesses.rows(self._checked(truth), level, {_REAL: self.expected}), backend)
+        return frame_of_rows(
+            self.guesses.rows(self._check_truth(truth), level, {_REAL: self.expected}), backend
+        )
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row per report, as a dataframe of the library you already have: which attribute is guessed, and
@@ -131,16 +133,16 @@ class AttributeAttack:
         """
         return self.guesses.frame(backend)
 
-    def _checked(self, truth: npt.ArrayLike) -> Integers:
+    def _check_truth(self, truth: npt.ArrayLike) -> Integers:
         return checked_truth(truth, self.guesses.n, self.names)[None]
 
     def __repr__(self) -> str:
         if self.crossed is not None and self.guesses.n < ENOUGH:
             expects = f"too few to tell how often it is right ({ENOUGH} do, or give marginals)"
         else:
-            told = self.expectation
-            share = min(max(told.value, 0.0), 1.0)  # without bias it can be beyond, by chance
-            expects = f"expects {100 * share:.1f} % right, standard error {100 * told.stderr:.1f} points"
+            found = self.expectation
+            share = min(max(found.value, 0.0), 1.0)  # without bias it can be beyond, by chance
+            expects = f"expects {100 * share:.1f} % right, standard error {100 * found.stderr:.1f} points"
         reports, blind = format_count(self.guesses.n, "report"), f"{100 * self.blind:.1f} %"
         return f"<AttributeAttack on {reports}: {expects}, blind {blind}>"
 
@@ -163,25 +165,26 @@ def sampled_attribute(
     `among` names an attribute of the one that is attacked.
 
     >>> import deniable as dn
-    >>> share = dn.rsfd([4, 3], epsilon=3.0, protocol="sue-z")
-    >>> found = sampled_attribute(share, share.privatize([[0, 0]] * 1000, dn.seeded(1)))
+    >>> mechanism = dn.rsfd([4, 3], epsilon=3.0, protocol="sue-z")
+    >>> found = sampled_attribute(mechanism, mechanism.privatize([[0, 0]] * 1000, dn.seeded(1)))
     >>> found.blind, found.expected > 0.7
     (0.5, True)
     """
     hidden = find_hidden(plan, among)
-    share, records = hidden.mechanism, hidden.select(records_from(plan, reports))
-    names = names_of(plan)[hidden.first : hidden.first + share.d]
+    mechanism = hidden.mechanism
+    records = hidden.select(records_from(plan, reports))
+    names = names_of(plan)[hidden.first : hidden.first + mechanism.d]
     if marginals is not None and not records.n:
         raise InvalidReport(
             "there are no reports to attack; sampled_success tells what marginals tell without them"
         )
-    assumed = assumed_share(share, fakes)
-    crossed = Crossed(share, assumed, records) if marginals is None else None
+    assumed = assume_fakes(mechanism, fakes)
+    crossed = Crossed(mechanism, assumed, records) if marginals is None else None
     if crossed is None:
         believed = checked_priors(plan, marginals)
-        ratios = realness(assumed, records, [believed[j] for j in hidden.attributes])
+        ratios = compute_real_ratios(assumed, records, [believed[j] for j in hidden.attributes])
     else:
-        ratios = crossed.realness()
+        ratios = crossed.compute_ratios()
     best = np.argmax(ratios, axis=0)
     posterior = ratios[best, np.arange(records.n)] / ratios.sum(axis=0)
     return AttributeAttack(names, ValueAttack((_REAL,), best[None], posterior[None], (names,)), crossed)
@@ -204,15 +207,16 @@ def sampled_success(
     0.585
     """
     hidden, believed_by_all = find_hidden(plan, among), checked_priors(plan, marginals)
-    share, shares = hidden.mechanism, [believed_by_all[j] for j in hidden.attributes]
-    if all(fake.part.names_value or fake.part.k <= _LISTED for fake in share.fakes):
-        atoms = [_atoms(fake, believed) for fake, believed in zip(share.fakes, shares, strict=True)]
-        return Chance(expected_largest(atoms) / share.d)
+    mechanism = hidden.mechanism
+    shares = [believed_by_all[j] for j in hidden.attributes]
+    if all(fake.part.names_value or fake.part.k <= _LISTED for fake in mechanism.fakes):
+        atoms = [_list_atoms(fake, believed) for fake, believed in zip(mechanism.fakes, shares, strict=True)]
+        return Chance(expected_largest(atoms) / mechanism.d)
     draws = numbers_from(seed, "sampled attribute")
     n = whole_number("people", people, 2)
     table = np.column_stack([draws.choice(believed.size, n, p=believed) for believed in shares])
-    records = share.privatize(table, seeded(int(draws.integers(1 << 62))))
-    posterior = sampled_attribute(share, records, shares).posterior
+    records = mechanism.privatize(table, seeded(int(draws.integers(1 << 62))))
+    posterior = sampled_attribute(mechanism, records, shares).posterior
     return Chance(float(posterior.mean()), float(posterior.std(ddof=1) / math.sqrt(n)), exact=False)
 
 
@@ -240,42 +244,42 @@ def real_attributes(plan: Source, n: int, seed: int, among: str | int | None = N
     return hidden.mechanism.sampled_attribute(some)
 
 
-def _atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
+def _list_atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
     """Every report that a fake can be: m / F there, and F."""
     part = fake.part
     if part.names_value:
         reports = np.arange(part.k).astype(part.blank(0).dtype)
         base = np.full(part.k, part.law.q)
     else:
-        reports = _all_bits(part.k)
+        reports = _list_bits(part.k)
         ones = part.support(reports).sum(axis=1)
         base = part.law.q**ones * (1 - part.law.q) ** (part.k - ones) * ((1 - part.law.p) / (1 - part.law.q))
-    from_fake = faked(fake, reports)
-    return expected(part, reports, shares) / from_fake, base * from_fake
+    from_fake = compute_fake_likelihoods(fake, reports)
+    return compute_report_likelihoods(part, reports, shares) / from_fake, base * from_fake
 
 
-def _all_bits(k: int) -> Array:
+def _list_bits(k: int) -> Array:
     sets = np.arange(1 << k)[:, None] >> np.arange(k) & 1
     return np.packbits(sets.astype(np.uint8), axis=1, bitorder="little")
 
 
-def assumed_share(share: Faked, fakes: Assumed) -> Faked:
-    """The share as the attacker takes it for."""
+def assume_fakes(mechanism: Faked, fakes: Assumed) -> Faked:
+    """Takes the fakes of a mechanism for what the attacker assumes of them."""
     if fakes == "known":
-        return share
+        return mechanism
     if fakes != "uniform":
         raise InvalidParameter(f"fakes are taken for what is 'known' of them or for 'uniform', got {fakes!r}")
-    return replace(share, fakes=tuple(_uniform(fake) for fake in share.fakes))
+    return replace(mechanism, fakes=tuple(_make_uniform(fake) for fake in mechanism.fakes))
 
 
 @singledispatch
-def _uniform(fake: Fake) -> Fake:
+def _make_uniform(fake: Fake) -> Fake:
     """As RS+FD has them: for direct encoding a uniform value that is not perturbed."""
     return fake
 
 
-@_uniform.register(Guessed)
-@_uniform.register(Imitated)
+@_make_uniform.register(Guessed)
+@_make_uniform.register(Imitated)
 def _(fake: Guessed | Imitated) -> Fake:
     prior = Prior.uniform(fake.part.k)
     return Guessed(fake.part, prior) if isinstance(fake.part, Direct) else Imitated(fake.part, prior)
@@ -320,9 +324,9 @@ not at all.
 _FAKES = 20_000
 
 
-def estimated(share: Faked, records: Records) -> list[Floats]:
+def estimate_marginals(mechanism: Faked, records: Records) -> list[Floats]:
     """The marginals as the collector would estimate them, clipped at 0 and scaled to a sum of one."""
-    return _scaled(share, share.tally(records))
+    return _scale_estimates(mechanism, mechanism.tally(records))
 
 
 @final
@@ -330,9 +334,9 @@ def estimated(share: Faked, records: Records) -> list[Floats]:
 class Crossed:
     """Reports among fakes, each attacked by what those outside its fold tell of the marginals."""
 
-    share: Faked
+    mechanism: Faked
     assumed: Faked
-    """What the attacker takes the share for."""
+    """The mechanism as the attacker assumes it to be."""
     records: Records
     seed: int = 1
     """The folds are drawn from it, and the fakes by which rules are judged."""
@@ -343,7 +347,7 @@ class Crossed:
 
     @cached_property
     def _tallies(self) -> list[tuple[Tally, ...]]:
-        return [self.share.tally(self._inside(fold)) for fold in range(min(FOLDS, self.records.n))]
+        return [self.mechanism.tally(self._inside(fold)) for fold in range(min(FOLDS, self.records.n))]
 
     def _inside(self, fold: int) -> Records:
         who = np.flatnonzero(self._fold_of == fold)
@@ -352,17 +356,21 @@ class Crossed:
     def _outside(self, fold: int) -> list[Floats]:
         """The marginals by all folds but one; of a single report nothing is outside, and its own must do."""
         others = [tallies for other, tallies in enumerate(self._tallies) if other != fold] or self._tallies
-        return _scaled(self.share, tuple(reduce(add, parts) for parts in zip(*others, strict=True)))
+        return _scale_estimates(
+            self.mechanism, tuple(reduce(add, parts) for parts in zip(*others, strict=True))
+        )
 
-    def realness(self) -> Floats:
+    def compute_ratios(self) -> Floats:
         """How many times likelier each report is from people than from its fake: attributes by people.
 
         A report is no part of the marginals that it is judged by: it would speak for its fakes as much as for
         what is real.
         """
-        found = np.empty((self.share.d, self.records.n))
+        found = np.empty((self.mechanism.d, self.records.n))
         for fold in range(len(self._tallies)):
-            found[:, self._fold_of == fold] = realness(self.assumed, self._inside(fold), self._outside(fold))
+            found[:, self._fold_of == fold] = compute_real_ratios(
+                self.assumed, self._inside(fold), self._outside(fold)
+            )
         return found
 
     def success(self) -> Chance:
@@ -375,15 +383,17 @@ class Crossed:
         for any of this, it is a blind guess, with the largest error that there can be: whatever is true is
         within it.
         """
-        d, folds = self.share.d, len(self._tallies)
+        d, folds = self.mechanism.d, len(self._tallies)
         if self.records.n < ENOUGH:
             return Chance(1 / d, 1 - 1 / d, exact=False)
         words = seeded(int(numbers_from(self.seed, "all fake").integers(1 << 62)))
         columns = tuple(fake.encode(words.rows(_FAKES, fake.words)) for fake in self.assumed.fakes)
         fakes, everyone, gains = Records(_FAKES, columns), np.arange(_FAKES), np.empty((folds, _FAKES))
         for fold, tallies in enumerate(self._tallies):
-            rule = np.argmax(realness(self.assumed, fakes, self._outside(fold)), axis=0)
-            judged = realness(self.assumed, fakes, [one.frequencies for one in self.share.estimate(tallies)])
+            rule = np.argmax(compute_real_ratios(self.assumed, fakes, self._outside(fold)), axis=0)
+            judged = compute_real_ratios(
+                self.assumed, fakes, [one.frequencies for one in self.mechanism.estimate(tallies)]
+            )
             # attributes of fakes are as likely from people as from fakes on average: only differences need be
             # simulated
             gains[fold] = (judged[rule, everyone] - judged.mean(axis=0)) / d
@@ -391,5 +401,5 @@ class Crossed:
         return Chance(float(1 / d + gains.mean()), math.sqrt(2 * of_folds + of_fakes), exact=False)
 
 
-def _scaled(share: Faked, tallies: Sequence[Tally]) -> list[Floats]:
-    return [norm_mul(estimate.frequencies) for estimate in share.estimate(tallies)]
+def _scale_estimates(mechanism: Faked, tallies: Sequence[Tally]) -> list[Floats]:
+    return [norm_mul(estimate.frequencies) for estimate in mechanism.estimate(tallies)]

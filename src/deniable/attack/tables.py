@@ -10,11 +10,12 @@ import numpy as np
 from deniable.estimate import clopper_pearson, normal_quantile
 from deniable.exact import number
 
-Row = dict[str, Any]
+Columns = dict[str, Any]
+"""Values of one row of a dataframe, by their columns."""
 LEVEL = 0.95
 
 
-def simulated(value: float, stderr: float | None, level: float, most: float = 1.0) -> Row:
+def find_mean_interval(value: float, stderr: float | None, level: float, most: float = 1.0) -> Columns:
     """A mean, with a normal interval where it has an error; what is exact (None) is its own interval."""
     reach = normal_quantile(level) * (stderr or 0.0)
     ends = (
@@ -25,8 +26,8 @@ def simulated(value: float, stderr: float | None, level: float, most: float = 1.
     return {"stderr": stderr or 0.0, **ends, "exact": stderr is None}
 
 
-def counted_share(right: float, n: int, level: float, stderr: float | None = None) -> Row:
-    """So many of n, with the interval of Clopper and Pearson; a part of one widens it at both ends."""
+def find_share_interval(right: float, n: int, level: float, stderr: float | None = None) -> Columns:
+    """A count out of n, with the interval of Clopper and Pearson; a part of one widens it at both ends."""
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
     whole = np.array([math.floor(right + 1e-6), math.ceil(right - 1e-6)], dtype=np.float64)
     low, high = clopper_pearson(whole, n, tail)

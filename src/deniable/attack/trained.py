@@ -22,8 +22,8 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.attack.inputs import checked_truth, records_from
 from deniable.attack.likelihoods import Priors, Source, names_of
-from deniable.attack.sampling import Assumed, assumed_share, estimated, find_hidden
-from deniable.attack.tables import LEVEL, counted_share
+from deniable.attack.sampling import Assumed, assume_fakes, estimate_marginals, find_hidden
+from deniable.attack.tables import LEVEL, find_share_interval
 from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import whole_number
 from deniable.records import Faked, Records
@@ -49,6 +49,7 @@ both.
 """
 
 _SMALL = 1 << 21  # numbers to learn from: with fewer, cores wait for each other longer than they work
+_STREAM = "invented"  # names the stream of random numbers: another name would change all published results
 _PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
 
 
@@ -76,7 +77,7 @@ class TrainedAttack:
         at `level`.
         """
         who = {"attack": self.knowledge, "classifier": self.classifier, "n": self.n, "seed": self.seed}
-        counted = counted_share(self.accuracy * self.n, self.n, level)
+        counted = find_share_interval(self.accuracy * self.n, self.n, level)
         return frame_of_rows([{**who, "accuracy": self.accuracy, **counted, "blind": self.blind}], backend)
 
 
@@ -106,10 +107,10 @@ def trained_attribute(
 
 @final
 class School:
-    """One collection that several attackers learn from and attack: what they share is made once.
+    """One collection that several attackers learn from and attack: what they all need is made once.
 
     What an attacker finds depends on the seed and on its own knowledge, not on who else attacks. `people` is
-    the n by which they invent and compromise people, that of the records unless given.
+    the n by which they simulate and compromise people, that of the records unless given.
     """
 
     def __init__(
@@ -125,33 +126,39 @@ class School:
         among: str | int | None = None,
     ) -> None:
         hidden = find_hidden(plan, among)
-        share, records = hidden.mechanism, hidden.select(records)
+        mechanism = hidden.mechanism
+        records = hidden.select(records)
         require_classifier(classifier)
-        self._share, self._records, self._classifier, self._seed = share, records, classifier, seed
-        self._invented_share = assumed_share(share, fakes)
-        self._truth = checked_truth(truth, records.n, names_of(plan)[hidden.first : hidden.first + share.d])
+        self._mechanism = mechanism
+        self._records = records
+        self._classifier = classifier
+        self._seed = seed
+        self._assumed = assume_fakes(mechanism, fakes)
+        self._truth = checked_truth(
+            truth, records.n, names_of(plan)[hidden.first : hidden.first + mechanism.d]
+        )
         self._given = marginals
         self._people = records.n if people is None else min(records.n, whole_number("people", people, 1))
 
     @cached_property
     def _marginals(self) -> Priors:
-        return estimated(self._share, self._records) if self._given is None else self._given
+        return estimate_marginals(self._mechanism, self._records) if self._given is None else self._given
 
     @cached_property
     def _real(self) -> Array:
-        return features(self._share, self._records, self._classifier)
+        return features(self._mechanism, self._records, self._classifier)
 
     @cached_property
-    def _invented(self) -> list[tuple[Array, Integers]]:
+    def _simulated(self) -> list[tuple[Array, Integers]]:
         return []
 
-    def _made(self, number: int) -> tuple[list[Array], list[Integers]]:
+    def _simulate_people(self, number: int) -> tuple[list[Array], list[Integers]]:
         """Some simulated people; the first ones are always the same."""
-        n, blocks = self._people, self._invented
+        n, blocks = self._people, self._simulated
         while len(blocks) * n < number:
-            seed = int(numbers_from(self._seed, "invented", len(blocks)).integers(1 << 62))
-            made, which = synthetic(self._invented_share, self._marginals, n, seed)
-            blocks.append((features(self._share, made, self._classifier), which))
+            seed = int(numbers_from(self._seed, _STREAM, len(blocks)).integers(1 << 62))
+            made, which = simulate_reports(self._assumed, self._marginals, n, seed)
+            blocks.append((features(self._mechanism, made, self._classifier), which))
         some = [
             (block[: number - i * n], which[: number - i * n])
             for i, (block, which) in enumerate(blocks)
@@ -163,7 +170,7 @@ class School:
         """Learn from what this knowledge says, and attack everybody else, or `whom` of them: others are
         compromised first.
         """
-        return self._trained(knowledge, self._lesson(knowledge, whom), jobs)
+        return self._train(knowledge, self._lesson(knowledge, whom), jobs)
 
     def attack_all(self, knowledge: Sequence[str], whom: Integers | None = None) -> list[TrainedAttack]:
         """Several attackers side by side, each on a core of its own: the cores do not wait for each other,
@@ -171,11 +178,11 @@ class School:
         """
         lessons = [self._lesson(each, whom) for each in knowledge]
         with ThreadPoolExecutor(cpu_count()) as cores:
-            return list(cores.map(lambda each, lesson: self._trained(each, lesson, 1), knowledge, lessons))
+            return list(cores.map(lambda each, lesson: self._train(each, lesson, 1), knowledge, lessons))
 
     def _lesson(self, knowledge: str, whom: Integers | None) -> _Lesson:
         """What is learned from, in blocks, with the attributes that are real; and who is attacked."""
-        invented, compromised = parsed_knowledge(knowledge)
+        simulated, compromised = parse_knowledge(knowledge)
         n = self._records.n
         if compromised and n < 2:
             raise InvalidParameter(
@@ -187,13 +194,13 @@ class School:
         known, left = np.split(
             order, [min(n - 1, max(1, round(compromised * self._people))) if compromised else 0]
         )
-        inputs, labels = self._made(max(1, round(invented * self._people)) if invented else 0)
+        inputs, labels = self._simulate_people(max(1, round(simulated * self._people)) if simulated else 0)
         if known.size:
             inputs.append(self._real[known])
             labels.append(self._truth[known])
         return inputs, labels, np.sort(left[sought[left]])
 
-    def _trained(self, knowledge: str, lesson: _Lesson, jobs: int | None) -> TrainedAttack:
+    def _train(self, knowledge: str, lesson: _Lesson, jobs: int | None) -> TrainedAttack:
         inputs, labels, whom = lesson
         # a classifier knows only what it has seen, and wants it numbered from 0
         seen, numbered = np.unique(np.concatenate(labels), return_inverse=True)
@@ -207,21 +214,21 @@ class School:
             found = seen[np.asarray(model.predict(self._real[whom]), dtype=np.int64)]
         accuracy = float((found == self._truth[whom]).mean())
         return TrainedAttack(
-            knowledge, whom, found, accuracy, self._classifier, 1 / self._share.d, self._seed
+            knowledge, whom, found, accuracy, self._classifier, 1 / self._mechanism.d, self._seed
         )
 
 
-def parsed_knowledge(name: str) -> tuple[float, float]:
+def parse_knowledge(name: str) -> tuple[float, float]:
     """How many simulated and how many compromised people there are, in parts of n.
 
-    >>> parsed_knowledge("HM-3n-0.3n"), parsed_knowledge("PK-0.5n")
+    >>> parse_knowledge("HM-3n-0.3n"), parse_knowledge("PK-0.5n")
     ((3.0, 0.3), (0.0, 0.5))
     """
     number = r"(\d+(?:\.\d+)?)n"
     found = re.fullmatch(f"NK-{number}|PK-{number}|HM-{number}-{number}", str(name))
     if found is None:
         raise InvalidParameter(f"{name!r} is not what a published attacker knows ({', '.join(KNOWLEDGE)})")
-    invented, compromised = float(found[1] or found[3] or 0), float(found[2] or found[4] or 0)
+    simulated, compromised = float(found[1] or found[3] or 0), float(found[2] or found[4] or 0)
     if not all(float(given) for given in found.groups() if given is not None):
         raise InvalidParameter(
             f"{name!r} learns from nobody: a number of people is above 0, such as 1n or 0.1n"
@@ -230,27 +237,25 @@ def parsed_knowledge(name: str) -> tuple[float, float]:
         raise InvalidParameter(
             f"{name!r} leaves nobody to attack: the compromised are a part of n, such as 0.1n"
         )
-    return invented, compromised
+    return simulated, compromised
 
 
-def synthetic(share: Faked, marginals: Priors, n: int, seed: int) -> tuple[Records, Integers]:
-    """Simulated people with these marginals who report by this mechanism, and the attribute that each of them
-    reports.
-    """
-    draws = numbers_from(seed, "invented")
+def simulate_reports(mechanism: Faked, marginals: Priors, n: int, seed: int) -> tuple[Records, Integers]:
+    """Simulates people with these marginals: their reports, and the attribute that each reports."""
+    draws = numbers_from(seed, _STREAM)
     people = np.column_stack(
         [draws.choice(shares.size, whole_number("n", n, 1), p=shares) for shares in marginals]
     )
-    rows = seeded(seed).rows(n, share.words)
-    return share.encode(np.ascontiguousarray(people.T), rows), share.sampled_attribute(rows)
+    rows = seeded(seed).rows(n, mechanism.words)
+    return mechanism.encode(np.ascontiguousarray(people.T), rows), mechanism.sampled_attribute(rows)
 
 
-def features(share: Faked, records: Records, classifier: Classifier = "xgboost") -> Array:
+def features(mechanism: Faked, records: Records, classifier: Classifier = "xgboost") -> Array:
     """Reports as a classifier takes them: values by number and bits, as published; for logistic regression,
     all as bits.
     """
     columns = []
-    for part, column in zip((fake.part for fake in share.fakes), records.columns, strict=True):
+    for part, column in zip((fake.part for fake in mechanism.fakes), records.columns, strict=True):
         if part.bitwise or classifier == "logistic":
             columns.append(part.support(column).astype(np.uint8))
         elif part.names_value and column.ndim == 1:

@@ -21,16 +21,16 @@ from deniable.attack.likelihoods import (
     by_cell,
     by_value,
     clues,
-    faked,
+    compute_fake_likelihoods,
+    compute_real_ratios,
     hidden_in,
     likelihoods,
     names_of,
     parts_of,
-    realness,
     width,
 )
 from deniable.attack.priors import checked_priors
-from deniable.attack.tables import LEVEL, Row, counted_share
+from deniable.attack.tables import LEVEL, Columns, find_share_interval
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
 from deniable.mechanisms import BLOCK
@@ -77,8 +77,8 @@ class ValueAttack:
         """How often the guesses are right, by attribute, where the true answers are known.
 
         They are a table of people, as `plan.privatize` takes it; or numbers as in `values`, a row per person,
-        as `share.privatize` takes them, or a row per attribute (a square table has a row per person); or of
-        one attribute a list. A list is of answers if each of its entries is an answer, and otherwise of
+        as `mechanism.privatize` takes them, or a row per attribute (a square table has a row per person); or,
+        for one attribute, a list. A list is of answers if each of its entries is an answer, and otherwise of
         numbers as in `values`. Where it can be both, answers win: with the labels 1, 2 and 3 a list of ones
         says the first label, not the second, even if it is `values[0]`. A row per attribute, such as `values`
         or `values[:1]`, is always of numbers. A missing answer is never guessed.
@@ -92,10 +92,15 @@ class ValueAttack:
         """
         return frame_of_rows(self.rows(truth, level, self.expected), backend)
 
-    def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Row]:
+    def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Columns]:
         """The rows of it, with what the attacker expects of each attribute."""
         return [
-            {"attribute": name, "n": self.n, "right": right, **counted_share(right * self.n, self.n, level)}
+            {
+                "attribute": name,
+                "n": self.n,
+                "right": right,
+                **find_share_interval(right * self.n, self.n, level),
+            }
             | {"expected": expected[name]}
             for name, right in self.right(truth).items()
         ]
@@ -125,7 +130,7 @@ class ValueAttack:
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """How often the attacker expects to be right about each answer."""
         return ["answer", "expected to be right"], [
-            [name, format_percent(share)] for name, share in self.expected.items()
+            [name, format_percent(often)] for name, often in self.expected.items()
         ]
 
     def plot(self) -> Figure:
@@ -163,7 +168,7 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
         j, draws = clue.attribute, numbers_from(seed, "guess", clue.attribute)
         for who, table in clue.blocks():
             if j in fakes:
-                table /= faked(fakes[j], clue.reports[who])[:, None]
+                table /= compute_fake_likelihoods(fakes[j], clue.reports[who])[:, None]
                 table += others[j][who, None]
             values[j, who], posterior[j, who] = _best(
                 by_value(clue.part, table * by_cell(clue.part, believed[j])), draws
@@ -238,7 +243,9 @@ def _weigh_fakes(
     """By attribute, where which one is real is secret: its fake, and how likely the others are to be real."""
     fakes, others = dict[int, Fake](), dict[int, Floats]()
     for hidden in hidden_in(plan):
-        real = realness(hidden.mechanism, hidden.select(records), [believed[j] for j in hidden.attributes])
+        real = compute_real_ratios(
+            hidden.mechanism, hidden.select(records), [believed[j] for j in hidden.attributes]
+        )
         total = real.sum(axis=0)
         for j, fake, own in zip(hidden.attributes, hidden.mechanism.fakes, real, strict=True):
             fakes[j], others[j] = fake, total - own
@@ -423,7 +430,7 @@ _AT_ONCE = 1 << 21
 
 
 def among_fakes(
-    share: Faked, collections: Sequence[Records], believed: Priors
+    mechanism: Faked, collections: Sequence[Records], believed: Priors
 ) -> Iterator[tuple[int, Integers, Floats]]:
     """Attribute by attribute and some people at a time: how likely their answers are, by value, the prior
     counted.
@@ -436,7 +443,7 @@ def among_fakes(
     step = max(1, _AT_ONCE // (sum(shares.size for shares in believed) << times))
     for start in range(0, collections[0].n, step):
         who = np.arange(start, min(collections[0].n, start + step))
-        tables = [_by_sets(share, j, collections, who) * shares for j, shares in enumerate(believed)]
+        tables = [_by_sets(mechanism, j, collections, who) * shares for j, shares in enumerate(believed)]
         alone = [table.sum(axis=2) for table in tables]
         for j, table in enumerate(tables):
             rest = [one for i, one in enumerate(alone) if i != j]
@@ -448,15 +455,15 @@ def among_fakes(
             )  # the complement of set A is the last set minus A
 
 
-def _by_sets(share: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
+def _by_sets(mechanism: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
     """For every set of collections: how likely attribute j's reports in them are for each value, against
     their fakes.
     """
-    fake, times = share.fakes[j], len(collections)
+    fake, times = mechanism.fakes[j], len(collections)
     found = np.ones((1 << times, who.size, fake.part.k))
     for s, records in enumerate(collections):
         reports = records.columns[j][who]
-        one = likelihoods(fake.part, reports) / faked(fake, reports)[:, None]
+        one = likelihoods(fake.part, reports) / compute_fake_likelihoods(fake, reports)[:, None]
         with_it = np.flatnonzero(np.arange(1 << times) >> s & 1)
         found[with_it] *= one
     return found

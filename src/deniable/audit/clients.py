@@ -60,11 +60,11 @@ def resolve_client(
     if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, MetricMechanism):
         made = _plan_of(client, rounds)
         return AuditedClient(make_devices(made, words)[0], made, pairs, claim)
-    chosen = _named(client, pairs) if isinstance(pairs, str) else pairs
+    chosen = _make_pairs(client, pairs) if isinstance(pairs, str) else pairs
     return AuditedClient(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
 
 
-def _named(mechanism: Mechanism, name: str) -> Pairs:
+def _make_pairs(mechanism: Mechanism, name: str) -> Pairs:
     """Both ends, or every value and the next; of metric values both ends, and some neighbors or all."""
     ends = 0, mechanism.k - 1
     if name == "ends":

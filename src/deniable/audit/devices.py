@@ -103,13 +103,13 @@ class OneByOne(Devices):
         for i in who.tolist():
             secret = secrets.token_bytes(32)
             for number, answers in enumerate(sides[i], 1):
-                rounds[number - 1].append(_checked(self._report(answers, secret, number)))
+                rounds[number - 1].append(_read_bytes(self._report(answers, secret, number)))
         return rounds
 
     def start_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
         return run_copies(
-            lambda: (_checked(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count))
+            lambda: (_read_bytes(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count))
         )
 
 
@@ -133,7 +133,7 @@ def _pass_arguments(report: Callable[..., bytes]) -> Reporter:
             "a client is a function of answers, the device's secret and the round, or of the first one or "
             f"two of them; {name}{signature} is not"
         )
-    return lambda *told: report(*told[:count])
+    return lambda *given: report(*given[:count])
 
 
 def client_of(plan: Plan) -> Reporter:
@@ -151,7 +151,7 @@ def _one_by_one(report: Reporter, sides: Sequence[Side], count: int) -> Sequence
     return OneByOne(report).answer(sides, np.zeros(count, dtype=np.int64))
 
 
-def _checked(report: object) -> bytes:
+def _read_bytes(report: object) -> bytes:
     if isinstance(report, Report):
         return report.to_bytes()
     if not isinstance(report, bytes | bytearray):

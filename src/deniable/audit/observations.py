@@ -95,12 +95,12 @@ class Reader:
             good = _all(said)
             if self._headed:
                 read = self._readable(said)
-                good = self._checked_headers(table, lengths, read, number, said)
+                good = self._check_headers(table, lengths, read, number, said)
                 identified &= read & (lengths >= HEADER)
                 ids.append(np.pad(table[:, _ID], ((0, 0), (0, 16 - table[:, _ID].shape[1]))))
                 table, lengths = table[:, HEADER:], lengths - HEADER
             bodies.append(np.clip(lengths, 0, 0xFFFF).astype("<u2").view(np.uint8).reshape(-1, 2))
-            bodies.append(self._aligned(table, number))
+            bodies.append(self._align_columns(table, number))
             if self._wire is not None:
                 support.append(self._support(said, good, number, pair))
         nothing = np.zeros((len(pair), 0), dtype=np.uint8)
@@ -115,13 +115,13 @@ class Reader:
             self.refusals.add(f"JSON form ({reason})", wrong, said)
         return np.fromiter((not one for one in why), dtype=bool, count=len(why))
 
-    def _aligned(self, table: Bytes, number: int) -> Bytes:
+    def _align_columns(self, table: Bytes, number: int) -> Bytes:
         """As many columns in every block, so that what was learned of one fits the next."""
         longest = 0 if self._wire is None else self._wire.lengths[-1]
         width = self._widths.setdefault(number, max(longest, table.shape[1]))
         return np.pad(table[:, :width], ((0, 0), (0, max(0, width - table.shape[1]))))
 
-    def _checked_headers(
+    def _check_headers(
         self, table: Bytes, lengths: Integers, read: npt.NDArray[np.bool_], number: int, said: Sequence[bytes]
     ) -> npt.NDArray[np.bool_]:
         assert self._wire is not None
@@ -161,7 +161,7 @@ class Reader:
             if self._headed:
                 table, lengths = as_table(said)
                 read = self._readable(said)
-                good = self._checked_headers(table, lengths, read, number, said)
+                good = self._check_headers(table, lengths, read, number, said)
                 if table.shape[1] >= HEADER:
                     ids.append(table[read & (lengths >= HEADER), _ID])
             for j, part, who, column in self._sound(said, good)[1]:

@@ -105,11 +105,11 @@ def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int
             for name, answer in record.items():
                 if answer is not None or no_answer:
                     asked.setdefault(name, set()).add(repr(answer))
-    whole = {one.name: one.domain.k + no_answer for one in plan.content.attributes if _listed(one)}
+    whole = {one.name: one.domain.k + no_answer for one in plan.content.attributes if _is_listed(one)}
     return {name: (len(asked.get(name, ())), count) for name, count in whole.items()}
 
 
-def _listed(attribute: Attribute) -> bool:
+def _is_listed(attribute: Attribute) -> bool:
     return not isinstance(attribute.domain, Number)
 
 

@@ -77,7 +77,7 @@ class Audit:
         The worst of several claims; claims that the trials do not reach are left out, and it is infinite
         if all are.
         """
-        reached = [claim for claim in self.claims if self._reached(claim)]
+        reached = [claim for claim in self.claims if self._can_reach(claim)]
         return max(
             (min(event.noticeable for event in self._of(claim)) for claim in reached), default=math.inf
         )
@@ -97,9 +97,9 @@ class Audit:
         """Whether the verdict says something: a FAIL always does, a PASS if the trials could have shown
         leaks that are above all claims by what is noticeable.
         """
-        return not self.passed or all(map(self._reached, self.claims))
+        return not self.passed or all(map(self._can_reach, self.claims))
 
-    def _reached(self, claim: float) -> bool:
+    def _can_reach(self, claim: float) -> bool:
         return any(event.noticeable < event.ceiling - claim for event in self._of(claim))
 
     def _of(self, claim: float) -> list[Event]:
@@ -148,12 +148,13 @@ class Audit:
     def summary(self) -> str:
         """The verdict and its reasons, in words, and what was not looked at."""
         lines = [f"{self.verdict}: {reason}" for reason in self._reasons()]
-        beyond = [claim for claim in self.claims if not self._reached(claim)]
+        beyond = [claim for claim in self.claims if not self._can_reach(claim)]
         if self.passed:
             lines += self._not_shown(beyond)
         if self.passed and len(beyond) < len(self.claims):
             lines.append(
-                f"less than {self.noticeable:.3f} above {self._claimed} may go unnoticed{self._in_one_pair}"
+                f"less than {self.noticeable:.3f} above {self._claim_name} "
+                f"may go unnoticed{self._in_one_pair}"
             )
         lines += [f"compared: {self.setting.compared}", *self.notes]
         if self.passed:
@@ -193,7 +194,7 @@ class Audit:
         return f", and less than {self.noticeable_alone:.3f} if only one of the pairs leaks" if alone else ""
 
     @property
-    def _claimed(self) -> str:
+    def _claim_name(self) -> str:
         return "the claim" if len(self.claims) == 1 else "another claim" if not self.conclusive else "a claim"
 
     def _reasons(self) -> list[str]:

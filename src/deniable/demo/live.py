@@ -89,7 +89,7 @@ class Collector:
             self.process.wait()
 
 
-def _ended(number: int, _frame: object) -> None:
+def _exit(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)  # so that the collector is ended, too, and its folder removed
 
 
@@ -103,7 +103,7 @@ def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
     with (folder / "collector.log").open("w+", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         here = threading.current_thread() is threading.main_thread()
-        before = signal.signal(signal.SIGTERM, _ended) if here else None
+        before = signal.signal(signal.SIGTERM, _exit) if here else None
         try:
             said = _addresses(process)
             if not said:

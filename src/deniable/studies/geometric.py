@@ -82,7 +82,9 @@ CHANNELS: dict[str, Callable[[int, float, Floats], Candidate]] = {
     "exponential": lambda n, epsilon, _: candidates.exponential(n, epsilon),
     "exponential calibrated": lambda n, epsilon, _: candidates.calibrated_exponential(n, epsilon),
     "blahut-arimoto": candidates.blahut_arimoto,
-    "optimum": lambda n, epsilon, prior: Tabled(_best(_searched(n), epsilon, tuple(prior.tolist())).channel),
+    "optimum": lambda n, epsilon, prior: Tabled(
+        _best(_check_searched(n), epsilon, tuple(prior.tolist())).channel
+    ),
 }
 """The channels that are compared; the last is the best of all for the squared error."""
 
@@ -217,7 +219,7 @@ def _least(n: int, epsilon: float, prior: str) -> float | None:
     return bound if made.risk(shares, "l2") <= bound * (1 + 1e-6) else None
 
 
-def _searched(n: int) -> int:
+def _check_searched(n: int) -> int:
     if n > MOST_SEARCHED:
         raise InvalidParameter(f"known up to n = {MOST_SEARCHED}")
     return n

@@ -10,8 +10,8 @@ import numpy as np
 
 from deniable.arrays import Array, Floats
 from deniable.attack import profile, sampled_attribute
-from deniable.attack.sampling import Assumed, estimated
-from deniable.attack.trained import KNOWLEDGE, School, parsed_knowledge
+from deniable.attack.sampling import Assumed, estimate_marginals
+from deniable.attack.trained import KNOWLEDGE, School, parse_knowledge
 from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
@@ -134,7 +134,7 @@ def _work(attack: str, people: Dataset, protocol: str, asked: Asked) -> float:
     columns = people.d if protocol == "grr" else sum(people.ks)
     if attack not in KNOWLEDGE:
         return _LOOKED * people.n * columns
-    return training_work(sum(parsed_knowledge(attack)) * asked.trained_on(people), columns, people.d)
+    return training_work(sum(parse_knowledge(attack)) * asked.trained_on(people), columns, people.d)
 
 
 def training_work(learned: float, columns: int, d: int) -> float:
@@ -152,16 +152,16 @@ def _attack_attribute(
     _run: int,
     draws: np.random.Generator,
 ) -> list[Array]:
-    share = _make_faked(people, protocol, epsilon, prior, draws)
-    seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, share.words)
+    mechanism = _make_faked(people, protocol, epsilon, prior, draws)
+    seed, rows = int(draws.integers(1 << 31)), _words(draws).rows(people.n, mechanism.words)
     records, truth = (
-        share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
-        share.sampled_attribute(rows),
+        mechanism.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
+        mechanism.sampled_attribute(rows),
     )
     whom = targets(people.n, draws, asked.users)
     assumed: Assumed = "known" if prior is None else "uniform"
     shares, some = (
-        estimated(share, records),
+        estimate_marginals(mechanism, records),
         Records(whom.size, tuple(column[whom] for column in records.columns)),
     )
 
@@ -170,13 +170,13 @@ def _attack_attribute(
     found: dict[str, Array] = {}
     if learning:
         school = School(
-            share, records, truth, fakes=assumed, marginals=shares, seed=seed, people=asked.training
+            mechanism, records, truth, fakes=assumed, marginals=shares, seed=seed, people=asked.training
         )
         found = {
             one.knowledge: one.attributes == truth[one.whom] for one in school.attack_all(learning, whom)
         }
     for attack in set(attacks) - set(learning):
-        best = sampled_attribute(share, some, shares, "uniform" if attack == "bayes-uniform" else "known")
+        best = sampled_attribute(mechanism, some, shares, "uniform" if attack == "bayes-uniform" else "known")
         found[attack] = best.attributes == truth[whom]
     return [found[attack] for attack in attacks]
 

@@ -222,7 +222,7 @@ class _Survey:
 
     attributes: Integers
     plan: Plan
-    share: Faked
+    mechanism: Faked
     records: Records
     truth: Integers
     seed: int
@@ -231,21 +231,21 @@ class _Survey:
     def of(cls, people: Dataset, epsilon: float, attributes: Integers, draws: np.random.Generator) -> _Survey:
         """Ask everybody."""
         seed = int(draws.integers(1 << 62))
-        share = rsfd([people.ks[j] for j in attributes], epsilon, "grr", "published")
-        plan = Plan.of({people.attributes[j]: people.labels[j] for j in attributes}, share, people.n)
-        records = share.privatize(people.table[:, attributes].astype(np.int64), seeded(seed))
-        return cls(attributes, plan, share, records, real_attributes(share, people.n, seed), seed)
+        mechanism = rsfd([people.ks[j] for j in attributes], epsilon, "grr", "published")
+        plan = Plan.of({people.attributes[j]: people.labels[j] for j in attributes}, mechanism, people.n)
+        records = mechanism.privatize(people.table[:, attributes].astype(np.int64), seeded(seed))
+        return cls(attributes, plan, mechanism, records, real_attributes(mechanism, people.n, seed), seed)
 
     def trained(self, asked: Asked, whom: Integers) -> Integers:
         """The real attribute of each of these reports, as published."""
         school = School(
-            self.share, self.records, self.truth, seed=self.seed % (1 << 31), people=asked.training
+            self.mechanism, self.records, self.truth, seed=self.seed % (1 << 31), people=asked.training
         )
         return school.attack(_TRAINED, whom=whom).attributes
 
     def likeliest(self, whom: Integers) -> Integers:
         """The same, as well as can be."""
-        return sampled_attribute(self.share, self.records).attributes[whom]
+        return sampled_attribute(self.mechanism, self.records).attributes[whom]
 
 
 def _take_for_real(

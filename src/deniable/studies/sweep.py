@@ -79,17 +79,17 @@ def run_sweep(
 
 
 def measure_point(
-    asked: _Row, share: RecordMechanism, people: Dataset, *labels: str | float, **more: Any
+    asked: _Row, mechanism: RecordMechanism, people: Dataset, *labels: str | float, **more: Any
 ) -> _Row:
     """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
-    errors = measure_share(share, people.counts, asked.runs, numbers_from(asked.seed, *labels))
+    errors = measure_share(mechanism, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(
         asked,
         mse_avg=errors.projected.mean,
         mse_avg_stderr=errors.projected.stderr,
         mse_avg_raw=errors.unbiased.mean,
         mse_avg_raw_stderr=errors.unbiased.stderr,
-        loss_record=share.loss("record"),
-        loss_attribute=share.loss("attribute"),
+        loss_record=mechanism.loss("record"),
+        loss_attribute=mechanism.loss("attribute"),
         **more,
     )

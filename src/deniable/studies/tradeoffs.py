@@ -52,7 +52,7 @@ EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 RUNS = 20
 QUICK_EPSILONS, QUICK_RUNS = (1.0, 4.0, 8.0), 2
 K = 100
-INVENTED = 50_000
+SIMULATED = 50_000
 _GRID = 100
 _SAME = 1e-9
 
@@ -78,15 +78,15 @@ def _published_the(k: int, epsilon: float) -> Unary:
     """Laplace noise of scale 2 / epsilon, at the threshold that errs least with it: the bits spend less than
     epsilon.
     """
-    return _thresholded(k, epsilon, calibrate.theta_for(epsilon / 2))
+    return _make_thresholded(k, epsilon, calibrate.theta_for(epsilon / 2))
 
 
 def _published_athe(k: int, epsilon: float) -> Unary:
-    made = [_thresholded(k, epsilon, float(theta)) for theta in np.linspace(0.5, 1.0, _GRID)]
+    made = [_make_thresholded(k, epsilon, float(theta)) for theta in np.linspace(0.5, 1.0, _GRID)]
     return min(made, key=lambda m: m.law.success() + m.law.error(1, 0.0))
 
 
-def _thresholded(k: int, epsilon: float, theta: float) -> Unary:
+def _make_thresholded(k: int, epsilon: float, theta: float) -> Unary:
     p, q = 1 - math.exp(epsilon * (theta - 1) / 2) / 2, math.exp(-epsilon * theta / 2) / 2
     return Unary(k, min(FULL - 1, round(p * FULL)), max(1, round(q * FULL)))
 
@@ -152,7 +152,7 @@ def reproduce(
 
 def _ages(people: Dataset | None, seed: int) -> tuple[str, Integers]:
     if people is None:
-        counts = dirichlet(K, seed=seed).draw_counts(INVENTED, numbers_from(seed, "people"))
+        counts = dirichlet(K, seed=seed).draw_counts(SIMULATED, numbers_from(seed, "people"))
         return "synthetic", np.repeat(np.arange(K), counts)
     ages = np.array([int(label) for label in people.labels[0]])
     return "adult", np.minimum(ages[people.table[:, 0].astype(np.int64)], K - 1)

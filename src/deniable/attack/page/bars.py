@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deniable.attack.page.wording import marked
+from deniable.attack.page.wording import mark_figure
 from deniable.attack.results import AttributeSuccess
 from deniable.formatting import format_percent
 
@@ -18,10 +18,10 @@ def seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept
     """Figures by their headers in the tables: one report, and all of those who are asked each time, by
     clients as they are.
     """
-    _, one, held, known, kept, anew = headers
+    _, one, held, known, kept, fresh = headers
     seen = {one: "report", **({held: "reported"} if may_lack else {})}
     if collections > 1:
-        every = known if may_lack else kept if noise_kept else anew
+        every = known if may_lack else kept if noise_kept else fresh
         seen[every] = "reported_memoized" if noise_kept else "reported_averaged"
     return seen
 
@@ -35,10 +35,10 @@ def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Map
       town  one report       ----------##########                      50 %
             5 x fresh noise  ----------####################            75 %
     """
-    told = sorted(attributes, key=lambda one: one.blind - max(_of(one, name) for name in figures.values()))[
-        :_MOST
-    ]
-    shown = [one for one in attributes if one in told]
+    exposed = sorted(
+        attributes, key=lambda one: one.blind - max(_of(one, name) for name in figures.values())
+    )[:_MOST]
+    shown = [one for one in attributes if one in exposed]
     names = [one.name if len(one.name) <= _NAMED else f"{one.name[: _NAMED - 3]}..." for one in shown]
     named, called = max(map(len, names)), max(map(len, figures))
     knowing = "how frequent the answers are" if informed else "nothing else"
@@ -47,7 +47,7 @@ def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Map
     ]
     for one, name in zip(shown, names, strict=True):
         for i, (label, figure) in enumerate(figures.items()):
-            right = marked(format_percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
+            right = mark_figure(format_percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
             first = "" if i else name
             lines.append(
                 f"  {first:{named}}  {label:{called}}  {_bar(one.blind, _of(one, figure)):{_WIDE}}  {right}"

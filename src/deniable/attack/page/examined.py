@@ -16,7 +16,7 @@ from deniable.attack.page.wording import (
     among_best,
     exact_hits,
     legend,
-    marked,
+    mark_figure,
     times_as_often,
 )
 from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
@@ -114,7 +114,7 @@ class Examination:
 
     def text(self) -> str:
         """The page."""
-        sections = [self._answers(), self._informed(), self._records(), self._people()]
+        sections = [self._answers(), self._write_informed(), self._records(), self._people()]
         numbered = [f"{number}. {section}" for number, section in enumerate(filter(None, sections), 1)]
         seen = seen_as(self._headers(), self.collections, self._may_lack, self.noise_kept)
         bars = in_bars(
@@ -147,11 +147,11 @@ class Examination:
             [
                 f"What an attacker learns from plan {self.plan[:12]}{title}",
                 fill_paragraph(about),
-                fill_paragraph(self._asked()),
+                fill_paragraph(self._describe_rounds()),
             ]
         )
 
-    def _asked(self) -> str:
+    def _describe_rounds(self) -> str:
         """How often the plan asks, and what then several collections are."""
         if self.collections == 1:
             return "One collection is looked at: each person answers once."
@@ -170,7 +170,7 @@ class Examination:
         )
 
     def _headers(self) -> list[str]:
-        kept, anew = (
+        kept, fresh = (
             ("{} collections", "all drawn again")
             if self.noise_kept
             else ("{} x same noise", "{} x fresh noise")
@@ -182,17 +182,15 @@ class Examination:
             "known to hold it",
             f"all {times} hold it",
             kept.format(times),
-            anew.format(times),
+            fresh.format(times),
         ]
 
     def _figures(self, one: AttributeSuccess) -> list[str]:
-        """Blind, and by what is seen, each marked by how it is known; of one collection there is nothing to
-        put together.
-        """
+        """Lists the blind guess and what each figure adds, marked by how it is known."""
         named = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
         figures = [named.get(name, name) for name in _FIGURES]
         cells = [
-            marked(format_percent(getattr(one, name)), name in one.stderr, name in one.bounds)
+            mark_figure(format_percent(getattr(one, name)), name in one.stderr, name in one.bounds)
             for name in figures
         ]
         if self.collections == 1:
@@ -222,7 +220,7 @@ class Examination:
             meant.append("known to hold it: if the attacker knows that it is")
         if self.collections > 1:
             whose = ", for an attacker who knows which attribute of each is real" if fakes else ""
-            *_, known, kept, anew = self._headers()
+            *_, known, kept, fresh = self._headers()
             if self._may_lack:
                 meant.append(
                     f"{known}: if it is in each of {self.collections} reports, and the attacker knows that"
@@ -230,13 +228,15 @@ class Examination:
                 whose = f", of everyone, who may never have been asked for it{whose}"
             if self.noise_kept:
                 meant.append(f"{kept}: from all of them{whose}, as clients of this plan answer")
-                meant.append(f"{anew}: if clients forgot their first answers, which then average away")
+                meant.append(f"{fresh}: if clients forgot their first answers, which then average away")
             else:
                 meant.append(
                     f"{kept}: from {self.collections} collections{whose}, if what is asked again were sent "
                     "as before"
                 )
-                meant.append(f"{anew}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN)
+                meant.append(
+                    f"{fresh}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN
+                )
         if self.numbers:
             meant.append("halves: in which half of its range a number is")
         lines = [fill_paragraph(" · ".join(meant))] if meant else []
@@ -245,7 +245,7 @@ class Examination:
         about = fill_paragraph(" ".join([EVENLY, *exact_hits(self.distanced)]))
         return "\n".join([heading, *shown, *lines, _how_known(self.ignorant.attributes, self.seed), about])
 
-    def _informed(self) -> str:
+    def _write_informed(self) -> str:
         if self.informed is None:
             return ""
         rows = [
@@ -303,10 +303,10 @@ class Examination:
             [
                 *(ASKED[one.asked], self._client(one), who),
                 *(
-                    marked(format_percent(getattr(one, name)), name in one.stderr, one.bound)
+                    mark_figure(format_percent(getattr(one, name)), name in one.stderr, one.bound)
                     for name in _WHOLE
                 ),
-                marked(f"{one.right:.2f}", "right" in one.stderr, one.bound),
+                mark_figure(f"{one.right:.2f}", "right" in one.stderr, one.bound),
             ]
             for who, found in attackers.items()
             for one in found.profiles

@@ -23,17 +23,17 @@ _AGAIN = {
     "holds it": "one report, known to hold it",
     "all hold it": "{times} reports, known to hold it",
     "all collections": "{times} collections{at_most}",
-    "noise drawn anew": "{times} collections, all drawn again",
+    "fresh noise": "{times} collections, all drawn again",
     "both": "{times} collections, knows frequencies{at_most}",
 }
 """What is drawn, of plans that ask again."""
 _ONCE = _AGAIN | {
     "all collections": "{times} collections, same noise{at_most}",
-    "noise drawn anew": "{times} collections, fresh noise",
+    "fresh noise": "{times} collections, fresh noise",
     "both": "{times}, fresh noise, knows frequencies",  # as clients answer
 }
-"""Of plans that ask once: the collections are those of other plans like it."""
-_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "noise drawn anew", "both")
+"""The same for plans that ask once: the collections are those of other plans like it."""
+_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "fresh noise", "both")
 _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 """What is known of those who are asked, where not all are: marks, since the bars are about everyone."""
 
@@ -80,7 +80,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
     if examined.collections > 1:
         heights |= {
             "all collections": [one.memoized for one in attributes],
-            "noise drawn anew": [one.averaged for one in attributes],
+            "fresh noise": [one.averaged for one in attributes],
             "both": [
                 None if one.name in lacking else one.memoized if examined.noise_kept else one.averaged
                 for one in informed

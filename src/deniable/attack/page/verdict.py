@@ -20,32 +20,33 @@ def most_exposed(
     alone = (
         f"an attacker who sees a report that holds it{knowing} is right for "
         f"{format_percent(worst.reported)} of people, blindly for {format_percent(worst.blind)}"
-        f"{_from_all(worst, collections, noise_kept)}."
+        f"{_add_collections(worst, collections, noise_kept)}."
     )
     if informed is None:
         return [f"The most exposed answer is {worst.name!r}: {alone}"]
-    told = max(informed.attributes, key=lambda one: one.report - one.blind)
+    exposed = max(informed.attributes, key=lambda one: one.report - one.blind)
     learned = (
         "with one report an attacker who knows how frequent the answers are is right for "
-        f"{format_percent(told.report)} of "
-        f"people{_beside_blind(told)}{_from_all(told, collections, noise_kept)}."
+        f"{format_percent(exposed.report)} of "
+        f"people{_compare_with_blind(exposed)}{_add_collections(exposed, collections, noise_kept)}."
     )
-    if format_points(told.report - told.blind) == format_points(0.0):
+    if format_points(exposed.report - exposed.blind) == format_points(0.0):
         several = max(informed.attributes, key=lambda one: _together(one, noise_kept) - one.blind)
         return [
             f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the "
             "answers are one report tells nothing of use: the most frequent answer remains the best "
             f"guess{_by_name(several, ignorant, collections, noise_kept)}."
         ]
-    if told.name == worst.name:
+    if exposed.name == worst.name:
         return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
     return [
-        f"The most exposed answer is {told.name!r}: {learned} Without this data it is {worst.name!r}: {alone}"
+        f"The most exposed answer is {exposed.name!r}: {learned} "
+        f"Without this data it is {worst.name!r}: {alone}"
     ]
 
 
-def _beside_blind(one: AttributeSuccess) -> str:
-    """What one report adds; where that is too little for the digits of a share, not the same share twice."""
+def _compare_with_blind(one: AttributeSuccess) -> str:
+    """Says what one report adds, and where that is too little to see, that it is."""
     more, blind = format_points(one.report - one.blind), format_percent(one.blind)
     return (
         f", hardly more often than blindly ({more})"
@@ -55,7 +56,7 @@ def _beside_blind(one: AttributeSuccess) -> str:
 
 
 def best_match(top: int) -> str:
-    """Who is found where the best matches are looked at."""
+    """Says who is found among the best matches."""
     if top == 1:
         return "the record that matches best is the right person's"
     return f"the right person is among the {top} that match best"
@@ -66,11 +67,13 @@ def _together(one: AttributeSuccess, noise_kept: bool) -> float:
     return one.reported_memoized if noise_kept else one.reported_averaged
 
 
-def _from_all(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
+def _add_collections(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
     """What several reports add; nothing where they add nothing that can be seen."""
-    known = " that are known to hold it" if _sampled(one) else ""
+    known = " that are known to hold it" if _may_lack(one) else ""
     return (
-        f"; from {collections} reports{known}, for {_seen(one, noise_kept)}" if _seen(one, noise_kept) else ""
+        f"; from {collections} reports{known}, for {_format_learned(one, noise_kept)}"
+        if _format_learned(one, noise_kept)
+        else ""
     )
 
 
@@ -78,20 +81,20 @@ def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_k
     """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it
     holds it: that shows only in the figures of an attacker who knows nothing else.
     """
-    if not _seen(one, noise_kept):
+    if not _format_learned(one, noise_kept):
         return ""
-    sampled = any(_sampled(other) for other in ignorant.attributes if other.name == one.name)
+    sampled = any(_may_lack(other) for other in ignorant.attributes if other.name == one.name)
     which = (
         f"that are known to hold {one.name!r} the guess of it" if sampled else f"the guess of {one.name!r}"
     )
-    return f"; from {collections} reports {which} is right for {_seen(one, noise_kept)} of people"
+    return f"; from {collections} reports {which} is right for {_format_learned(one, noise_kept)} of people"
 
 
-def _seen(one: AttributeSuccess, noise_kept: bool) -> str:
+def _format_learned(one: AttributeSuccess, noise_kept: bool) -> str:
     often = format_percent(_together(one, noise_kept))
     return "" if often == format_percent(max(one.reported, one.blind)) else often
 
 
-def _sampled(one: AttributeSuccess) -> bool:
+def _may_lack(one: AttributeSuccess) -> bool:
     """Whether a report may not hold the answer."""
     return one.report < one.reported - 1e-12

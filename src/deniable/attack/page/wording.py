@@ -42,7 +42,7 @@ def among_best(top: int) -> str:
     return "best match" if top == 1 else f"among best {top}"
 
 
-def marked(cell: str, simulated: bool, bound: bool) -> str:
+def mark_figure(cell: str, simulated: bool, bound: bool) -> str:
     """A figure with how it is known."""
     return f"{'<= ' if bound else ''}{'~' if simulated else ''}{cell}" if cell else ""
 
@@ -57,9 +57,9 @@ def legend(errors: Sequence[float], bound: bool, seed: int, answers: Sequence[fl
     worst += (
         [f"of right on average {'' if errors else 'at most '}{max(answers):.2g} answers"] if answers else []
     )
-    told = [f"~ is simulated from seed {seed}, standard error {', '.join(worst)}"] if worst else []
-    told += ["<= is at most"] if bound else []
-    return " · ".join([*told, "the rest is exact"]) if told else "exact"
+    marks = [f"~ is simulated from seed {seed}, standard error {', '.join(worst)}"] if worst else []
+    marks += ["<= is at most"] if bound else []
+    return " · ".join([*marks, "the rest is exact"]) if marks else "exact"
 
 
 def exact_hits(names: Sequence[str]) -> list[str]:

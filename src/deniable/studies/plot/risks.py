@@ -49,13 +49,15 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
         raise InvalidParameter(
             f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset"
         )
-    look_of = looks(dict.fromkeys(_colored(row) for row in done))
+    look_of = looks(dict.fromkeys(_choose_color(row) for row in done))
     alone = len({row.epsilon for row in done}) == 1
 
     def list_points(axes: Axes, members: Sequence[AttackPoint]) -> None:
         names = list(grouped(members, _line))
         for row in members:
-            look: dict[str, Any] = look_of[_colored(row)] | _LOOKS.get(row.attack, {}) | {"linestyle": "none"}
+            look: dict[str, Any] = (
+                look_of[_choose_color(row)] | _LOOKS.get(row.attack, {}) | {"linestyle": "none"}
+            )
             look["markersize"] = _LARGE if _LOOKS.get(row.attack, {}).get("linewidth") else _SMALL
             reach = 2 * (row.stderr or 0.0)
             axes.errorbar(
@@ -86,7 +88,7 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
     def draw(axes: Axes, members: Sequence[AttackPoint]) -> None:
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
-            look: dict[str, Any] = look_of[_colored(line[0])] | _LOOKS.get(line[0].attack, {})
+            look: dict[str, Any] = look_of[_choose_color(line[0])] | _LOOKS.get(line[0].attack, {})
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
             reach = [2 * (row.stderr or 0.0) for row in line]
             axes.errorbar(
@@ -176,7 +178,7 @@ def _line(row: AttackPoint) -> str:
     return f"{row.protocol}, {row.attack}" if row.figure in ("value", "reidentify") else row.attack
 
 
-def _colored(row: AttackPoint) -> str:
+def _choose_color(row: AttackPoint) -> str:
     """What has a color of its own: protocols where a panel has several, else attacks."""
     return row.protocol if row.figure in ("value", "reidentify") else row.attack
 
