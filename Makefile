@@ -29,7 +29,7 @@ install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c
 	@$(call install,--no-compile -e '.[plot]')
 	@touch $@
 
-demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates beside the truth
+demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates and the truth
 	$(BIN)/deniable demo
 	@echo "in this folder that is: $(BIN)/deniable demo --keep"
 
@@ -50,7 +50,7 @@ test-js:  ## the TypeScript client, in Node and in Chromium
 	elif [ "$$CI" = true ]; then echo "the TypeScript client cannot be tested: npm is not installed"; exit 1; \
 	else echo "skipped: npm is not installed, so the TypeScript client was not tested"; fi
 
-pages: js/node_modules/ready  ## write the pages into the Python package anew
+pages: js/node_modules/ready  ## build the pages, and write them into the Python package
 	node js/pages/build.mjs
 
 services:  ## Debian's PostgreSQL and Chromium, for the tests that take real ones; only as root, and where there is apt
@@ -68,10 +68,10 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/ready  ## the speed table beside the peers, in an environment of their own
+bench: .venv/ready  ## the speed table, with the peers, in an environment of their own
 	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/run.py
 
-load: .venv/ready  ## the collector under load, beside what its parts can do alone
+load: .venv/ready  ## the collector under load, and what its parts can do alone
 	$(BIN)/python bench/load.py
 
 docs: .venv/ready  ## the documentation as a site in site/

@@ -229,7 +229,7 @@ def test_invitations_are_withdrawn_by_command(run: Run, plan_file: str) -> None:
     told = run("tokens", plan_file, "--withdraw")
     assert (told.code, told.err) == (
         2,
-        "error: this withdraws 3 unused invitations for ever; repeat it with --yes\n",
+        "error: this withdraws 3 unused invitations, which cannot be undone; repeat it with --yes\n",
     )
     told = run("tokens", plan_file, "--withdraw", "--yes")
     assert (told.code, told.out) == (0, "withdrew 3 unused invitations\n")
@@ -348,7 +348,7 @@ def test_after_a_rehearsal_another_store_is_named(run: Run, plan_file: str) -> N
     filled(PLAN, 1)
     for command in (("serve", plan_file, "--port", "0", "--invited"), ("tokens", plan_file, "--count", "1")):
         told = run(*command)
-        assert (told.code, "collect it anew in another store, with --store" in told.err) == (2, True)
+        assert (told.code, "collect it in another store, with --store" in told.err) == (2, True)
 
 
 def test_phones_need_https(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def _print_audit(found: Audit, who: str) -> None:
     facts = {
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
         "claim": f"{found.claim:.4f}   per {setting.per}{apart}",
-        "ceiling": f"{found.ceiling:.4f}   the most that so many trials can show",
+        "ceiling": f"{found.ceiling:.4f}   the most that this number of trials can show",
         "noticeable": _format_noticeable(found),
     }
     for name, text in facts.items():
@@ -138,5 +138,5 @@ def _print_audit(found: Audit, who: str) -> None:
 
 def _format_noticeable(found: Audit) -> str:
     if not math.isfinite(found.noticeable):
-        return "none     so many trials cannot show anything above the claim"
+        return "none     this number of trials cannot show anything above the claim"
     return f"{found.noticeable:.4f}   less than this above the claim may go unnoticed"

@@ -59,7 +59,7 @@ open_high = true        # 120 and above count in the last bin; without this they
 # rows = 20
 # columns = 20
 # level = 2.0           # at most this is lost about two places ...
-# radius = 2000         # ... that are so many meters apart
+# radius = 2000         # ... this number of meters apart
 
 # [attributes.income]   # a number, of which the mean is wanted
 # low = 0

@@ -140,7 +140,8 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
         if not yes:
             held = sum(each.counted - each.scrubbed for each in rounds)
             raise InvalidParameter(
-                f"this deletes for ever what {held:,} reports say (the tallies stay); repeat it with --yes"
+                f"this deletes what {held:,} reports say, which cannot be undone (the tallies stay); "
+                "repeat it with --yes"
             )
         gone = opened.scrub(plan.id, number)
     click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")

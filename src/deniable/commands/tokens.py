@@ -102,7 +102,8 @@ def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:
         left = store.invitations_left(plan.id)
         if left and not yes:
             raise InvalidParameter(
-                f"this withdraws {format_count(left, 'unused invitation')} for ever; repeat it with --yes"
+                f"this withdraws {format_count(left, 'unused invitation')}, which cannot be undone; "
+                "repeat it with --yes"
             )
         gone = store.withdraw(plan.id) if left else 0
     click.echo(

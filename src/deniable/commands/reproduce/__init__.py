@@ -16,7 +16,7 @@ from deniable.commands.shared.options import InOrder
 def reproduce_paper() -> None:
     """Reproduce the figures of papers.
 
-    The true losses are shown beside what the papers state.
+    The true losses are shown next to what the papers state.
     """
 
 

@@ -56,7 +56,7 @@ def reproduce_allomfree(
         "MSE_avg",
         "unbiased",
         "true loss of one",
-        "for ever",
+        "forever",
         "L-GRR",
     ]
     cells = [

@@ -1,4 +1,4 @@
-"""Prints what the attack studies measured: some rows of every figure, the interval beside the accuracy."""
+"""Prints what the attack studies measured: some rows of every figure, with accuracies and their intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`deniable reproduce risks`: reproduces the attack study, with the strongest attack beside it."""
+"""`deniable reproduce risks`: reproduces the attack study, and adds the strongest attack."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def register_plan(store: Store, plan: Plan, invited: bool) -> None:
     try:
         store.register(plan, invited)
     except InvalidParameter as problem:
-        raise InvalidParameter(f"{problem}; collect it anew in another store, with --store") from None
+        raise InvalidParameter(f"{problem}; collect it in another store, with --store") from None
 
 
 @contextmanager
