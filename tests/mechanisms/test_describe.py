@@ -59,7 +59,7 @@ def test_what_no_protocol_makes_is_called_by_its_shape() -> None:
 
 def test_repeated_and_metric_mechanisms_print_both_losses() -> None:
     assert "loss 1.0000 of one report, 2.0000 of any number of one value" in str(MECHANISMS["l_sue"])
-    assert "loss 0.3 per step and 3.3001 in the worst case" in str(MECHANISMS["geometric"])
+    assert "loss 0.3 per step and 3.3000 in the worst case" in str(MECHANISMS["geometric"])
     assert "no exact loss (epsilon 1 without rounding)" in str(MECHANISMS["she"])
 
 
@@ -94,8 +94,36 @@ def test_a_record_mechanism_prints_its_losses_and_a_line_for_each_attribute(kind
     first, *lines = str(m).splitlines()
     for per in ("record", "attribute"):
         assert f"{format_loss(m.loss(per))} per {per}" in first
-    assert lines == [f"  attribute {j}: {part}" for j, part in enumerate(m.mechanisms)]
+    sampled = ", if reported"
+    when = {
+        "split": ["", ""],
+        "sample": [sampled, sampled, sampled],
+        "faked": [", if real", ", if real"],
+        "nested": ["", sampled, sampled],
+    }
+    numbered = [line.strip() for line in lines if "attribute " in line]
+    expected = enumerate(zip(when[kind], m.mechanisms, strict=True))
+    assert numbered == [f"attribute {j}{some}: {part}" for j, (some, part) in expected]
+    assert m._repr_html_().count("<tr>") == 1 + m.d
     assert lengths(m.plot()) == pytest.approx([part.loss() for part in m.mechanisms])
+
+
+def test_a_split_says_what_its_parts_report() -> None:
+    """A sample and fakes inside a split have a line of their own; names that do not fit are refused."""
+    m = dn.Split((dn.grr(4, 1.0), dn.rsfd([3, 5], 1.0), dn.smp([2, 2], 1.0)))
+    lines = str(m).splitlines()
+    assert lines[2] == "  Faked: all 2 attributes, one real and not named, the others fakes"
+    assert lines[5] == "  Sample: 1 of 2 attributes, drawn at random and named"
+    with pytest.raises(dn.InvalidParameter, match="there are 5 attributes, got 1 names"):
+        m.describe(["age"])
+
+
+def test_one_byte_is_not_many() -> None:
+    assert str(dn.Single(dn.grr(3, 1.0))).splitlines()[0].endswith(", 1 byte a report")
+
+
+def test_a_notebook_shows_a_mechanism_in_words() -> None:
+    assert dn.grr(3, 1.0)._repr_html_().startswith("<p><b>GRR</b>: one value")
 
 
 def test_sizes_of_a_record_are_a_range_where_attributes_are_sampled() -> None:

@@ -27,6 +27,7 @@ from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Study, Tallies, canonical
+from deniable.plan.document import Content
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many
 from deniable.rounds import Memoized
@@ -1103,3 +1104,13 @@ def test_records_can_be_put_together_by_hand() -> None:
     plan = made("direct")
     columns = (np.zeros(3, dtype=np.uint8), np.ones(3, dtype=np.uint8))
     assert plan.tally(Reports(plan.id, Records(3, columns)))["age"].counts.tolist() == [0, 3, 0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", [[], {}, 7, None])
+def test_a_part_whose_kind_is_no_text_is_refused(kind: object) -> None:
+    nested = dn.Split((dn.grr(3, 1.0), dn.Sample((dn.grr(2, 1.0), dn.grr(2, 1.0)))))
+    asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"], "drinks": ["yes", "no"]}
+    data = Plan.of(asked, nested, people=100).content.to_dict()
+    data["mechanism"]["parts"][1]["kind"] = kind
+    with pytest.raises(dn.InvalidPlan):
+        Content.from_dict(data)

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import deniable as dn
@@ -641,3 +642,36 @@ def test_a_masked_table_is_refused() -> None:
     table = np.ma.array([[0, 1], [1, 0]], mask=[[False, True], [False, False]])
     with pytest.raises(dn.InvalidValue, match="masked"):
         dn.spl([2, 2], 1.0).privatize(table)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: dn.Split(3), "parts are a list of mechanisms, got int"),  # type: ignore[arg-type]
+        (lambda: dn.Sample(dn.grr(2, 1.0)), "parts are a list of mechanisms, got Direct"),  # type: ignore[arg-type]
+        (lambda: dn.Faked((dn.grr(2, 1.0), dn.grr(3, 1.0))), "a part of Faked is a fake, such as dn.Blank"),  # type: ignore[arg-type]
+        (lambda: dn.grr(3, 1.0).loss(2), "takes nothing; leave the argument out"),  # type: ignore[call-arg]
+        (lambda: dn.geometric(9, 0.5).loss(3), r"give the distance to loss_at\(distance\)"),  # type: ignore[call-arg]
+    ],
+)
+def test_wrong_parts_and_arguments_are_refused_in_words(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(dn.InvalidParameter, match=said):
+        make()
+
+
+def test_fakes_in_a_list_are_those_in_a_tuple() -> None:
+    fakes = dn.rsfd([3, 4], 1.0).fakes
+    assert dn.Faked(list(fakes)) == dn.Faked(fakes)  # type: ignore[arg-type]
+    assert hash(dn.Faked(list(fakes))) == hash(dn.Faked(fakes))  # type: ignore[arg-type]
+
+
+def test_columns_of_categories_are_taken_by_record_mechanisms() -> None:
+    frame = pd.DataFrame({"color": list("abca"), "smokes": list("xyxy")}).astype("category")
+    m = dn.spl([3, 2], 1.0, "grr")
+    codes = np.array([[0, 0], [1, 1], [2, 0], [0, 1]])
+    for made, expected in zip(
+        m.privatize(frame, dn.seeded(1)).columns, m.privatize(codes, dn.seeded(1)).columns, strict=True
+    ):
+        np.testing.assert_array_equal(made, expected)
+    with pytest.raises(dn.InvalidValue, match=r"attribute 0: values must be integers from 0 to 2, got text"):
+        m.privatize(frame.astype("object"))

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
+from html import escape
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, final
 
 import numpy as np
@@ -142,6 +143,10 @@ class Mechanism(ABC):
     def __str__(self) -> str:
         return self.describe()
 
+    def _repr_html_(self) -> str:
+        name, facts = self.describe().split(": ", 1)
+        return f"<p><b>{escape(name)}</b>: {escape(facts)}</p>"
+
     def plot(self) -> Figure:
         """A figure of matplotlib: how often the best guess is right, and a blind one."""
         return self._plot_shares({})
@@ -188,14 +193,13 @@ class Mechanism(ABC):
 
 
 def _refuse_arguments(loss: Callable[[M], float]) -> Callable[[M], float]:
-    """The loss takes no arguments; who gives a distance is told where it goes."""
+    """The loss takes no arguments; a distance, given to it, is refused with the way to `loss_at`."""
 
     @wraps(loss)
     def checked(self: M, *given: object, **named: object) -> float:
         if given or named:
-            raise InvalidParameter(
-                "loss() is the same for any two values and takes nothing; a distance has loss_at(distance)"
-            )
+            way = "give the distance to loss_at(distance)" if self.metric else "leave the argument out"
+            raise InvalidParameter(f"loss() is the largest loss of any two values and takes nothing; {way}")
         return loss(self)
 
     return checked

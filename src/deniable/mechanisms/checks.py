@@ -108,6 +108,8 @@ def _described(array: Array) -> str:
         return "a list with booleans"
     kinds = {"f": "floating-point numbers", "b": "booleans", "O": "mixed objects", "U": "text", "S": "bytes"}
     text = f"{kinds.get(array.dtype.kind, 'values')} ({array.dtype})"
+    if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.flat):
+        return "text"
     if array.dtype.kind == "f" and np.isnan(array).any():
         text += f" with {int(np.isnan(array).sum())} NaN"
     return text

@@ -293,7 +293,8 @@ def _read_record(data: object, sizes: _Sizes, kinds: Sequence[str]) -> RecordMec
 
 
 def _read_part(data: object, sizes: _Sizes, inside: type[RecordMechanism]) -> object:
-    if inside.takes_records and isinstance(data, dict) and data.get("kind") in RECORD_MECHANISMS:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if inside.takes_records and isinstance(kind, str) and kind in RECORD_MECHANISMS:
         return _read_record(data, sizes, _NESTED)
     sizes.take()
     return mechanism_from_dict(data)

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
-from deniable.formatting import format_loss
+from deniable.formatting import format_count, format_html_table, format_loss
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values
 from deniable.mechanisms import Per as Per
+from deniable.mechanisms.checks import integers
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records, Span, cut_evenly, join_pieces
 from deniable.records.tables import find_largest, turn_table
@@ -225,13 +226,33 @@ class RecordMechanism(ABC):
         if self.d > 1:
             losses += f" and {format_loss(self.loss('attribute'))} per attribute"
         losses += " at worst" if any(part.metric for part in self.mechanisms) else ""
-        title = f"{self.kind.capitalize()}: {self.phrase}, {losses}, {least}{sizes[-1]:,} bytes a report"
-        lines = [
-            f"  {name}: {part.describe()}"
-            for name, part in zip(self._names(names)[:_DESCRIBED], self.mechanisms, strict=False)
-        ]
+        size = f"{least}{format_count(sizes[-1], 'byte')} a report"
+        title = f"{self.kind.capitalize()}: {self.phrase}, {losses}, {size}"
+        lines = []
+        for member, first, _ in self.members:
+            nested = member is not self and member.d > 1
+            lines += [f"  {member.kind.capitalize()}: {member.phrase}"] if nested else []
+            for j in range(first, min(first + member.d, _DESCRIBED)):
+                indent = "    " if nested else "  "
+                name = f"{self._names(names)[j]}{self._when(j)}"
+                lines.append(f"{indent}{name}: {self.mechanisms[j].describe()}")
         more = [f"  and {self.d - _DESCRIBED} more"] if self.d > _DESCRIBED else []
         return "\n".join([title, *lines, *more])
+
+    def _when(self, attribute: int) -> str:
+        """When the numbers of an attribute hold, in words; nothing where they always do."""
+        if self.chance(attribute) < 1:
+            return ", if reported"
+        return ", if real" if self.chance_real(attribute) < 1 else ""
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, part in zip(self._names(None), self.mechanisms, strict=True):
+            sizes = [f"{part.k:,}", format_loss(part.loss()), f"{part.report_bytes:,}"]
+            rows.append([name, part.describe_name(), *sizes])
+        headers = ["attribute", "mechanism", "values", "loss", "bytes"]
+        caption = self.describe().split("\n", 1)[0]
+        return format_html_table(headers, rows, caption, left=["attribute", "mechanism"])
 
     def __str__(self) -> str:
         return self.describe()
@@ -249,6 +270,8 @@ class RecordMechanism(ABC):
         return plot_bars(self._names(names), [bars], title, "privacy loss (nats)", percent=False, line=record)
 
     def _names(self, names: Sequence[str] | None) -> Sequence[str]:
+        if names is not None and len(names) != self.d:
+            raise InvalidParameter(f"there are {self.d} attributes, got {len(names)} names")
         return [f"attribute {j}" for j in range(self.d)] if names is None else names
 
     @property
@@ -351,14 +374,25 @@ class RecordMechanism(ABC):
         if array.ndim != 2 or array.shape[1] != self.d:
             raise InvalidValue(f"a table has a row per record and {self.d} columns, got shape {array.shape}")
         if array.dtype.kind not in "iu":
-            self._refuse(array)
-            return np.zeros((self.d, 0), dtype=np.int64)
+            array = self._read_columns(table, array)
         whole = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
         turned = turn_table(whole) if self._reads_all else whole.T
         columns = turned.view(np.uint64)  # a negative one is huge without its sign
         if (find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
             self._refuse(whole)
         return columns.view(np.int64)
+
+    def _read_columns(self, table: Any, array: Array) -> Array:
+        """A table of integers from columns of other kinds, each read as a mechanism alone reads it."""
+        names = list(getattr(table, "columns", ()))
+        framed = len(names) == self.d and all(isinstance(name, str) for name in names)
+        columns = []
+        for j, part in enumerate(self.mechanisms):
+            try:
+                columns.append(integers(table[names[j]] if framed else array[:, j], part.k))
+            except InvalidValue as problem:
+                raise InvalidValue(f"attribute {j}: {problem}") from None
+        return np.stack([column.astype(np.int64) for column in columns], axis=1)
 
     def _refuse(self, table: Array) -> None:
         """Say which attribute of a table cannot be reported, and why."""
@@ -383,8 +417,16 @@ def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
     return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
 
 
-def check_parts(parts: Sequence[object]) -> tuple[ExactMechanism, ...]:
+def list_parts(parts: object) -> tuple[Any, ...]:
+    """The parts of a record mechanism as a tuple."""
+    if not isinstance(parts, Iterable) or isinstance(parts, str | Mapping):
+        raise InvalidParameter(f"parts are a list of mechanisms, got {type(parts).__name__}")
+    return tuple(parts)
+
+
+def check_parts(parts: object) -> tuple[ExactMechanism, ...]:
     """Two mechanisms or more, each with an exact loss."""
+    parts = list_parts(parts)
     exact = []
     for part in parts:
         if not isinstance(part, ExactMechanism):

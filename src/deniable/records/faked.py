@@ -11,9 +11,10 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Integers
+from deniable.errors import InvalidParameter
 from deniable.law import Marginal
 from deniable.mechanisms import ExactMechanism
-from deniable.records.base import Per, RecordMechanism, check_parts, quote_names
+from deniable.records.base import Per, RecordMechanism, check_parts, list_parts, quote_names
 from deniable.records.fakes import Evidence, Fake
 from deniable.records.reports import Records
 from deniable.records.sampling import draw_attributes, group_people
@@ -42,6 +43,12 @@ class Faked(RecordMechanism):
     """
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "fakes", list_parts(self.fakes))
+        for fake in self.fakes:
+            if not isinstance(fake, Fake):
+                raise InvalidParameter(
+                    f"a part of Faked is a fake, such as dn.Blank(mechanism), got {type(fake).__name__}"
+                )
         check_parts(self.parts)
 
     @staticmethod
@@ -108,7 +115,7 @@ class Faked(RecordMechanism):
     def explain(self, names: Sequence[str]) -> str:
         return (
             f"Each person reports one attribute of {self.d}, drawn at random and not named; the others are "
-            "fakes (RS+FD)."
+            f"fakes ({self.acronym})."
         )
 
     def fake(self, attribute: int) -> Fake:

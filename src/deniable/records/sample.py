@@ -85,7 +85,8 @@ class Sample(RecordMechanism):
 
     def explain(self, names: Sequence[str]) -> str:
         number = "one attribute" if self.reported == 1 else f"{self.reported} attributes"
-        return f"Each person reports {number} of {self.d}, drawn at random and named in the report (SMP)."
+        drawn = f"{number} of {self.d}, drawn at random and named in the report"
+        return f"Each person reports {drawn} ({self.acronym})."
 
     @property
     def name_bytes(self) -> int:

@@ -16,7 +16,7 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism
-from deniable.records.base import Figure, Per, RecordMechanism, quote_names
+from deniable.records.base import Figure, Per, RecordMechanism, list_parts, quote_names
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records
 from deniable.records.single import as_record_mechanism
@@ -44,7 +44,7 @@ class Split(RecordMechanism):
     parts: tuple[ExactMechanism | RecordMechanism, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "parts", list_parts(self.parts))
         if len(self.parts) < 2:
             raise InvalidParameter(
                 f"a split needs at least two parts, got {len(self.parts)}; use the part itself for one"
@@ -138,7 +138,9 @@ class Split(RecordMechanism):
         everybody = [some[0] for member, some in places if member.d == 1]
         several = [member.describe_reported(some) for member, some in places if member.d > 1]
         phrases = [*([quote_names(everybody)] if everybody else []), *several]
-        return (", and " if len(phrases) == 2 else "; and ").join(phrases)
+        if len(phrases) < 3:
+            return ", and ".join(phrases)
+        return "; ".join([*phrases[:-1], f"and {phrases[-1]}"])
 
     def explain(self, names: Sequence[str]) -> str:
         if all(member.d == 1 for member in self._members):
