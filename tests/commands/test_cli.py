@@ -415,7 +415,7 @@ def test_the_demo_tells_its_story_and_writes_a_page(run: Run, tmp_path: Path) ->
     story = " ".join(outcome.out.split())
     for wanted in (
         "50,000 people are asked",
-        "invented for this demonstration",
+        "simulated for this demonstration",
         f"Exact loss of the bytes that are sent: {mechanism.loss()!r}",
         f"1 time in {1 / mechanism.success():.3g}",
         "Blind guessing is right 1 time in 12",
