@@ -513,7 +513,7 @@ def record_outcomes(share: RecordMechanism, records: Records) -> list[Hashable]:
     return [tuple(row) for row in table]
 
 
-def _drawn(choices: Sequence[Choice], end: int) -> DrawnRows:
+def _sample_values(choices: Sequence[Choice], end: int) -> DrawnRows:
     return DrawnRows(np.array([choice[1 + end] for choice in choices], dtype=np.uint64))
 
 
@@ -528,14 +528,14 @@ def sampled_part_law(part: ExactMechanism, value: int) -> Law:
     """The law of a report, asked of the code: one word of every kind, the first and the last of each."""
     choices = _part_choices(part)
     values = np.full(len(choices), value)
-    firsts, lasts = (outcomes(part, part.encode(values, _drawn(choices, end))) for end in (0, 1))
+    firsts, lasts = (outcomes(part, part.encode(values, _sample_values(choices, end))) for end in (0, 1))
     return _weighed(choices, firsts, lasts)
 
 
 def sampled_fake_law(fake: Fake) -> Law:
     """The law of a fake, asked of the code."""
     choices = _fake_choices(fake)
-    firsts, lasts = (outcomes(fake.part, fake.encode(_drawn(choices, end))) for end in (0, 1))
+    firsts, lasts = (outcomes(fake.part, fake.encode(_sample_values(choices, end))) for end in (0, 1))
     return _weighed(choices, firsts, lasts)
 
 
@@ -545,7 +545,7 @@ def sampled_law(share: RecordMechanism, record: Record) -> Law:
     for choices in _record_choices(share):
         columns = np.repeat(np.array(record)[:, None], len(choices), axis=1)
         firsts, lasts = (
-            record_outcomes(share, share.encode(columns, _drawn(choices, end))) for end in (0, 1)
+            record_outcomes(share, share.encode(columns, _sample_values(choices, end))) for end in (0, 1)
         )
         found.append((Fraction(1), _weighed(choices, firsts, lasts)))
     return mixture(found)

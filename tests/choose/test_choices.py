@@ -23,8 +23,8 @@ from deniable.choose import (
     consider_repeated,
     epsilon_needed,
     exposure,
-    far_told,
     people_needed,
+    warn_distant,
     warning,
 )
 from deniable.choose.ranking import best_of
@@ -226,7 +226,7 @@ def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
         told = max(part.success(prior) for part, prior in zip(row.parts, priors, strict=True))
         assert (row.why_not is None) == (told <= 0.72), row.name
         assert row.why_not is None or "by an attacker with the public prior is right with" in row.why_not
-        assert max(row.told) == told
+        assert max(row.revealed) == told
     even = [[0.25] * 4, [1 / 3] * 3]
     flat = consider(
         [4, 3], 2.0, 1000, Objective(success_cap=0.6), mechanisms=("SPL", "SMP", "RS+FD"), priors=even
@@ -241,7 +241,7 @@ def test_the_nearest_to_a_cap_is_so_by_who_knows_the_public_priors() -> None:
     priors = [[0.334, 0.095, 0.014, 0.177, 0.021, 0.359], [0.454, 0.175, 0.371]]
     rows = consider([6, 3], 1.0, 1000, Objective(success_cap=0.459), priors=priors)
     assert not possible(rows)
-    told = [round(max(row.told), 9) for row in rows]
+    told = [round(max(row.revealed), 9) for row in rows]
     assert told == sorted(told)
     without = [max(0.459, *row.success_reported) for row in rows]
     assert without != sorted(without)  # as it was
@@ -499,15 +499,15 @@ def test_a_warning_that_far_values_do_not_hide_each_other(part: MetricMechanism)
     right = max(np.maximum(one, other).sum() / 2 for one in matrix for other in matrix)
     assert right > 0.99
     assert exposure(about(part)) is None
-    warned = far_told(about(part)) or ""
+    warned = warn_distant(about(part)) or ""
     assert "Only nearby values of 'x' hide each other. " in warned
     assert f" {math.floor(1000 * right) / 10:.1f} % of reports reveal which of the two" in warned
-    assert far_told(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
-    assert "goes for" not in (far_told(about(part, dn.geometric(9, 0.5))) or "")
-    both = far_told(about(part, part)) or ""
+    assert warn_distant(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
+    assert "goes for" not in (warn_distant(about(part, dn.geometric(9, 0.5))) or "")
+    both = warn_distant(about(part, part)) or ""
     assert "The same goes for 'y'. To hide distant values, too, take a smaller epsilon of these" in both
     assert (
-        far_told(about(dn.geometric(9, 9.0))) is None
+        warn_distant(about(dn.geometric(9, 9.0))) is None
     )  # any two are told apart, and the other warning says it
     assert exposure(about(dn.geometric(9, 9.0))) is not None
 
@@ -810,7 +810,7 @@ def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) ->
     """
     asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
     plan = dn.Study(asked, epsilon=0.5, mechanism=share, per=per).plan(people=20_000)
-    here, chosen = explain._as_considered(plan.content, plan.considered), plan.considered[0]
+    here, chosen = explain._reconsider(plan.content, plan.considered), plan.considered[0]
     assert (here.kind, here.per, here.report_bytes) == (chosen.kind, per, chosen.report_bytes)
     assert here.errors == pytest.approx(chosen.errors)
     assert here.success == pytest.approx(chosen.success)

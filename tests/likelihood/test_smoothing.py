@@ -146,7 +146,7 @@ def test_grids_that_are_too_large_are_refused_with_what_to_do() -> None:
         dn.InvalidParameter, match=r"4,160 values .* larger cells, or on a grid measure='manhattan'"
     ):
         mle(m, tally)
-    with pytest.raises(dn.InvalidParameter, match="use fewer values, or mle, if it takes so many"):
+    with pytest.raises(dn.InvalidParameter, match="use fewer values, or mle, if it takes this many"):
         m.estimate(tally)
 
 

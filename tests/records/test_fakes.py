@@ -165,7 +165,7 @@ def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -
         if fake in kinds:
             assert fake(*arguments).part == part
         else:
-            with pytest.raises(dn.InvalidParameter, match="this fake stands beside"):
+            with pytest.raises(dn.InvalidParameter, match="this fake goes with"):
                 fake(*arguments)
 
 
@@ -176,5 +176,5 @@ def test_no_fake_stands_beside_a_report_that_is_kept(part: Any) -> None:
         lambda: Imitated(part, Prior.uniform(4)),
         lambda: Blank(part),
     ):
-        with pytest.raises(dn.InvalidParameter, match="this fake stands beside"):
+        with pytest.raises(dn.InvalidParameter, match="this fake goes with"):
             make()

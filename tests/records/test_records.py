@@ -618,7 +618,7 @@ def test_records_and_tallies_of_another_share_are_refused() -> None:
     records = share.privatize([[0, 1]] * 3, dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match=r"share.estimate\(share.tally\(records\)\), got Records"):
         share.estimate(records)  # type: ignore[arg-type]
-    with pytest.raises(dn.InvalidReport, match=r"a share counts what it has made, .* got list"):
+    with pytest.raises(dn.InvalidReport, match=r"a record mechanism counts what it has made, .* got list"):
         share.tally([[0, 1]])  # type: ignore[arg-type]
     assert (len(records), repr(records)) == (3, "<Records: 3 records of 2 attributes>")
     with pytest.raises(dn.InvalidReport, match="counts 3 values, the mechanism has 5"):

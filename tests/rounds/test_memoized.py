@@ -98,7 +98,7 @@ def test_budgets_are_kept_for_one_report_and_for_ever(name: str, first: float, f
             m.first.ratio,
             m.first.loss(),
             worst_ratio(part_law(m.first, value) for value in range(k)),
-            "for ever",
+            "forever",
         )
         if "published" not in name or k == 2:
             assert m.loss() > first - 1e-9
@@ -209,7 +209,7 @@ def _worst_of_any(m: Memoized, rounds: int) -> float:
 
 
 def test_the_usual_figure_is_exceeded() -> None:
-    """The counterexample: two values, four rounds at 1 for ever and 0.5 a report give 2.034,
+    """The counterexample: two values, four rounds at 1 forever and 0.5 a report give 2.034,
     above 2 times 1.
     """
     m = l_grr(2, 0.5, 1.0)

@@ -497,7 +497,7 @@ def test_shares_of_channels_are_measured() -> None:
     share = dn.Split((dn.geometric(4, 1.0), dn.grr(3, 1.0)))
     people = [np.array([300, 200, 100, 200, 200]), np.array([500, 300, 200])]
     runs = 400
-    errors = simulate.measure_share(share, people, runs, np.random.default_rng(1))
+    errors = simulate.measure_record_errors(share, people, runs, np.random.default_rng(1))
     line, direct = dn.geometric(4, 1.0), dn.grr(3, 1.0)
     expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
     expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
@@ -507,4 +507,4 @@ def test_shares_of_channels_are_measured() -> None:
     )
     numbers = dn.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):
-        simulate.measure_share(numbers, people, 2, np.random.default_rng(1))
+        simulate.measure_record_errors(numbers, people, 2, np.random.default_rng(1))

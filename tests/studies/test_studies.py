@@ -28,8 +28,8 @@ from deniable.errors import DataUnavailable
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
-from deniable.simulate.measure import measure_share
-from deniable.simulate.tallies import draw_share, draw_share_tallies, draw_tally, is_drawn_directly
+from deniable.simulate.measure import measure_record_errors
+from deniable.simulate.tallies import draw_record_tallies, draw_run_tallies, draw_tally, is_drawn_directly
 from deniable.studies import allomfree, rsfd
 from deniable.studies.plot import sweeps as plot_studies
 from tests import statistics
@@ -82,7 +82,7 @@ def recorded(share: dn.RecordMechanism) -> list[Floats]:
 
 def drawn(share: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
     """The same, drawn directly."""
-    draws = draw_share(share, TRUE, DRAWN, np.random.default_rng(seed))
+    draws = draw_record_tallies(share, TRUE, DRAWN, np.random.default_rng(seed))
     return [np.column_stack([each.n, each.counts]).astype(np.float64) for each in draws]
 
 
@@ -171,10 +171,10 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
 )
 def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism) -> None:
     share = dn.Sample((part, part))
-    tallies = draw_share_tallies(share, [TRUE[0], TRUE[0]], np.random.default_rng(3))
+    tallies = draw_run_tallies(share, [TRUE[0], TRUE[0]], np.random.default_rng(3))
     assert all(150 < tally.n < 350 for tally in tallies)
     assert share.estimate(tallies)[0].frequencies.sum() == pytest.approx(1.0, abs=0.9)
-    many = draw_share(share, [TRUE[0]] * 2, 300, np.random.default_rng(4))[0]
+    many = draw_record_tallies(share, [TRUE[0]] * 2, 300, np.random.default_rng(4))[0]
     errors = many.frequencies(part.law) - TRUE[0] / 500
     statistics.deviation(errors[:, 0].mean(), 0.0, errors[:, 0].std() / 300**0.5, f"bias of {part!r}")
 
@@ -182,7 +182,7 @@ def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism)
 @pytest.mark.parametrize("name", SHARES)
 def test_many_runs_are_estimated_as_one_is(name: str) -> None:
     share = SHARES[name]
-    draws = draw_share(share, TRUE, 3, np.random.default_rng(5))
+    draws = draw_record_tallies(share, TRUE, 3, np.random.default_rng(5))
     for run in range(3):
         estimates = share.estimate([each.tally(run) for each in draws])
         for j, estimate in enumerate(estimates):
@@ -200,7 +200,7 @@ def test_measured_error_is_the_laws(name: str) -> None:
         expected += (
             float(np.mean(share.marginal(j).variance(m, f, "fixed") + f * (1 - f) / m * (1 - part))) / share.d
         )
-    seen = measure_share(share, TRUE, 5000, np.random.default_rng(6)).unbiased
+    seen = measure_record_errors(share, TRUE, 5000, np.random.default_rng(6)).unbiased
     assert seen.stderr is not None
     sampled = any(share.chance(j) < 1 for j in range(share.d))
     allowed = 0.01 * expected if sampled else 0.0  # the mean of 1 / m is not one over its mean
@@ -223,12 +223,12 @@ def test_what_cannot_be_drawn_is_refused(
     counts: Sequence[npt.NDArray[np.int64]], runs: int, message: str
 ) -> None:
     with pytest.raises(dn.InvalidParameter, match=message):
-        draw_share(SHARES["split"], counts, runs, np.random.default_rng(1))
+        draw_record_tallies(SHARES["split"], counts, runs, np.random.default_rng(1))
 
 
 def test_unknown_steps_are_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match="did you mean 'norm-mul'"):
-        measure_share(SHARES["split"], TRUE, 1, np.random.default_rng(1), step="normmul")
+        measure_record_errors(SHARES["split"], TRUE, 1, np.random.default_rng(1), step="normmul")
 
 
 # --- RS+FD

@@ -6,7 +6,7 @@ ALLOMFREE) are choices among two at f = 0.
 """
 
 from deniable.choose.candidate import Considered, Size
-from deniable.choose.exposure import exposure, far_told
+from deniable.choose.exposure import exposure, warn_distant
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.sizing import epsilon_needed, people_needed, plainer, warning
@@ -21,8 +21,8 @@ __all__ = [
     "consider_repeated",
     "epsilon_needed",
     "exposure",
-    "far_told",
     "people_needed",
     "plainer",
+    "warn_distant",
     "warning",
 ]

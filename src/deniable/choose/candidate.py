@@ -57,7 +57,7 @@ class Considered:
     """For repeated collection: the loss of any number of reports of a value that never changes."""
     names: tuple[str, ...] | None = None
     """The attributes' names, where they have any."""
-    told: tuple[float, ...] = ()
+    revealed: tuple[float, ...] = ()
     """What a cap on the guess is held against: `success_reported` by an attacker with the public priors, if
     there are any; and where people are asked again, from all their reports of one value.
     """
@@ -72,18 +72,18 @@ class Considered:
         per: Per = "record",
         why_not: str | None = None,
         names: tuple[str, ...] | None = None,
-        told: Sequence[float] | None = None,
+        revealed: Sequence[float] | None = None,
     ) -> Considered:
         """All the figures of a record mechanism, or of the mechanism of a single attribute (kind "").
 
-        `told` is given where priors are public.
+        `revealed` is given where priors are public.
         """
         mechanism = as_record_mechanism(given)
         parts = mechanism.mechanisms
         guesses = tuple(map(success_of, parts))
         kept = [part.losses(1, 1).one_value_forever for part in parts if part.repeated]
         return Considered(
-            name=named(kind, _together(parts, protocols)),
+            name=name_candidate(kind, _together(parts, protocols)),
             mechanism=mechanism,
             protocols=tuple(protocols),
             errors=tuple(
@@ -103,7 +103,7 @@ class Considered:
             why_not=why_not,
             loss_forever=max(kept) if kept else None,
             names=names,
-            told=tuple(map(most_told, parts) if told is None else told),
+            revealed=tuple(map(most_revealed, parts) if revealed is None else revealed),
         )
 
     @property
@@ -122,7 +122,7 @@ class Considered:
         return () if self.mechanism is None else self.mechanism.mechanisms
 
 
-def named(kind: str, protocol: str) -> str:
+def name_candidate(kind: str, protocol: str) -> str:
     """As the papers write it: SMP[grr]."""
     return f"{kind}[{protocol}]" if kind else protocol
 
@@ -136,17 +136,15 @@ def the_same(names: Sequence[str] | None, others: Sequence[int]) -> str:
     """That what was said of one attribute is so of others, too, by name; empty where there are none."""
     if not others:
         return ""
-    told = [label(names, other) for other in others[:_NAMED]]
+    listed = [label(names, other) for other in others[:_NAMED]]
     if len(others) > _NAMED:
-        told.append(f"{len(others) - _NAMED} more")
-    before = f"{', '.join(told[:-1])} and " if len(told) > 1 else ""
-    return f"The same goes for {before}{told[-1]}. "
+        listed.append(f"{len(others) - _NAMED} more")
+    before = f"{', '.join(listed[:-1])} and " if len(listed) > 1 else ""
+    return f"The same goes for {before}{listed[-1]}. "
 
 
 def one_in(part: ExactMechanism, chance: Fraction) -> float:
-    """One person in how many is asked about each value of an attribute that a report holds with this
-    chance.
-    """
+    """One person in how many is asked about each value of an attribute with this chance to be held."""
     times = chance.denominator / chance.numerator if chance else math.inf
     return times if part.values_asked == part.k else times * part.k / part.values_asked
 
@@ -159,9 +157,7 @@ def report_size(mechanism: RecordMechanism) -> Size:
 
 
 def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
-    """One name for all protocols; those of attributes with distances, and of numbers, are not among what is
-    chosen from.
-    """
+    """One name for all protocols; metric attributes and numbers, which choose nothing, are left out."""
     free = [name for part, name in zip(parts, protocols, strict=True) if not (part.metric or part.numeric)]
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
 
@@ -182,12 +178,10 @@ def _blur(chance_real: Fraction, guess: float, blind: float) -> float:
 
 @lru_cache(maxsize=1 << 13)
 def success_of(part: ExactMechanism, prior: Prior | None = None) -> float:
-    """How often the best guess of a reported answer is right, by who knows this prior, if any."""
+    """How often the best guess of a reported answer is right, for an attacker with this prior, if any."""
     return part.success(None if prior is None else prior.shares)
 
 
-def most_told(part: ExactMechanism, prior: Prior | None = None) -> float:
-    """How often the best guess is right from all that a person ever reports of one value that does not
-    change.
-    """
+def most_revealed(part: ExactMechanism, prior: Prior | None = None) -> float:
+    """How often the best guess is right from all reports of a person whose value does not change."""
     return success_of(part.permanent, prior)

@@ -1,4 +1,4 @@
-"""One option for each attribute: those that err least, under the caps on a guess and on bytes."""
+"""Picks one option for each attribute: those that err least, under the caps on a guess and on bytes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ Picked = tuple[list[Option], str | None]
 
 
 def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -> Picked:
-    """For each attribute the option that errs least under the caps; or, if there is none, the nearest to them
-    and why.
-    """
+    """For each attribute the option that errs least under the caps; or the nearest to them, and why."""
     cap, most = task.objective.success_cap, task.objective.bytes_cap
     least = [min(some, key=lambda option: option.order) for some in options]
     fitting = options
@@ -45,9 +43,7 @@ def _nearest(fits: bool) -> Callable[[Option], tuple[float, int]]:
 
 
 def _above_cap(label: str, nearest: Option, cap: float) -> str:
-    """Why no option keeps a cap on the guess: nothing can where it is below a blind guess, or this epsilon
-    tells too much.
-    """
+    """Why no option keeps a cap on the guess: it is below a blind guess, or this epsilon reveals too much."""
     blind, known = nearest.blind, "" if nearest.prior is None else " by an attacker with the public prior"
     if cap < blind:
         return (
@@ -59,7 +55,7 @@ def _above_cap(label: str, nearest: Option, cap: float) -> str:
 
 
 def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task: Task) -> list[Option] | None:
-    """The best options of which any so many fit into `room` together, exactly.
+    """The best options of which any `reported` fit into `room` together, exactly.
 
     The r largest of some sizes sum to the least, over all limits T, of r T and what exceeds T in each. So
     every T has its own knapsack, and the best of them is the best of all. Where all are reported T is 0,
@@ -74,7 +70,7 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
         limits = sorted(
             {0, *(option.size for some in options for option in some if option.size * reported <= room)}
         )
-    found = [_fitted(options, room - reported * limit, limit, worst) for limit in limits]
+    found = [_fit(options, room - reported * limit, limit, worst) for limit in limits]
 
     def score(chosen: list[Option]) -> tuple[float, float]:
         errors = [option.unit for option in chosen]
@@ -83,9 +79,10 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
     return min((chosen for chosen in found if chosen is not None), key=score, default=None)
 
 
-def _fitted(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool) -> list[Option] | None:
-    """One option per attribute with the least errors that fit into `room` together, where so many bytes of
-    each are free: a knapsack, solved exactly.
+def _fit(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool) -> list[Option] | None:
+    """One option per attribute, with the least errors that fit into `room`; `free` bytes of each are free.
+
+    It is a knapsack, solved exactly.
     """
 
     def cost(option: Option) -> int:

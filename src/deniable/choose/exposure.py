@@ -1,4 +1,4 @@
-"""A warning in plain words before reports nearly tell the answers."""
+"""Warns in plain words before reports nearly reveal the answers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from deniable.choose.candidate import Considered, label, most_told, the_same
+from deniable.choose.candidate import Considered, label, most_revealed, the_same
 from deniable.formatting import format_percent, format_percent_down
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import MetricMechanism
 
 _FAR = 0.5  # of the way from a blind guess to certainty
-_SURE = 0.99  # from where on one of two values is told almost surely
+_SURE = 0.99  # from where on one of two values is revealed almost surely
 
 
 def exposure(considered: Considered) -> str | None:
@@ -29,24 +29,24 @@ def exposure(considered: Considered) -> str | None:
     a blind one for 50.0 %.
     A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
     """
-    told = sorted(
+    revealed = sorted(
         ((_way(part), -j) for j, part in enumerate(considered.parts) if _way(part) > _FAR), reverse=True
     )
-    if not told:
+    if not revealed:
         return None
-    worst, *others = (-j for _, j in told)
+    worst, *others = (-j for _, j in revealed)
     part, again = considered.parts[worst], considered.loss_forever is not None
     k = round(1 / part.blind)
     return (
         f"{'The reports of one person together' if again else 'A report'} nearly "
         f"reveal{'' if again else 's'} "
-        f"the answer: the best guess is right for {format_percent(most_told(part), 1)} of those who report "
-        f"{label(considered.names, worst)}, a blind one for {format_percent(1 / k, 1)}. "
+        f"the answer: the best guess is right for {format_percent(most_revealed(part), 1)} of those "
+        f"who report {label(considered.names, worst)}, a blind one for {format_percent(1 / k, 1)}. "
         f"{the_same(considered.names, sorted(others))}{_remedy(part, k, again)}"
     )
 
 
-def far_told(considered: Considered) -> str | None:
+def warn_distant(considered: Considered) -> str | None:
     """Warn before launch that distant values of metric attributes do not hide each other, or None.
 
     They do not where a report almost surely reveals which of the two most distant values a person has, both
@@ -56,7 +56,7 @@ def far_told(considered: Considered) -> str | None:
     >>> from deniable.metric import geometric
     >>> from deniable.choose.objective import Objective
     >>> ages = Considered.of(geometric(99, 0.1), "", ["geometric"], 10_000, Objective(), names=("age",))
-    >>> print(far_told(ages))
+    >>> print(warn_distant(ages))
     Only nearby values of 'age' hide each other. 99.6 % of reports reveal which of the two most distant
     values a person has: the guarantee weakens with distance. To hide distant values, too, take a smaller
     epsilon of this attribute, or privacy = "equal".
@@ -66,15 +66,15 @@ def far_told(considered: Considered) -> str | None:
         for j, part in enumerate(considered.parts)
         if isinstance(part, MetricMechanism) and _way(part) <= _FAR
     ]
-    told = sorted(((_ends_told(part), -j) for j, part in metric), reverse=True)
-    told = [one for one in told if one[0] > _SURE]
-    if not told:
+    revealed = sorted(((_guess_ends(part), -j) for j, part in metric), reverse=True)
+    revealed = [one for one in revealed if one[0] > _SURE]
+    if not revealed:
         return None
-    worst, *others = (-j for _, j in told)
+    worst, *others = (-j for _, j in revealed)
     return (
         f"Only nearby values of {label(considered.names, worst)} hide each other. "
-        f"{format_percent_down(told[0][0])} of reports reveal which of the two most distant values a person "
-        f"has: the guarantee weakens with distance. {the_same(considered.names, sorted(others))}"
+        f"{format_percent_down(revealed[0][0])} of reports reveal which of the two most distant values a "
+        f"person has: the guarantee weakens with distance. {the_same(considered.names, sorted(others))}"
         f"To hide distant values, too, take a smaller epsilon of "
         f'{"these attributes" if others else "this attribute"}, or privacy = "equal".'
     )
@@ -83,13 +83,11 @@ def far_told(considered: Considered) -> str | None:
 def _way(part: ExactMechanism) -> float:
     """How far the best guess gets on the way from a blind one to certainty."""
     blind = 1 / round(1 / part.blind)
-    return (most_told(part) - blind) / (1 - blind)
+    return (most_revealed(part) - blind) / (1 - blind)
 
 
-def _ends_told(part: MetricMechanism) -> float:
-    """How often it is rightly guessed which of the first and the last value was reported: they are the
-    farthest apart.
-    """
+def _guess_ends(part: MetricMechanism) -> float:
+    """How often a guess is right which of the first and the last value, the most distant, was reported."""
     ends = np.zeros((2, part.k))
     ends[0, 0] = ends[1, -1] = 1.0
     first, last = map(part.forward, ends)

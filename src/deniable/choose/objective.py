@@ -1,4 +1,4 @@
-"""What is wanted of a choice: the least error, under caps."""
+"""Defines what is wanted of a choice: the least error, under caps."""
 
 from __future__ import annotations
 
@@ -66,20 +66,18 @@ class Objective:
         return max(errors) if self.worst else math.fsum(errors) / len(errors)
 
     def unit(self, law: ReportLaw, one_in: float) -> float:
-        """The error of an attribute for one person, where one in so many answers for each value; n people err
-        unit / n.
-        """
-        return law.error(1, self.f) * one_in + (not_asked(law, one_in) if self.about_everyone else 0.0)
+        """The error of an attribute for one person, if one in `one_in` answers for each value."""
+        return law.error(1, self.f) * one_in + (unasked_error(law, one_in) if self.about_everyone else 0.0)
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def not_asked(law: ReportLaw, one_in: float) -> float:
-    """What asking one person in so many leaves unknown about everyone, for one person: f (1 - f) (one_in - 1)
-    at f = 1 / k.
+def unasked_error(law: ReportLaw, one_in: float) -> float:
+    """What asking one person in `one_in` leaves unknown about everyone, for one person.
 
-    Of a number it is the variance of those that are spread evenly, in squared parts of the range.
+    It is f (1 - f) (one_in - 1) at f = 1 / k. For a number it is the variance of numbers that are
+    spread evenly, in squared parts of the range.
     """
     return (one_in - 1) * (law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k)

@@ -1,4 +1,4 @@
-"""What one attribute can have: a mechanism by its name, or why there is none; each is made once."""
+"""Makes what one attribute can have, once each: a mechanism by its name, or why there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-from deniable.choose.candidate import most_told
+from deniable.choose.candidate import most_revealed
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
@@ -53,10 +53,8 @@ class Option:
 
     @property
     def success(self) -> float:
-        """How often the best guess of a reported answer is right; where people are asked again, from all
-        their reports.
-        """
-        return most_told(self.part, self.prior)
+        """How often the best guess of an answer is right; where people are asked again, from all reports."""
+        return most_revealed(self.part, self.prior)
 
     @property
     def blind(self) -> float:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy.typing as npt
 
-from deniable.choose.candidate import Considered, Size, named, one_in
+from deniable.choose.candidate import Considered, Size, name_candidate, one_in
 from deniable.choose.caps import Picked, picked
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
@@ -55,13 +55,13 @@ def consider(
 
     In every record mechanism (SPL, SMP, RS+FD; RS+RFD where public priors are given) each attribute has the
     protocol that errs least under the caps, so that the whole does; each protocol by itself is
-    listed beside it. SMP-r, with r attributes each, is listed where it errs less than SMP: r grows from 2 as
+    listed next to it. SMP-r, with r attributes each, is listed where it errs less than SMP: r grows from 2 as
     long as that helps. Where a cap on the attacker's guess rules out the protocol that errs least, those that
     are made for a cap (aue, ass, alh) join. `mechanisms` and `protocols` name what to choose among instead; a
     mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the others free. In
     RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds
-    for who knows them, in all of them. epsilon bounds the loss per record, or per attribute. A single
-    attribute needs none. Sizes that are a mapping name the attributes, for messages. `given` has
+    for an attacker who knows them, in all of them. epsilon bounds the loss per record, or per attribute. A
+    single attribute needs none. Sizes that are a mapping name the attributes, for messages. `given` has
     mechanisms of attributes that have distances, by number, whose loss is no part of epsilon; and None for a
     number, whose mean is wanted.
 
@@ -70,7 +70,7 @@ def consider(
     ('SMP[grr]', True)
     """
     task = checked_task(ks, epsilon, n, objective, mechanisms, protocols, per, priors=priors, given=given)
-    return _ranked(task, alternatives=True)
+    return _rank(task, alternatives=True)
 
 
 def consider_repeated(
@@ -92,18 +92,18 @@ def consider_repeated(
     """
     positive_epsilon(epsilon_forever)
     task = checked_task(ks, epsilon_first, n, objective, ("SMP",), protocols, forever=epsilon_forever)
-    return _ranked(task, alternatives=True)
+    return _rank(task, alternatives=True)
 
 
 def best_of(task: Task) -> Considered:
     """The one that `consider` puts first."""
-    best = _ranked(task, alternatives=False)[0]
+    best = _rank(task, alternatives=False)[0]
     if best.why_not is not None:
         raise InvalidParameter(f"nothing meets the objective; {best.name}: {best.why_not}")
     return best
 
 
-def _ranked(task: Task, alternatives: bool) -> list[Considered]:
+def _rank(task: Task, alternatives: bool) -> list[Considered]:
     rows = [row for kind in task.kinds for row in _rows(task, kind, alternatives)]
     return sorted([*rows, *(_several(task) if task.several else ())], key=_order)
 
@@ -113,7 +113,7 @@ def _order(row: Considered) -> tuple[bool, float, float, int]:
     score = row.objective.score(row.errors) if row.errors else math.inf
     cap, above = row.objective.success_cap, 0.0
     if row.why_not is not None and cap is not None:
-        above = max(0.0, max(row.told, default=math.inf) - cap)
+        above = max(0.0, max(row.revealed, default=math.inf) - cap)
     return row.why_not is not None, rounded(above), rounded(score), row.report_bytes.most
 
 
@@ -138,9 +138,8 @@ def _rows(task: Task, kind: str, alternatives: bool) -> Iterator[Considered]:
         return
     best = _row(task, kind, among)
     faked = kind in ("RS+FD", "RS+RFD") and task.per == "attribute"
-    if (
-        faked and best.mechanism is not None
-    ):  # where a larger budget makes another choice the loss jumps; this one may have more
+    # where a larger budget makes another choice the loss jumps; this one may have more
+    if faked and best.mechanism is not None:
         best = min(best, _row(task, kind, [(name,) for name in best.protocols]), key=_order)
     yield best
     # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of
@@ -156,17 +155,19 @@ def _rows(task: Task, kind: str, alternatives: bool) -> Iterator[Considered]:
 
 def _row(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Considered:
     try:
-        chosen, why_not = _settled(task, kind, among)
+        chosen, why_not = _settle(task, kind, among)
     except InvalidParameter as problem:
         same = len(set(among)) == 1 and len(among[0]) == 1
         return _impossible(task, kind, among[0][0] if same else "adaptive", str(problem))
     protocols = [option.name for option in chosen]
-    made = _made(kind, chosen, task.epsilon)
-    told = [option.success for option in chosen]
-    return Considered.of(made, kind, protocols, task.n, task.objective, task.per, why_not, task.names, told)
+    made = _build_mechanism(kind, chosen, task.epsilon)
+    revealed = [option.success for option in chosen]
+    return Considered.of(
+        made, kind, protocols, task.n, task.objective, task.per, why_not, task.names, revealed
+    )
 
 
-def _made(kind: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanism:
+def _build_mechanism(kind: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanism:
     parts = tuple(option.part for option in chosen)
     if kind == SINGLE:
         return Single(parts[0])
@@ -175,12 +176,12 @@ def _made(kind: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanis
     drawn = count_reported(kind)
     if drawn is not None:
         return Sample(parts, drawn)
-    return _faked(chosen, epsilon)
+    return _build_faked(chosen, epsilon)
 
 
 def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered:
     return Considered(
-        name=named(kind, protocol),
+        name=name_candidate(kind, protocol),
         mechanism=None,
         protocols=(),
         errors=(),
@@ -197,7 +198,7 @@ def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered
     )
 
 
-def _settled(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Picked:
+def _settle(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Picked:
     """Each attribute's protocol, at the budget that this one gives its parts."""
     drawn = count_reported(kind)
 
@@ -212,7 +213,7 @@ def _settled(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Picked:
         return at(epsilon)
 
     def loss(budget: float) -> float:
-        return _faked(at(budget)[0], epsilon).loss("attribute")
+        return _build_faked(at(budget)[0], epsilon).loss("attribute")
 
     return at(largest_budget(loss, epsilon, task.d))
 
@@ -257,12 +258,11 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
         for name in CAPPED:
             offer(name)
     if not options:
-        size = (
-            f" with {k:,} values" if k <= _MOST_COUNTED else ""
-        )  # the places of a number are none of anybody's values
+        # the positions of a number are not the values of an attribute
+        size = f" with {k:,} values" if k <= _MOST_COUNTED else ""
         raise InvalidParameter(f"{task.label(attribute)}{size}: {refused[0]}")
     return options
 
 
-def _faked(chosen: Sequence[Option], epsilon: float) -> Faked:
+def _build_faked(chosen: Sequence[Option], epsilon: float) -> Faked:
     return Faked(tuple(option.made for option in chosen if isinstance(option.made, Fake)), epsilon)

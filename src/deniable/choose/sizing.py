@@ -1,6 +1,4 @@
-"""Backwards: how many people or what epsilon an error takes, and a warning in plain words before the answer
-is noise.
-"""
+"""Finds how many people or what epsilon an error takes, and warns before the answer is noise."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
-from deniable.choose.objective import Objective, not_asked
+from deniable.choose.objective import Objective, unasked_error
 from deniable.choose.ranking import best_of
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
@@ -70,7 +68,7 @@ def people_needed(
     if enough > _MOST_PEOPLE:
         raise InvalidParameter(f"an error of {target!r} takes more than 2^53 people; allow a larger one")
     n = max(1, math.ceil(enough) - 4)  # the formula's rounding, either way
-    while not _reached(best, n, targets):
+    while not _reaches(best, n, targets):
         n += 1
     return n
 
@@ -103,7 +101,7 @@ def _epsilon(task: Task, targets: Sequence[float]) -> float:
     """The smallest epsilon up to the task's own."""
 
     def enough(steps: int) -> bool:
-        return _reached(best_of(replace(task, epsilon=steps / _STEPS)), task.n, targets)
+        return _reaches(best_of(replace(task, epsilon=steps / _STEPS)), task.n, targets)
 
     low, high = 0, int(task.epsilon * _STEPS)
     if not enough(high):
@@ -215,7 +213,9 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
     assert mechanism is not None
     times = (one_in(part, mechanism.chance(j)) for j, part in enumerate(considered.parts))
     laws = [part.law for part in considered.parts]
-    return [error + not_asked(law, often) / n for error, law, often in zip(errors, laws, times, strict=True)]
+    return [
+        error + unasked_error(law, often) / n for error, law, often in zip(errors, laws, times, strict=True)
+    ]
 
 
 def _priors(mechanism: RecordMechanism) -> tuple[Prior, ...] | None:
@@ -247,6 +247,6 @@ def _targets(target: float | Sequence[float], d: int) -> tuple[float, ...]:
     return tuple(number("target", limit, 0.0, math.inf, allowed) for limit in targets)
 
 
-def _reached(considered: Considered, n: int, targets: Sequence[float]) -> bool:
+def _reaches(considered: Considered, n: int, targets: Sequence[float]) -> bool:
     errors = (error * considered.n / n for error in considered.errors)
     return all(math.sqrt(error) <= limit for error, limit in zip(errors, targets, strict=True))

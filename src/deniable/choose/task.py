@@ -1,4 +1,4 @@
-"""What is asked for, checked: sizes, budgets, and what there is to choose among."""
+"""Checks what is asked for: sizes, budgets, and what there is to choose among."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Task:
             raise InvalidParameter(f"there are no {what} of {which}, which is metric or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
-        known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._known(kind)
+        known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._list_protocols(kind)
         named = self.named[attribute]
         if named is None:
             return usual
@@ -95,7 +95,7 @@ class Task:
             )
         return found
 
-    def _known(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _list_protocols(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All protocols of a record mechanism, and those among which it chooses unless others are named."""
         if self.forever is not None:
             return (*TWO_ROUNDS, KEPT_BITS), tuple(TWO_ROUNDS)
@@ -165,9 +165,7 @@ def checked_task(
 
 
 def count_reported(kind: str) -> int | None:
-    """How many attributes a person draws and names, by the name of a record mechanism: SMP one, SMP-2 two,
-    others none.
-    """
+    """How many attributes a person samples and names, by a mechanism's name: SMP one, SMP-2 two."""
     name, _, number = kind.partition("-")
     return (int(number) if number else 1) if name == "SMP" else None
 

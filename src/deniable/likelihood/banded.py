@@ -1,5 +1,4 @@
-"""Finds the most likely shares under decaying noise on a line, by an interior point that costs O(observed
-values) a step.
+"""Finds the most likely shares under decaying noise on a line, in O(observed values) a step.
 
 Between two observed outputs D is convex, beyond them it falls: so nobody is put where no output was observed,
 and the certificate on the observed places is that of the whole line. On these places the inverse of the
@@ -31,9 +30,7 @@ def banded(
 
 @final
 class _Banded(Newton):
-    """By the inverse T of the kernel on the observed places, which has three diagonals: two systems for a
-    step.
-    """
+    """Solves by the inverse T of the kernel on the observed positions: two systems for a step."""
 
     def __init__(self, kernel: Decaying) -> None:
         self.kernel, self.mixed = kernel, False
@@ -49,9 +46,8 @@ class _Banded(Newton):
 
     def move(self, at: Point, mu: float) -> Floats | None:
         curvature, weights = at.z / at.p, at.seen / at.likely
-        right = (
-            at.seen - self.ones + self.kernel.solved(mu / at.p)
-        )  # T (D - 1 + mu / p), and T D = q / m needs no T
+        # T (D - 1 + mu / p), and T D = q / m needs no T
+        right = at.seen - self.ones + self.kernel.solved(mu / at.p)
         move = None if self.mixed else self.five(weights, curvature, right)
         if move is not None:
             return move
@@ -86,9 +82,8 @@ class _Banded(Newton):
 
         k, scale = self.main.size, float(np.median(self.main))
         d, o = self.main / scale, self.side / scale
-        band = np.zeros(
-            (7, 2 * k)
-        )  # band[3 + i - j, j] = entry (i, j); rows 2 t: W dm + T y, rows 2 t + 1: T dm - y / E
+        # band[3 + i - j, j] = entry (i, j); rows 2 t: W dm + T y, rows 2 t + 1: T dm - y / E
+        band = np.zeros((7, 2 * k))
         band[3, 0::2], band[3, 1::2] = weights, -1 / (scale**2 * curvature)
         band[2, 1::2], band[4, 0::2] = d, d
         band[2, 2::2], band[4, 1:-1:2] = o, o  # (2 t + 1, 2 t + 2) and (2 t + 2, 2 t + 1)

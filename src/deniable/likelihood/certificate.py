@@ -1,5 +1,4 @@
-"""Bounds how far a distribution can be from the most likely one, wherever a search stops and whatever found
-it.
+"""Bounds how far a distribution can be from the most likely one, whatever search found it.
 
 Let D_i = sum over the reports' outputs j of q_j G_ij / (pG)_j, with q_j the share of reports with output j.
 The mean log-likelihood of p is below the best by at most ln max D_i (Jensen), and p is the best iff no D_i is
@@ -18,12 +17,12 @@ _UNIT = 2.0**-53
 
 
 def rounding(roundings: int) -> float:
-    """An upper bound of what so many roundings in a row do to the logarithm of a sum of positive numbers."""
+    """An upper bound of what this many roundings do to the logarithm of a sum of positive numbers."""
     return 2.0 * (roundings + 16) * _UNIT
 
 
 def gap_bound(ascent: Floats, total: float, roundings: int) -> float:
-    """ln(max D * sum p), rounded up: D was computed by sums of positive numbers with so many roundings in a
+    """ln(max D * sum p), rounded up: D was computed by sums of positive numbers with this many roundings in a
     row.
 
     A sum of positive numbers is off by less than a part in 2^53 for each rounding, so that the bound that is

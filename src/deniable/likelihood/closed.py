@@ -1,6 +1,4 @@
-"""Computes most likely shares without a search: for direct encoding, and for counts of support taken as
-independent.
-"""
+"""Computes most likely shares by formulas: for direct encoding, and for counts of independent support."""
 
 from __future__ import annotations
 
@@ -26,9 +24,8 @@ def direct(reported: Floats, rows: Kept) -> Found:
     """
     ranked = np.sort(reported)[::-1]
     sums = ranked.cumsum()
-    m = (
-        int(np.count_nonzero(rows.levels * ranked > rows.q * sums)) - 1
-    )  # true for the first ones: it falls with each
+    # true for the first ones: it falls with each
+    m = int(np.count_nonzero(rows.levels * ranked > rows.q * sums)) - 1
     shares = np.maximum(reported * (rows.levels[m] / (sums[m] * rows.gain)) - rows.q / rows.gain, 0.0)
     shares /= np.add.reduce(shares)
     ascent = rows.backward(reported / rows.forward(shares))
@@ -66,9 +63,8 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found
         )
     )
     shares = shares_at(price)
-    if (
-        not shares.sum() > 0
-    ):  # floats do not tell chances that are so near to each other, and neither do the reports
+    # floats do not distinguish chances this close to each other, and neither do the reports
+    if not shares.sum() > 0:
         shares = np.ones(shares.size)
     shares /= shares.sum()
     theta = q + gain * shares

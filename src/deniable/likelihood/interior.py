@@ -19,18 +19,13 @@ from deniable.likelihood.solution import Found, Search
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995
 _FALLS = 3.0  # by how much each step beyond the tolerance must divide the gap
-_FEW, _FURTHER, _SIXTH = (
-    64,
-    12,
-    6,
-)  # up to so many values, so many such steps; with more, a sixth of those before
+# up to _FEW values, _FURTHER such steps; with more, a sixth of those before
+_FEW, _FURTHER, _SIXTH = 64, 12, 6
 _START = 1e-2  # the complementarity that a start near the maximum begins with
 
 
 class Point(NamedTuple):
-    """Where a search is: shares, their multipliers, what they make likely, and how fast the
-    likelihood grows.
-    """
+    """Where a search is: shares, multipliers, what they make likely, and how fast the likelihood grows."""
 
     p: Floats
     z: Floats
@@ -58,7 +53,7 @@ def interior(
     """Up to the certificate; where rounding ends the progress before, the best so far is handed on.
 
     If the search is `further`, it then goes on while each step still divides the gap by a lot. Near the end
-    that is a few cheap steps, and where a multiplier is 0 beside a share that is 0, shares are only as exact
+    that is a few cheap steps, and where a multiplier and its share are both 0, shares are only as exact
     as the root of the gap.
     """
     newton = _Cholesky(rows) if newton is None else newton
@@ -99,9 +94,7 @@ def interior(
 
 
 def centering(reached: float) -> float:
-    """How much of the complementarity to keep: little where the last step went all its way, more where it was
-    cut short.
-    """
+    """How much of the complementarity to keep: little after a full step, more after a short one."""
     return min(0.8, max(0.1, 1.0 - reached))
 
 
@@ -125,9 +118,7 @@ class _Cholesky(Newton):
 
 
 def _solve(matrix: Floats, right: Floats) -> Floats | None:
-    """A symmetric positive definite system; where rounding has made it indefinite, scaled and with a little
-    more diagonal.
-    """
+    """Solve a symmetric positive definite system; if rounding made it indefinite, with more diagonal."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     scale = 1 / np.sqrt(np.diagonal(matrix))

@@ -1,12 +1,11 @@
-"""Measures how far each share can move before the reports speak against it. Where they say little, repeats
-alone would not show it.
+"""Measures how far each share can move before the reports speak against it.
 
 A most likely distribution sits in a corner when the likelihood is nearly flat, and so do those of repeats:
 shares that are always 0 have no scatter, though nobody knows them. So intervals also hold what the likelihood
 itself does not refuse.
 
-Some values are looked at at a time, so that memory is bounded. Of very many reports of sets a sample is
-looked at: what they lose is a slope, which is known from all of them, and a curvature, whose terms are
+Some values are looked at at a time, so that memory is bounded. For very many reports of sets it looks at
+a sample: what they lose is a slope, which is known from all of them, and a curvature, whose terms are
 positive, so a sample estimates it well.
 """
 
@@ -28,7 +27,7 @@ _FEWEST, _MOST = 1 << 12, 1 << 16  # reports of sets in a sample
 _AT_ONCE = 1 << 18  # numbers made at a time
 _STEPS = 30
 _NEAR = 1e-7  # of the way, where its end is known well enough
-_ALL = 1 - 1e-6  # a share beside which the rest is too small to say who is in it
+_ALL = 1 - 1e-6  # beyond this share the rest is too small to say who is in it
 
 
 class Reach(NamedTuple):
@@ -49,9 +48,7 @@ class _Seen(NamedTuple):
     """
 
     def excess(self, targets: Floats) -> Floats:
-        """How much likelier each output is for each target, minus 1, and nothing where nothing
-        was observed.
-        """
+        """How much likelier each output is for each target, minus 1; 0 where nothing was observed."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return np.where(self.outputs > 0, targets / self.likely - 1, 0.0)
 
@@ -79,7 +76,7 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
         return Reach(np.zeros(rows.k), np.ones(rows.k))
     if not searched(problem):
         return Reach(shares, shares)
-    seen = _seen(problem, shares)
+    seen = _observe(problem, shares)
     total = seen.rows.forward(np.ones(rows.k))
     low, high = shares.copy(), shares.copy()
     for some in _blocks(seen):
@@ -114,7 +111,7 @@ def flat(problem: Listed, shares: Floats, nats: float) -> bool:
     rows, loss = problem.rows, nats / problem.n
     if not isinstance(rows, Decay) and not searched(problem):
         return False
-    seen = _seen(problem, shares)
+    seen = _observe(problem, shares)
     blocks = [np.array([0, rows.k - 1])] if isinstance(rows, Decay) else _blocks(seen)
     for some in blocks:
         excess = seen.excess(_table(seen.rows, some))
@@ -124,17 +121,14 @@ def flat(problem: Listed, shares: Floats, nats: float) -> bool:
 
 
 def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
-    """What part of the way to each target can be gone; the loss is convex on it, so that Newton's steps come
-    from beyond.
-    """
+    """How far each target can be approached; the loss is convex, so Newton's steps come from beyond."""
     excess = seen.excess(targets)
     part = np.ones(len(targets))
     left = np.flatnonzero(seen.lost(excess, gains, part) > loss)
     excess, gains = excess[left], gains[left]
     bent = np.maximum((excess**2) @ seen.outputs, np.finfo(float).tiny)
-    at = np.minimum(
-        (gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5
-    )  # as if the loss were a parabola
+    # as if the loss were a parabola
+    at = np.minimum((gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5)
     near, far = np.zeros(left.size), np.ones(left.size)
     for _ in range(_STEPS):
         lost = seen.lost(excess, gains, at)
@@ -153,18 +147,18 @@ def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
     return part
 
 
-def _seen(problem: Listed, shares: Floats) -> _Seen:
+def _observe(problem: Listed, shares: Floats) -> _Seen:
     rows, outputs = problem.rows, problem.outputs
     gains = rows.backward(shared(outputs, rows.forward(shares))) - 1
-    rows, outputs = _sampled(rows, outputs)
+    rows, outputs = _sample(rows, outputs)
     return _Seen(rows, outputs, rows.forward(shares), gains)
 
 
-def _sampled(rows: Rows, outputs: Floats) -> tuple[Rows, Floats]:
-    """Of many reports of sets some, evenly from all of them by how often they came, and always the same."""
+def _sample(rows: Rows, outputs: Floats) -> tuple[Rows, Floats]:
+    """A sample of many reports of sets, evenly by how often they came, and always the same."""
     if isinstance(rows, Stacked):
         ends = np.cumsum([part.size for part in rows.parts])[:-1]
-        pairs = [_sampled(part, some) for part, some in zip(rows.parts, np.split(outputs, ends), strict=True)]
+        pairs = [_sample(part, some) for part, some in zip(rows.parts, np.split(outputs, ends), strict=True)]
         return Stacked([part for part, _ in pairs]), np.concatenate([some for _, some in pairs])
     size = min(max(_SAMPLED_CELLS // rows.k, _FEWEST), _MOST)
     if not isinstance(rows, Supports) or rows.size <= size:

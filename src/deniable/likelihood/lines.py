@@ -1,6 +1,4 @@
-"""Multiplies by rows with a form on a line or a grid in O(values): decaying noise, on lines and grids, and
-windows.
-"""
+"""Multiplies by rows on a line or a grid in O(values): decaying noise, and windows."""
 
 from __future__ import annotations
 
@@ -64,9 +62,7 @@ class Lattice(Rows):
 
 @final
 class Window(Rows):
-    """Outputs 0 to k + width - 2, of which each value's window, `width` of them from its own number on, is
-    likelier.
-    """
+    """Outputs 0 to k + width - 2; those of a value's window, `width` from its own number on, are likelier."""
 
     def __init__(self, k: int, width: int, near: float, far: float) -> None:
         self.k, self.width, self.size = k, width, k + width - 1
@@ -78,12 +74,12 @@ class Window(Rows):
         return 2 * self.size
 
     def forward(self, shares: Floats) -> Floats:
-        return self._mixed(shares, self.width - 1, self.size)
+        return self._mix(shares, self.width - 1, self.size)
 
     def backward(self, weights: Floats) -> Floats:
-        return self._mixed(weights, 0, self.k)
+        return self._mix(weights, 0, self.k)
 
-    def _mixed(self, numbers: Floats, before: int, places: int) -> Floats:
+    def _mix(self, numbers: Floats, before: int, places: int) -> Floats:
         """far * (all of them) + (near - far) * (those of a window that begins `before` places before this
         one).
 

@@ -14,9 +14,7 @@ _NOTHING = 1e-300
 
 @compiled
 def add_supported(bits: Array, table: Array, out: Array) -> None:
-    """out[u] += the share of the values that report u supports: bits[c, u] are values 8 c to 8 c + 7,
-    table[c] their sums.
-    """
+    """out[u] += the share of the values that report u supports; bits[c, u] are values 8 c to 8 c + 7."""
     for start in range(0, out.size, _BLOCK):
         stop = min(out.size, start + _BLOCK)
         for c in range(bits.shape[0]):
@@ -27,9 +25,7 @@ def add_supported(bits: Array, table: Array, out: Array) -> None:
 
 @compiled
 def sum_supporting(bits: Array, weights: Array, sums: Array) -> None:
-    """sums[c, byte] += the weights of the reports that have this byte as their bits of values 8 c
-    to 8 c + 7.
-    """
+    """sums[c, byte] += the weights of the reports with this byte for values 8 c to 8 c + 7."""
     for start in range(0, weights.size, _BLOCK):
         stop = min(weights.size, start + _BLOCK)
         for c in range(bits.shape[0]):
@@ -40,7 +36,7 @@ def sum_supporting(bits: Array, weights: Array, sums: Array) -> None:
 
 @compiled
 def solve_pentadiagonal(main: Array, first: Array, second: Array, right: Array) -> bool:
-    """Solve a symmetric positive definite system with two diagonals beside the main one, in place; False
+    """Solve a symmetric positive definite system with two diagonals next to the main one, in place; False
     where it is not.
 
     LDL' without pivoting; `main`, `first` and `second` become the factors, `right` the solution.
@@ -75,12 +71,12 @@ def solve_pentadiagonal(main: Array, first: Array, second: Array, right: Array) 
 
 @compiled
 def passes_on_a_line(shares: Array, outputs: Array, sides: Array, ratio: float, passes: int) -> None:
-    """So many steps of EM with smoothing under noise that decays by `ratio` a step, in place; a row for each
+    """Take steps of EM with smoothing under noise that decays by `ratio` a step, in place; a row for each
     data.
 
     Down and up the line once for each step. On the way down: outputs over likelihoods, and what decays
     downwards of them and of the shares. On the way up: what decays upwards, the new shares, and their
-    smoothing, a place behind. A step gives shares that add up to one, whatever they added up to before.
+    smoothing, a position behind. A step gives shares that add up to one, whatever they added up to before.
     """
     last = shares.shape[1] - 1
     above, weights, lower = np.empty(last + 1), np.empty(last + 1), np.empty(last + 1)

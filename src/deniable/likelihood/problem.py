@@ -1,6 +1,4 @@
-"""Holds what was observed, as a likelihood needs it: counts of outputs, reports, counts of support, groups of
-people.
-"""
+"""Holds what was observed: counts of outputs, reports, counts of support, or groups of people."""
 
 from __future__ import annotations
 
@@ -178,13 +176,11 @@ class Reported(Listed):
 @final
 @dataclass(frozen=True, eq=False)
 class Celled(Problem):
-    """How many reports support each value: without the reports, each value's count is taken for a binomial of
-    its own.
-    """
+    """How many reports support each value: without the reports, each count is taken for a binomial."""
 
     n: int
     supported: Floats
-    """Of the reports about a value, the share that supports it."""
+    """The share of the reports about each value that supports it."""
     asked: Floats
     """The share of all reports that are about each value."""
     q: Floats

@@ -1,6 +1,4 @@
-"""Builds the problem of finding shares, from a mechanism and its tally or reports. It refuses by name what it
-does not know.
-"""
+"""Builds the problem of finding shares from a mechanism and its reports; refuses by name what it cannot."""
 
 from __future__ import annotations
 

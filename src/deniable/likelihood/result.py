@@ -1,6 +1,4 @@
-"""Holds the most likely shares, with a certificate of how near they are to the maximum and why the search
-ended.
-"""
+"""Holds the most likely shares, how near they are to the maximum, and why the search ended."""
 
 from __future__ import annotations
 
@@ -34,17 +32,14 @@ Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""
 _MIXED = 0.1  # how much of all shares alike a repeated search begins with: none may begin at zero
 _TOTAL = 1e-3  # nats that all reports together could still gain where a repeated search ends
-_PART = (
-    1e-3  # and how much of what they could gain over all shares alike: of a flat likelihood that is far less
-)
+# and how much of what they could gain over all shares alike: of a flat likelihood that is far less
+_PART = 1e-3
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """What n reports make most likely: a distribution, so it is biased where unbiased estimates would be
-    negative.
-    """
+    """What n reports make most likely: a distribution, so biased where unbiased estimates are negative."""
 
     n: int
     frequencies: Floats = field(repr=False)
@@ -68,9 +63,7 @@ class Likelihood:
 
     @cached_property
     def log_likelihood(self) -> float:
-        """The mean logarithm of a report's likelihood (of sets of values: up to a number that is the same for
-        all shares).
-        """
+        """The mean logarithm of a report's likelihood (for sets of values: up to a constant)."""
         problem = self.problem
         if isinstance(problem, Celled):
             return closed.composite_likelihood(
@@ -176,8 +169,8 @@ class Likelihood:
         They also hold the shares that all reports together hardly find less likely (by 1.92 nats at 95 %), so
         that they are wide where reports say little, and 0 to 1 where the result is `flat`. They are about
         right where a share is well above its standard error. Near zero they are not to be relied on, since
-        the maximum sits on the boundary there; the unbiased estimate's intervals are. Of counts of support,
-        and of counts of outputs where outputs times values are more than 67 million, they are the bootstrap's
+        the maximum sits on the boundary there; the unbiased estimate's intervals are. For counts of support,
+        and for counts of outputs where outputs times values exceed 67 million, they are the bootstrap's
         alone, which may be falsely narrow; the printed result says so.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
@@ -243,9 +236,7 @@ class Likelihood:
         return range(self.k) if self.labels is None else self.labels
 
     def plot(self, level: float | None = None) -> Figure:
-        """A figure of matplotlib: a bar for each value's share; with a level, its interval, which takes a
-        bootstrap.
-        """
+        """A figure of matplotlib: a bar for each share; with a level, its interval, by a bootstrap."""
         from deniable.plot.charts import Bars, plot_bars
 
         ends = (None, None) if level is None else self.interval(level)

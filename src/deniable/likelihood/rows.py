@@ -21,9 +21,7 @@ _WORK = 1 << 22  # numbers made at a time
 
 
 def shared(outputs: Floats, likely: Floats) -> Floats:
-    """outputs / likely, and nothing where nothing was observed: far from all people an output's likelihood
-    may underflow.
-    """
+    """outputs / likely, and 0 where nothing was observed: a likelihood far from all people may underflow."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.divide(outputs, likely, out=np.zeros_like(likely), where=outputs > 0)
 
@@ -109,9 +107,7 @@ class Kept(Rows):
 
 @final
 class Supports(Rows):
-    """Reports that support sets: 1 + sum over layers of (factor of the layer) [v in the report's set], as
-    packed bits.
-    """
+    """Reports that support sets: 1 + sum over layers of factor * [v in the set], as packed bits."""
 
     def __init__(self, k: int, layers: Sequence[tuple[Array, float]]) -> None:
         self.k = k
@@ -197,9 +193,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 
 
 def _sums_of_bytes(shares: Floats, columns: int) -> Floats:
-    """For every eight values and every set of them, its share: sums of positive numbers, so
-    nothing cancels.
-    """
+    """For every eight values and every set of them, its share: sums of positive numbers."""
     whole = np.zeros(8 * columns)
     whole[: shares.size] = shares
     return np.ascontiguousarray(whole.reshape(columns, 8) @ _BITS.T)

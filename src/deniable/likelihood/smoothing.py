@@ -1,5 +1,4 @@
-"""Chooses how much to smooth by held-out likelihood: reports are dealt to folds, and each is predicted from
-the others.
+"""Chooses how much to smooth by held-out likelihood: each fold is predicted from the others.
 
 Only counts of outputs are needed: which of equal reports goes to which fold does not matter, so that the
 counts are dealt themselves (binomial thinning).
@@ -29,9 +28,8 @@ from deniable.metric.line import SMALL
 WEIGHTS = (0.0, 0.01, 0.05, 0.25)
 PASSES = (10, 30, 100, 300, 1000)
 _SETTLED = 1e-3  # nats of all held-out reports together: passes that gain less are not followed by more
-_NOTHING = (
-    1e-300  # shares below this are zero: numbers that are less than normal ones are a hundred times slower
-)
+# shares below this are zero: numbers that are less than normal ones are a hundred times slower
+_NOTHING = 1e-300
 _AT_ONCE = 1 << 22  # shares made between two words of progress
 Passes = Callable[[int, int], None]
 """Hears how many passes over the data are done, and how many there are at most."""
@@ -40,7 +38,7 @@ Passes = Callable[[int, int], None]
 @final
 @dataclass(frozen=True)
 class Smoothing:
-    """What was chosen: after each of so many steps of EM, so much of each share goes to either neighbor."""
+    """What was chosen: how many steps of EM, and how much of each share goes to either neighbor."""
 
     weight: float
     passes: int
@@ -58,9 +56,7 @@ def smoothed(
     seed: int,
     progress: Passes | None = None,
 ) -> tuple[Smoothing, Floats]:
-    """The weight and the number of passes that predict held-out reports best, and the shares that
-    they give.
-    """
+    """The weight and the number of passes that predict held-out reports best, and their shares."""
     listed = checked(problem)
     whole_number("folds", folds, 2)
     whole_number("seed", seed, 0)
@@ -169,7 +165,7 @@ class _Walk:
             self._outputs, self._sides, self._p = self._outputs[some], self._sides[some], self._p[some]
 
     def on(self, end: int) -> Floats:
-        """Where they are after so many steps."""
+        """Where they are after this many steps."""
         while self._step < end:
             passes = min(max(1, _AT_ONCE // self._p.size), end - self._step)
             if isinstance(self.rows, Decay) and self.rows.k > SMALL:

@@ -32,7 +32,7 @@ class Found:
 @final
 @dataclass(frozen=True)
 class Search:
-    """How exact, how long, and who hears of it."""
+    """How exact, how long, and the callback that follows it."""
 
     method: str
     tolerance: float

@@ -43,9 +43,8 @@ ALIASES = {"ibu": "em"}
 _AFFORDABLE = 2e11
 # it 17 to 18 steps, SQUAREM about 3,000: 0.3 s and 0.5 s (k = 500), 1.3 and 2.4 s (1,000), 9.5 and 42 s
 # (2,000), by one thread
-_AFFORDABLE_UNPACKED = (
-    1e10  # the same where reports are unpacked for it: products with packed ones are much cheaper
-)
+# the same where reports are unpacked for it: products with packed ones are much cheaper
+_AFFORDABLE_UNPACKED = 1e10
 _MOST_VALUES = 6000  # a table of k x k numbers beyond this is not made
 
 
@@ -57,9 +56,7 @@ def solve(
     progress: Progress | None = None,
     near: Floats | None = None,
 ) -> Found:
-    """Search by this method; `auto` chooses. What is `near` the maximum is where a search that may begin
-    anywhere begins.
-    """
+    """Search by this method; `auto` chooses. A search that may begin anywhere begins at `near`."""
     method = ALIASES.get(method, method)
     if method not in LIMITS:
         raise InvalidParameter(not_among(method, "a method", LIMITS))
@@ -69,7 +66,7 @@ def solve(
                 f"{method!r} needs the reports: counts of support alone do not determine their likelihood; "
                 "'composite' is what a tally gives"
             )
-        return _judged(
+        return _judge(
             closed.composite(problem.supported, problem.asked, problem.q, problem.gain), tolerance, progress
         )
     assert isinstance(problem, Listed)
@@ -83,12 +80,12 @@ def solve(
             raise InvalidParameter(
                 "'closed' is for direct encoding (grr, l_grr), whose maximum has a formula"
             )
-        return _judged(closed.direct(problem.outputs, problem.channel), tolerance, progress)
+        return _judge(closed.direct(problem.outputs, problem.channel), tolerance, progress)
     most = _UNASKED if method == "auto" and chosen == "squarem" else LIMITS[chosen]
     search = Search(chosen, tolerance, most if limit is None else limit, progress, near is None)
     tables = chosen == "interior" and not _on_a_line(problem)
     with few_threads(_work(problem) if tables else 0.0):
-        return _searched(problem, search, method == "auto", near)
+        return _search(problem, search, method == "auto", near)
 
 
 def _on_a_line(problem: Listed) -> TypeGuard[Counted]:
@@ -100,7 +97,7 @@ def _work(problem: Listed) -> float:
     return float(problem.rows.size + problem.k) * problem.k * problem.k
 
 
-def _searched(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
+def _search(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
     if search.method == "iteration":
         return _iteration(problem, search)
     if search.method == "ems":
@@ -120,9 +117,8 @@ def choice(problem: Listed) -> str:
         return "closed"
     if _on_a_line(problem):
         return "interior"
-    if isinstance(problem, Counted) and isinstance(
-        problem.channel, Window
-    ):  # 5 s of 5,000 values; interior: 60 s of 4,000
+    # 5 s of 5,000 values; interior: 60 s of 4,000
+    if isinstance(problem, Counted) and isinstance(problem.channel, Window):
         return "squarem"
     parts = problem.parts if isinstance(problem, Grouped) else (problem,)
     most = _AFFORDABLE if all(isinstance(part, Counted) for part in parts) else _AFFORDABLE_UNPACKED
@@ -135,7 +131,7 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
         named = replace(search, method="banded interior point")
         start = None if near is None else normal(near[places])
         found = banded(places, problem.channel.epsilon, problem.counts[places] / problem.n, named, start)
-        return replace(found, shares=_spread(found.shares, places, problem.k))
+        return replace(found, shares=_spread_over(found.shares, places, problem.k))
     if problem.k > _MOST_VALUES:
         raise InvalidParameter(
             f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'"
@@ -151,9 +147,7 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
 
 
 def _iteration(problem: Listed, search: Search) -> Found:
-    """Definition 4.1 of the paper: EM that begins at the reports themselves, which is safe for decaying
-    kernels on a line.
-    """
+    """Definition 4.1 of the paper: EM that begins at the reports, for decaying kernels on a line."""
     if not (isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel)):
         raise InvalidParameter(
             "'iteration' begins at the reported shares, whose zeros would never recover: that is proven "
@@ -162,16 +156,16 @@ def _iteration(problem: Listed, search: Search) -> Found:
     places = np.flatnonzero(problem.counts)
     outputs = problem.counts[places] / problem.n
     found = em(Decay(Decaying(places, problem.channel.epsilon)), outputs, search, outputs)
-    return replace(found, shares=_spread(found.shares, places, problem.k))
+    return replace(found, shares=_spread_over(found.shares, places, problem.k))
 
 
-def _spread(shares: Floats, places: Array, k: int) -> Floats:
+def _spread_over(shares: Floats, places: Array, k: int) -> Floats:
     whole = np.zeros(k)
     whole[places] = shares
     return whole
 
 
-def _judged(found: Found, tolerance: float, progress: Progress | None) -> Found:
+def _judge(found: Found, tolerance: float, progress: Progress | None) -> Found:
     if progress is not None:
         progress(found.iterations, found.gap)
     return found if found.gap <= tolerance else replace(found, stop="rounding limit")

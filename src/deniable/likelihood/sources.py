@@ -1,6 +1,4 @@
-"""Checks what is given to a likelihood: bare channels, laws, counts, numbers. It refuses what has no finite
-channel.
-"""
+"""Checks the inputs of a likelihood: channels, laws, counts, numbers. Refuses what has no finite channel."""
 
 from __future__ import annotations
 

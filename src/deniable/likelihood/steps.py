@@ -1,5 +1,4 @@
-"""Searches by products only: EM (also called IBU), EM with smoothing, the iteration of the paper, and
-SQUAREM.
+"""Searches by products only: EM (also called IBU), smoothed EM, the iteration of the paper, and SQUAREM.
 
 Each step of EM multiplies the shares by D. It never loses likelihood and is slow near the end: only the
 certificate says how near. A share of zero stays zero, so that searches begin with all shares positive.
@@ -70,9 +69,9 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
     """
     path = _Path(rows, outputs, search)
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
-    first, now = path.mapped(p)
+    first, now = path.take_step(p)
     while not path.over() and np.isfinite(first).all():
-        second, _ = path.mapped(first)
+        second, _ = path.take_step(first)
         r, v = first - p, second - 2 * first + p
         size = float(np.linalg.norm(v))
         length = -max(1.0, float(np.linalg.norm(r)) / size) if size > 0 else -1.0
@@ -80,17 +79,16 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
         for _ in range(_HALVINGS):
             if path.over():
                 break
-            tried = normal(
-                np.maximum(p - 2 * length * r + length * length * v, 0.01 * second)
-            )  # shares stay positive
-            after, reached = path.mapped(tried)
+            # shares stay positive
+            tried = normal(np.maximum(p - 2 * length * r + length * length * v, 0.01 * second))
+            after, reached = path.take_step(tried)
             if reached >= now - _ROUNDED * (1 + abs(now)):
                 break
             length = (length - 1) / 2
         else:
             if not path.over():
                 tried = second
-                after, reached = path.mapped(tried)
+                after, reached = path.take_step(tried)
         p, first, now = tried, after, reached
     return path.found()
 
@@ -103,7 +101,7 @@ class _Path:
         self.rows, self.outputs, self.search = rows, outputs, search
         self.best, self.least, self.used = np.full(rows.k, 1.0 / rows.k), math.inf, -1
 
-    def mapped(self, shares: Floats) -> tuple[Floats, float]:
+    def take_step(self, shares: Floats) -> tuple[Floats, float]:
         """One step of EM, and the likelihood before it."""
         likely = self.rows.forward(shares)
         ascent = self.rows.backward(shared(self.outputs, likely))
@@ -139,9 +137,7 @@ def normal(shares: Floats) -> Floats:
 
 
 def along(shape: Sequence[int], blur: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-    """A blur of neighbors on a line, done along each side of a line or grid whose places are the
-    last axis.
-    """
+    """A blur of neighbors on a line, along each side of a line or grid that is the last axis."""
     if len(shape) == 1:
         return blur
     down, across = shape
@@ -163,9 +159,7 @@ def smoothed_121(shares: Floats) -> Floats:
 
 
 def smoothed_by(weight: Floats) -> Callable[[Floats], Floats]:
-    """Neighbors averaged by (s, 1 - 2 s, s), what would leave an end staying there; one s for each of many
-    shares.
-    """
+    """Neighbors averaged by (s, 1 - 2 s, s), kept at the ends; one s for each of many shares."""
 
     def smooth(shares: Floats) -> Floats:
         side = weight.reshape(-1, *([1] * (shares.ndim - 1)))

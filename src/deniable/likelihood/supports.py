@@ -1,6 +1,4 @@
-"""Packs reports of sets of values into bits: which values each report supports, and how much likelier it then
-is.
-"""
+"""Packs reports of sets into bits: which values each supports, and how much likelier it then is."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ _SAMPLED = 4096
 
 @singledispatch
 def pack_layers(mechanism: SetMechanism, reports: Array) -> list[tuple[Array, float]]:
-    """The sets that reports support, as bits, with how much likelier a report is where it supports the value,
-    minus 1.
-    """
+    """The sets that reports support, as bits, and how much likelier such a report is, minus 1."""
     _refuse_many(mechanism, reports, 1)
     return [(mechanism.packed_support(reports), mechanism.odds - 1)]
 
@@ -56,9 +52,7 @@ def _refuse_many(mechanism: SetMechanism, reports: Array, layers: int) -> None:
 
 
 def merge_equal(reports: Array) -> tuple[Array, Integers]:
-    """Equal reports once, with how often they came, where a look at some of them says that this is worth the
-    sorting.
-    """
+    """Equal reports once, with how often they came, where a look at some says that sorting is worth it."""
     width = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
     whole = reports.reshape(len(reports), -1).view(np.dtype((np.void, width))).reshape(-1)
     if len(reports) > _SAMPLED and np.unique(whole[:: len(reports) // _SAMPLED]).size > 0.9 * _SAMPLED:

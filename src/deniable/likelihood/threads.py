@@ -1,6 +1,4 @@
-"""Limits small matrices to one thread: on a busy machine, threads that wait for each other cost more than the
-arithmetic.
-"""
+"""Limits small matrices to one thread: on a busy machine, waiting costs more than the arithmetic."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ def few_threads(multiplications: float) -> AbstractContextManager[Any]:
 
 @lru_cache(maxsize=1)
 def _controller() -> Any:
-    """Found once: a look at all loaded libraries takes longer than many a search. Scipy's must be
-    among them.
-    """
+    """Find them once: loaded libraries are slow to list. Scipy's must be among them."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 

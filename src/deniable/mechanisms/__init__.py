@@ -4,12 +4,12 @@ from deniable.mechanisms.base import BLOCK, ExactMechanism, Mechanism, Per, chec
 from deniable.mechanisms.blocks import Blockwise, worth_compiling
 from deniable.mechanisms.channels import ChannelMechanism
 from deniable.mechanisms.checks import (
-    as_sent,
     checked_k,
     checked_values,
     floats,
     in_domain,
     integers,
+    restore_reports,
     unmasked,
 )
 from deniable.mechanisms.losses import Losses
@@ -61,7 +61,6 @@ __all__ = [
     "Unary",
     "adaptive",
     "alh",
-    "as_sent",
     "ass",
     "athe",
     "aue",
@@ -80,6 +79,7 @@ __all__ = [
     "oue",
     "recognize",
     "reference_of",
+    "restore_reports",
     "rr",
     "she",
     "ss",

@@ -41,9 +41,7 @@ M = TypeVar("M", bound="ExactMechanism")
 
 
 class Mechanism(ABC):
-    """A read-only recipe that turns a value and some words into a report, with a law that is
-    known exactly.
-    """
+    """Turns a value and some words into a report, read-only and with a law that is known exactly."""
 
     if TYPE_CHECKING:  # read-only here, so that a mechanism may store it or compute it
 
@@ -211,9 +209,7 @@ class ExactMechanism(Mechanism):
     @property
     @abstractmethod
     def ratio(self) -> Fraction:
-        """The largest ratio of two values' probabilities of one report, e^loss, with the bias of `below`
-        counted.
-        """
+        """The largest ratio of two values' probabilities of a report, e^loss, with the bias of `below`."""
 
     @abstractmethod
     def blank(self, n: int) -> Array:
@@ -242,9 +238,8 @@ class ExactMechanism(Mechanism):
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         given = integers(values, self.k)
-        if (
-            given.size < BLOCK
-        ):  # refused before any word is drawn; a large batch is checked block by block, as it is used
+        # refused before any word is drawn; a large batch is checked block by block, as it is used
+        if given.size < BLOCK:
             given = in_domain(given, self.k)
         return self._encode_given(given, checked_source(words).rows(given.size, self.words))
 
@@ -253,8 +248,9 @@ class ExactMechanism(Mechanism):
         return self.encode(in_domain(values, self.k), rows)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """The losses of `reports` reports of one value, and of `rounds` reports of changing ones, beside the
-        other two. Where nothing is kept, every report adds its whole loss.
+        """All four losses, with `reports` reports of one value and `rounds` reports of changing ones.
+
+        Where nothing is kept, every report adds its whole loss.
         """
         whole_number("reports", reports, 1)
         whole_number("rounds", rounds, 1)

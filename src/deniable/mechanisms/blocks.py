@@ -15,7 +15,7 @@ import numpy as np
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidReport
 from deniable.mechanisms.base import BLOCK, ExactMechanism
-from deniable.mechanisms.checks import as_sent, in_domain, unmasked
+from deniable.mechanisms.checks import in_domain, restore_reports, unmasked
 from deniable.mechanisms.tally import Tally
 from deniable.words import Rows, WordArray
 
@@ -82,7 +82,7 @@ class Blockwise(ExactMechanism):
     @final
     def tally(self, reports: Array) -> Tally:
         like = self.blank(0)
-        array = as_sent(unmasked(reports), like)
+        array = restore_reports(unmasked(reports), like)
         if array.dtype != like.dtype or array.shape[1:] != like.shape[1:] or array.ndim != like.ndim:
             raise InvalidReport(
                 f"reports of this mechanism are {like.dtype} of shape (n, "

@@ -1,4 +1,4 @@
-"""From a budget to thresholds: the number that a shape leaves open is the largest that epsilon allows."""
+"""Turns a budget into thresholds: a shape's open number is the largest that epsilon allows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def largest(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: in
     return solve(known, epsilon, low, high)
 
 
-def _kept(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
+def _keep_made(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
     """The same numbers come up again and again; what cannot be looked up is no number, and `make`
     refuses it.
     """
@@ -77,21 +77,21 @@ def _kept(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
     return made
 
 
-@_kept
+@_keep_made
 def direct(k: int, epsilon: float) -> Direct:
     """The largest keep."""
     k = checked_k(k, 1 << 24, "direct")
     return Direct(k, largest(lambda keep: Direct(k, keep).ratio, epsilon, _above(FULL // k), _LARGEST))
 
 
-@_kept
+@_keep_made
 def hashed(k: int, epsilon: float, g: int) -> Hashed:
     """The largest keep for g buckets."""
     k, g = checked_k(k, PRIME - 1, "hashed"), whole_number("g, the number of buckets,", g, 2, PRIME - 1)
     return Hashed(k, g, largest(lambda keep: keep_ratio(keep, g), epsilon, _above(FULL // g), _LARGEST))
 
 
-@_kept
+@_keep_made
 def subset(k: int, epsilon: float, size: int) -> Subset:
     """The largest keep for sets of this size."""
     k = checked_k(k, 1 << 16, "subset")
@@ -103,14 +103,14 @@ def subset(k: int, epsilon: float, size: int) -> Subset:
     )
 
 
-@_kept
+@_keep_made
 def hadamard(k: int, epsilon: float) -> Hadamard:
     """The largest keep."""
     k = checked_k(k, (1 << 20) - 1, "Hadamard")
     return Hadamard(k, largest(lambda keep: Hadamard(k, keep).ratio, epsilon, _MIDDLE + 1, _LARGEST))
 
 
-@_kept
+@_keep_made
 def unary(k: int, epsilon: float, one: int) -> Unary:
     """The smallest threshold for a zero bit, given the one for a one bit."""
     k = checked_k(k, 1 << 20, "unary")
@@ -121,7 +121,7 @@ def unary(k: int, epsilon: float, one: int) -> Unary:
     )
 
 
-@_kept
+@_keep_made
 def symmetric(k: int, epsilon: float) -> Unary:
     """The largest p with q = 1 - p."""
     k = checked_k(k, 1 << 20, "unary")
@@ -129,11 +129,9 @@ def symmetric(k: int, epsilon: float) -> Unary:
     return Unary(k, one, FULL - one)
 
 
-@_kept
+@_keep_made
 def thresholded(k: int, epsilon: float, theta: float) -> Unary:
-    """Laplace noise on every cell and one bit for "above theta", with so little noise that the bits spend all
-    of epsilon.
-    """
+    """Laplace noise on every cell, and one bit for "above theta"; the bits spend all of epsilon."""
     theta = number("theta, the threshold,", theta, 0.499999999, 1.000000001)
     if not 0.5 <= theta <= 1:
         raise InvalidParameter(f"theta, the threshold, must be a number from 0.5 to 1, got {theta!r}")
@@ -142,11 +140,9 @@ def thresholded(k: int, epsilon: float, theta: float) -> Unary:
     return unary(k, epsilon, FULL - max(1, round(FULL * (math.exp(-sharpness * (1 - theta)) / 2))))
 
 
-@_kept
+@_keep_made
 def best_theta(epsilon: float) -> float:
-    """The threshold that errs least with the noise it is used with, where that noise spends
-    epsilon in bits.
-    """
+    """The threshold that errs least with its own noise, where that noise spends epsilon in bits."""
     target = positive_epsilon(epsilon)
     return theta_for(_root(lambda x: _bits_loss(x, theta_for(x)) - target, 3 * target + 3))
 

@@ -1,6 +1,4 @@
-"""Counts outputs of a channel: what mechanisms share whose report is one of some outputs, more or less likely
-from each value.
-"""
+"""Counts outputs of a channel, for mechanisms whose report is one of some outputs."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ class ChannelMechanism(Blockwise):
         return self.outputs
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        """The output stands in for the support: which values are likely beside it is for the law to say."""
+        """The output stands in for the support; the law says which other values are likely."""
         return np.asarray(np.asarray(reports)[:, None] == np.arange(self.outputs))
 
     @property

@@ -12,9 +12,7 @@ from deniable.tables import codes_for
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:
-    """A copy of integers from 0 to k - 1 in one dimension, or a clear refusal; nothing is rounded, cast or
-    passed through.
-    """
+    """A copy of integers from 0 to k - 1 in one dimension, or a refusal; nothing is rounded or cast."""
     return in_domain(integers(values, k), k)
 
 
@@ -23,9 +21,8 @@ def in_domain(array: Array, k: int) -> Integers:
 
     It is a copy, so that what was checked is what is reported, whatever another thread does to the original.
     """
-    wide = array.astype(
-        np.uint64 if array.dtype.kind == "u" else np.int64
-    )  # a negative one is huge if read without sign
+    # a negative one is huge if read without sign
+    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
     if wide.size and wide.view(np.uint64).max() >= k:
         wrong = wide.min() if wide.min() < 0 else wide.max()
         raise InvalidValue(f"{wrong} is not a value of this mechanism (0 to {k - 1}); it was not reported")
@@ -50,7 +47,7 @@ def integers(values: npt.ArrayLike, k: int) -> Array:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or (isinstance(values, list | tuple) and bool in set(map(type, values))):
         raise InvalidValue(
-            f"values must be integers from 0 to {k - 1}, got {_described(array)}; {_remedy(array)}"
+            f"values must be integers from 0 to {k - 1}, got {_describe_array(array)}; {_remedy(array)}"
         )
     return array
 
@@ -64,7 +61,7 @@ def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "iuf" and given.size:
-            raise TypeError(f"got {_described(given)}")
+            raise TypeError(f"got {_describe_array(given)}")
         return np.array(given, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as problem:
         raise InvalidValue(f"values are {what}: {problem}; nothing was reported") from None
@@ -103,7 +100,7 @@ def _remedy(array: Array) -> str:
     )
 
 
-def _described(array: Array) -> str:
+def _describe_array(array: Array) -> str:
     if array.dtype.kind in "iu":
         return "a list with booleans"
     kinds = {"f": "floating-point numbers", "b": "booleans", "O": "mixed objects", "U": "text", "S": "bytes"}
@@ -115,7 +112,7 @@ def _described(array: Array) -> str:
     return text
 
 
-def as_sent(reports: Array, like: Array) -> Array:
+def restore_reports(reports: Array, like: Array) -> Array:
     """Reports that are one whole number each and went through a list, CSV or JSON, as they were sent; others
     as they are.
     """

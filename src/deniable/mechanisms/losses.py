@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Losses:
-    """What a person who answers again and again gives away, each number rounded up, and what each of them
-    assumes.
-    """
+    """What a person who answers again and again gives away, rounded up, and what each number assumes."""
 
     one_report: float
     same_value: float

@@ -1,4 +1,4 @@
-"""The protocols people know: each is a choice of numbers for a shape. The table PROTOCOLS lists them all.
+"""Lists the protocols people know, each a choice of numbers for a shape, in the table PROTOCOLS.
 
 Every function takes the number of values k and the budget epsilon, and gives a mechanism whose exact loss is
 at most epsilon and, for every row of the table up to epsilon = 20, less than 1e-9 below it. Formulas are for
@@ -364,9 +364,7 @@ _NUMBERS = ("k", "g", "size", *_THRESHOLDS)
 
 
 def named_protocol(name: str, also: Iterable[str] = ()) -> Protocol:
-    """The row of the table with this name; a misspelled one is refused with the nearest, or with what else
-    has a name.
-    """
+    """The row of the table with this name; a misspelled one is refused with the nearest name."""
     if name not in PROTOCOLS:
         raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *also]))
     return PROTOCOLS[name]

@@ -1,5 +1,4 @@
-"""Protocols that trade error against an attacker's guess, at the same epsilon, by an objective that is
-stated.
+"""Chooses protocols that trade error against an attacker's guess, at one epsilon and by a stated objective.
 
 The objective is weight * success + (1 - weight) * error: success is the attacker's best guess from one
 report, error the variance with n people at frequency f (0 as published; None averages over the domain). With
@@ -57,7 +56,7 @@ def aue(
             minimum(lambda log_odds: score(make(log_odds)), -min(epsilon, 20.0), min(20.0, 40.0 - epsilon))
         )
 
-    return _balanced(choose, n, weight, cap, f)
+    return _balance(choose, n, weight, cap, f)
 
 
 def ass(
@@ -86,7 +85,7 @@ def ass(
             k, epsilon, least(lambda size: score(calibrate.subset(k, epsilon, size)), 1, k - 1)
         )
 
-    return _balanced(choose, n, weight, cap, f)
+    return _balance(choose, n, weight, cap, f)
 
 
 def alh(
@@ -114,7 +113,7 @@ def alh(
     def choose(score: Score) -> Hashed:
         return calibrate.hashed(k, epsilon, least(lambda g: score(calibrate.hashed(k, epsilon, g)), 2, most))
 
-    return _balanced(choose, n, weight, cap, f)
+    return _balance(choose, n, weight, cap, f)
 
 
 def athe(
@@ -140,17 +139,17 @@ def athe(
         theta = minimum(lambda theta: score(calibrate.thresholded(k, epsilon, theta)), 0.5, 1.0)
         return calibrate.thresholded(k, epsilon, theta)
 
-    return _balanced(choose, n, weight, cap, f)
+    return _balance(choose, n, weight, cap, f)
 
 
-def _balanced(choose: Callable[[Score], S], n: int, weight: float, cap: float | None, f: float | None) -> S:
+def _balance(choose: Callable[[Score], S], n: int, weight: float, cap: float | None, f: float | None) -> S:
     whole_number("n, the number of people,", n, 1)
     share = number("weight, between error alone and attack alone,", weight, -1e-9, 1.0 + 1e-9)
     if cap is None:
         return choose(lambda m: share * m.law.success() + (1 - share) * m.law.error(n, f))
     target = most = number("cap, the highest guess allowed,", cap, 0.0, 1.0 + 1e-9)
     while True:
-        found = choose(partial(_capped, target, n, f))
+        found = choose(partial(_cap_error, target, n, f))
         guess = _guess(found)
         if guess > target:
             if most < found.blind:
@@ -171,7 +170,7 @@ def _guess(mechanism: SetShape) -> float:
     return mechanism.success() if mechanism.k <= 1024 else mechanism.law.success()
 
 
-def _capped(cap: float, n: int, f: float | None, mechanism: SetShape) -> float:
+def _cap_error(cap: float, n: int, f: float | None, mechanism: SetShape) -> float:
     """The error under a cap on the guess; above it, more than any error, and the more the further above."""
     guess = _guess(mechanism)
     return mechanism.law.error(n, f) if guess <= cap else 1e30 * (1 + guess)

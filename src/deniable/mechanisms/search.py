@@ -1,6 +1,4 @@
-"""Finding the smallest value of a function that has no formula for it: a grid that sees every valley, then a
-descent.
-"""
+"""Finds the smallest value of a function without a formula: a grid sees every valley, a descent follows."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ def minimum(score: Callable[[float], float], low: float, high: float) -> float:
 
 
 def least(score: Callable[[int], float], low: int, high: int) -> int:
-    """The integer where a function is smallest: all of them where they are few, else ever finer grids around
-    the best.
-    """
+    """The integer where a function is smallest: among all if they are few, else by ever finer grids."""
     while high - low > 2 * _GRID:
         ratio = math.log(high / low)
         points = sorted(

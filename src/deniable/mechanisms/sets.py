@@ -43,9 +43,7 @@ class SetMechanism(ExactMechanism):
         return np.where(self.support(reports), self.odds, 1.0)
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: how often a report supports the true value and another, and how often
-        guesses are right.
-        """
+        """A figure of matplotlib: how often a report supports each value, and how often guesses are right."""
         supported = {
             "report supports the true value": self.law.p,
             "report supports another value": self.law.q,
@@ -63,9 +61,8 @@ class SetMechanism(ExactMechanism):
         self, tally: Tally, law: ReportLaw | None = None, labels: Sequence[object] | None = None
     ) -> Estimate:
         counted = self.checked_tally(tally)
-        by = cast(
-            "Law | Marginal", self.law if law is None else law
-        )  # what record mechanisms make of its law
+        # what record mechanisms make of its law
+        by = cast("Law | Marginal", self.law if law is None else law)
         return Estimate(counted.n, counted.counts, by, labels, asked=counted.asked)
 
     @final
@@ -97,7 +94,7 @@ class RoundShape(SetShape):
 
     @abstractmethod
     def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
-        """The largest ratio after so many second reports of what this round has kept, rounded up."""
+        """The largest ratio after this many second reports of what this round has kept, rounded up."""
 
     @property
     @abstractmethod

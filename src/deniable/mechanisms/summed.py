@@ -1,6 +1,4 @@
-"""Noisy sums, for research: a histogram cell with Laplace noise, in floating point, so without an exact
-guarantee.
-"""
+"""Adds Laplace noise to histograms, for research: in floating point, so without an exact guarantee."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ _FARTHEST = -700.0  # nats, within what floats hold
 @final
 @dataclass(frozen=True)
 class Summed(Mechanism):
-    """The report is k floating-point numbers: 1 for the true value and 0 for the others, plus
-    Laplace noise.
-    """
+    """The report is k floating-point numbers: 1 for the true value, 0 for the others, plus Laplace noise."""
 
     k: int
     epsilon: float

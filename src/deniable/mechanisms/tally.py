@@ -45,9 +45,8 @@ class Tally:
         if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
             raise InvalidParameter("counts is one number per value, for at least two values")
         frozen = counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
-        if (
-            counts.dtype.kind in "iu" and frozen.view(np.uint64).max() > self.n
-        ):  # a negative one is huge without its sign
+        # a negative one is huge without its sign
+        if counts.dtype.kind in "iu" and frozen.view(np.uint64).max() > self.n:
             raise InvalidParameter(
                 f"each count is from 0 to n = {self.n}, got {counts.min()} to {counts.max()}"
             )
@@ -60,7 +59,7 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         self._same_size(other)
-        return Tally(self.n + other.n, self.counts + other.counts, self._asked(other, 1))
+        return Tally(self.n + other.n, self.counts + other.counts, self._add_asked(other, 1))
 
     def __radd__(self, other: int) -> Tally:
         """So that `sum` works."""
@@ -70,7 +69,7 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         self._same_size(other)
-        return Tally(self.n - other.n, self.counts - other.counts, self._asked(other, -1))
+        return Tally(self.n - other.n, self.counts - other.counts, self._add_asked(other, -1))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tally) and self.to_dict() == other.to_dict()
@@ -96,7 +95,7 @@ class Tally:
             data["n"], np.asarray(data["counts"]), np.asarray(data["asked"]) if "asked" in data else None
         )
 
-    def _asked(self, other: Tally, sign: int) -> Array | None:
+    def _add_asked(self, other: Tally, sign: int) -> Array | None:
         if (self.asked is None) != (other.asked is None):
             raise InvalidParameter(
                 "one of the tallies says how many were asked about each value, the other does not"

@@ -1,6 +1,4 @@
-"""Mechanisms that know distances: ordered values, places, numbers. What they lose depends on how far apart
-two values are.
-"""
+"""Reports metric values: ordered ones, cells, numbers. What they lose depends on their distance."""
 
 from deniable.metric.base import MOST_ENTRIES as MOST_ENTRIES
 from deniable.metric.base import Channel as Channel

@@ -96,9 +96,7 @@ class MetricMechanism(ChannelMechanism):
         return grid_neighbors(*self.shape) if len(self.shape) == 2 else list(pairwise(range(self.k)))
 
     def some_neighbors(self) -> list[tuple[int, int]]:
-        """A few of them: at both ends and in the middle; of a grid in a corner and in the middle, across and
-        down.
-        """
+        """A few of them: at both ends and in the middle; on a grid, in a corner and in the middle."""
         if len(self.shape) != 2:
             return sorted({(low, low + 1) for low in (0, (self.k - 1) // 2, self.k - 2) if low + 1 < self.k})
         rows, columns = self.shape
@@ -131,9 +129,7 @@ class MetricMechanism(ChannelMechanism):
         return self.law.success(prior)
 
     def estimate(self, tally: Tally) -> Estimate:
-        """Unbiased frequencies with error bars, by the inverse of the channel: they may scatter a lot, see
-        `mle`.
-        """
+        """Unbiased frequencies with error bars, by the inverse of the channel; for less scatter see `mle`."""
         return self.estimated(tally)
 
     def estimated(
@@ -162,9 +158,7 @@ class MetricMechanism(ChannelMechanism):
         noise: Any = np.maximum(squares - frequencies**2 - clipped * (1 - clipped), 0.0)
 
         def combined(points: Floats) -> float:
-            """How what reports add scatters, and that of one more, of somebody with the commonest value:
-            never nothing.
-            """
+            """The scatter of reports and of one more, from somebody with the commonest value: never 0."""
             told, row = self._weighing(points), self._rows(commonest, commonest + 1)[0]
             scatter = float(counts @ (told - float(counts @ told) / n) ** 2)
             return (scatter + float(row @ (told - float(row @ told)) ** 2)) / max(1, n - 1)
@@ -193,9 +187,7 @@ class MetricMechanism(ChannelMechanism):
         return total / values.size
 
     def _cumulated(self, shares: Floats) -> Floats:
-        """The variance, for one report, of the sum of the first shares, for all but the last: by a running
-        sum.
-        """
+        """The variance, for one report, of every sum of the first shares, by a running sum."""
         found, told = np.empty(self.k - 1), np.zeros(self.outputs)
         for value in range(self.k - 1):
             told += self._decoder[value]
@@ -220,9 +212,7 @@ class MetricMechanism(ChannelMechanism):
         return np.asarray(self._decoder @ shares)
 
     def _squares(self, shares: Floats) -> Floats:
-        """The mean square of what one report adds to each value's estimate, where outputs have
-        these shares.
-        """
+        """The mean square of what a report adds to each value's estimate, if outputs have these shares."""
         return np.asarray(self._decoder_squared @ shares)
 
     @cached_property
@@ -231,7 +221,7 @@ class MetricMechanism(ChannelMechanism):
         if self.k > _DENSE:
             raise InvalidParameter(
                 f"the channel of {self.k:,} values has no quick inverse, and tables are inverted up to "
-                f"{_DENSE:,}; use fewer values, or mle, if it takes so many"
+                f"{_DENSE:,}; use fewer values, or mle, if it takes this many"
             )
         matrix = self.law.matrix()
         decoder = inverted(matrix)
@@ -272,9 +262,7 @@ class MetricMechanism(ChannelMechanism):
 @final
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """The law of a mechanism that does not treat all values alike: how likely every output is from every
-    input.
-    """
+    """The law of a mechanism that does not treat all values alike: each output's chance from each input."""
 
     of: MetricMechanism
 

@@ -1,6 +1,4 @@
-"""Integer tables that keep a guarantee by themselves: every ratio is held against the budget in integers,
-tails included.
-"""
+"""Builds integer tables that keep a guarantee: every ratio is compared with the budget, tails included."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from deniable.exact import exp_down, log_up, positive_epsilon
 from deniable.words import FULL, WordArray
 
 FLOOR = 1 << 34
-"""Outputs of a table have at least so many of the 2^64 words: rounding one moves a loss by less than 1e-10.
+"""Outputs of a table have at least this many of the 2^64 words: rounding one moves a loss by less than 1e-10.
 """
 LARGEST = 40.0
 """A larger epsilon leaves too few words to everything but the truth."""
@@ -49,11 +47,10 @@ def geometric_tails(n: int, epsilon: float) -> WordArray:
     """
     budget = exp_down(checked_budget(epsilon))
     if budget <= 1:
-        raise InvalidParameter(f"epsilon {epsilon} is too small: e^epsilon cannot be told from 1")
+        raise InvalidParameter(f"epsilon {epsilon} is too small: e^epsilon cannot be distinguished from 1")
     fall = -(-(budget.denominator << _SHIFT) // budget.numerator)  # 1 / e^epsilon, rounded up
-    rest = -(
-        -(budget.denominator << _SHIFT) // (budget.numerator - budget.denominator)
-    )  # 1 / (e^epsilon - 1), rounded up
+    # 1 / (e^epsilon - 1), rounded up
+    rest = -(-(budget.denominator << _SHIFT) // (budget.numerator - budget.denominator))
     share = (budget - 1) / (budget + 1)
     first = int(FULL * share) & ~1
     while first > 0:
@@ -67,9 +64,7 @@ def geometric_tails(n: int, epsilon: float) -> WordArray:
 
 
 def _falling(first: int, n: int, fall: int, rest: int) -> tuple[list[int], int, int]:
-    """Numbers of words that fall by at most e^epsilon, how often the last of them is repeated, and the least
-    tail behind.
-    """
+    """Numbers of words that fall by at most e^epsilon, how often the last repeats, and the least tail."""
     steps = [first]
     while len(steps) < n:
         following = (steps[-1] * fall + _MASK) >> _SHIFT
@@ -131,9 +126,7 @@ def floored(rows: Floats, floor: float = FLOOR / FULL) -> Floats:
 
 
 def to_words(rows: Floats) -> WordArray:
-    """Rows of probabilities as numbers of words that sum to 2^64: each rounded, what is missing given to the
-    largest.
-    """
+    """Rows of probabilities as words that sum to 2^64: each rounded, the rest given to the largest."""
     words = (rows * float(FULL)).astype(np.uint64)
     missing = (np.uint64(0) - words.sum(axis=1, dtype=np.uint64)).view(np.int64)
     at = np.arange(len(words)), rows.argmax(axis=1)
@@ -190,9 +183,7 @@ def logarithms(weights: Floats | WordArray) -> Floats:
 
 
 def _worst_gaps(logs: Floats) -> Floats:
-    """For every pair of inputs, how much likelier an output can be from the one than from the other, as a
-    logarithm.
-    """
+    """For every pair of inputs, the largest log ratio of an output's probabilities."""
     if logs.size * len(logs) < _COMPILE:
         return np.array([_gaps(logs, x).max(axis=1) for x in range(len(logs))])
     from deniable.metric.loops import worst_gaps
@@ -203,9 +194,7 @@ def _worst_gaps(logs: Floats) -> Floats:
 
 
 def _gaps(logs: Floats, x: int) -> Floats:
-    """How much likelier every output is from x than from every other input, as logarithms; 0 for what neither
-    can send.
-    """
+    """Log ratios of every output from x against every other input; 0 for what neither can send."""
     with np.errstate(invalid="ignore"):
         gaps = logs[x] - logs
     return np.where(np.isnan(gaps), 0.0, gaps)
@@ -236,9 +225,8 @@ def calibrated(real: Real, distances: Floats, epsilon: float, low: float, measur
         )
     for _ in range(40):
         target = epsilon - margin
-        while (
-            measure(real(low), distances) >= target
-        ):  # half of epsilon is low enough for any metric, but for others?
+        # half of epsilon is low enough for any metric, but for others?
+        while measure(real(low), distances) >= target:
             low /= 2
         if measure(real(epsilon), distances) <= target:
             found = epsilon

@@ -1,6 +1,4 @@
-"""Places on the globe, for research: noise in floating point, so without an exact guarantee. A plan uses a
-grid of cells.
-"""
+"""Moves locations on the globe, for research: in floating point, so not exactly. Plans use grids of cells."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ EARTH = 6_371_008.8
 @final
 @dataclass(frozen=True)
 class PlanarLaplace:
-    """A location moves in a random direction, by a distance whose density falls as r e^(-epsilon r). In
-    floating point.
-    """
+    """A location moves in a random direction, by a distance with density r e^(-epsilon r), in floats."""
 
     epsilon: float
     """What the real-valued mechanism loses per meter; the floats that are sent may lose more."""

@@ -1,4 +1,4 @@
-"""The inverse of a channel that is written out: what each output adds to each value's estimate."""
+"""Inverts a channel that is a table: what each output adds to each value's estimate."""
 
 from __future__ import annotations
 

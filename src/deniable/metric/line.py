@@ -1,6 +1,4 @@
-"""Geometric noise on a line, kept within its ends: the channel, its product and its inverse in O(n), for all
-who need them.
-"""
+"""Multiplies by geometric noise on a line, kept within its ends, and by its inverse, both in O(n)."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _FEW = 4096  # numbers in all up to which the same holds
 
 @final
 class Decaying:
-    """The kernel e^(-epsilon |x - y|) on some places of a line: products in O(places), and an inverse with
-    three diagonals.
-    """
+    """The kernel e^(-epsilon |x - y|) on positions of a line: products in O(positions), a sparse inverse."""
 
     def __init__(self, places: Integers, epsilon: float) -> None:
         self.places, self.epsilon = places, epsilon
@@ -46,9 +42,7 @@ class Decaying:
         return np.asarray(np.exp(-self.epsilon * np.abs(self.places[:, None] - self.places)))
 
     def times(self, numbers: Floats) -> Floats:
-        """The kernel times numbers (in the last axis). Where they are positive nothing cancels, so that all
-        digits hold.
-        """
+        """The kernel times numbers (in the last axis); where they are positive, all digits hold."""
         if self.k <= SMALL and numbers.size <= _FEW:
             return np.asarray(numbers @ self.table)
         from deniable.metric import loops
@@ -127,22 +121,20 @@ class GeometricChannel:
 
     def output(self, shares: npt.ArrayLike) -> Floats:
         """How likely each output is if the values have these shares, in O(n)."""
-        return np.asarray(self.kernel.times(self._checked(shares)) * self.ends)
+        return np.asarray(self.kernel.times(self._check(shares)) * self.ends)
 
     def inverse(self, outputs: npt.ArrayLike) -> Floats:
         """The shares that give just these outputs, in O(n). They add up to the same; some may be negative."""
-        return self.kernel.solved(self._checked(outputs) / self.ends)
+        return self.kernel.solved(self._check(outputs) / self.ends)
 
     def squares(self, outputs: npt.ArrayLike) -> Floats:
-        """The same with every entry of the inverse squared: how far the inverse of single outputs
-        scatters.
-        """
+        """The same with every entry of the inverse squared: the scatter of single outputs' inverses."""
         main, side = self.kernel.diagonals
-        return tridiagonal(main**2, side**2, self._checked(outputs) / self.ends**2)
+        return tridiagonal(main**2, side**2, self._check(outputs) / self.ends**2)
 
     def weighing(self, points: npt.ArrayLike) -> Floats:
         """What each output counts for where each value counts for its point: the transpose of the inverse."""
-        return np.asarray(self.kernel.solved(self._checked(points)) / self.ends)
+        return np.asarray(self.kernel.solved(self._check(points)) / self.ends)
 
     def isotonic(self, outputs: npt.ArrayLike) -> Floats:
         """The inverse, made a distribution by its cumulative sums: no search, and nearly as good as the most
@@ -153,7 +145,7 @@ class GeometricChannel:
         """
         return consistency.isotonic(self.inverse(outputs))
 
-    def _checked(self, numbers: npt.ArrayLike) -> Floats:
+    def _check(self, numbers: npt.ArrayLike) -> Floats:
         allowed = f"there is one number for each of the {self.k} values and outputs"
         given = finite(numbers, allowed)
         if given.shape != (self.k,):

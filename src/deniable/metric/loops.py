@@ -1,4 +1,4 @@
-"""The compiled loops of tables, each beside numpy code that gives the same reports from the same words."""
+"""Compiles the loops of tables; numpy code gives the same reports from the same words."""
 
 from __future__ import annotations
 
@@ -147,9 +147,7 @@ def window(
 
 @compiled
 def worst_gaps(logs: Array, worst: Array) -> None:
-    """worst[x, z] = the largest of logs[x, y] - logs[z, y]; what neither can send, a difference of
-    infinities, is left out.
-    """
+    """worst[x, z] = the largest of logs[x, y] - logs[z, y]; what neither can send is left out."""
     for x in range(logs.shape[0]):
         for z in range(logs.shape[0]):
             best = 0.0
@@ -165,7 +163,7 @@ def decayed(shares: Array, ratios: Array, out: Array) -> None:
     """out[b, j] = sum over i of shares[b, i] times the product of all ratios between i and j: two sweeps, no
     cancellation.
 
-    What decays below the least normal number is taken for nothing: it would stay there for ever, a hundred
+    What decays below the least normal number is taken for nothing: it would stay there forever, a hundred
     times slower.
     """
     last = shares.shape[1] - 1

@@ -1,6 +1,4 @@
-"""Means of a number from -1 to 1: reports that are unbiased for it, with integer thresholds and so with an
-exact loss.
-"""
+"""Estimates means of a number from -1 to 1: reports are unbiased, and losses exact by integer thresholds."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.estimate import clopper_pearson, scattered
 from deniable.exact import log_up, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_loss
-from deniable.mechanisms import Tally, as_sent, floats, unmasked
+from deniable.mechanisms import Tally, floats, restore_reports, unmasked
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.words import FULL, WordArray, Words, checked_source
 
 PLACES = 1 << 32
-"""A number is one of so many places and one more, from -1 to 1: what lies between is far below any noise."""
+"""A number is one of these positions and one more, from -1 to 1, far closer than any noise."""
 _FINE = 31
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -35,9 +33,7 @@ _BLOCK = 1 << 16
 
 
 class Mean(ABC):
-    """A mechanism for one number from -1 to 1, whose report is an integer that stands for an
-    unbiased number.
-    """
+    """A mechanism for one number from -1 to 1, whose report is an integer that stands for a number."""
 
     words: int
 
@@ -58,9 +54,7 @@ class Mean(ABC):
 
     @abstractmethod
     def sent(self, places: WordArray, words: WordArray) -> Array:
-        """A report for every place from 0 to PLACES, which stand for -1 to 1, from a row of words each: in
-        integers.
-        """
+        """Reports of positions from 0 to PLACES, for -1 to 1, from a row of words each: in integers."""
 
     @abstractmethod
     def numbers(self, reports: Array) -> Floats:
@@ -68,9 +62,7 @@ class Mean(ABC):
 
     @final
     def loss(self) -> float:
-        """The exact epsilon of one report, rounded up: the bound for any two numbers, whatever their
-        distance.
-        """
+        """The exact epsilon of one report, rounded up: for any two numbers, at any distance."""
         return log_up(self.ratio)
 
     @final
@@ -101,7 +93,7 @@ class Mean(ABC):
     @final
     def tally(self, reports: Array) -> Tally:
         """How often each report was sent: all that an estimate needs."""
-        array = as_sent(unmasked(reports), np.empty(0, dtype=smallest(self.outputs)))
+        array = restore_reports(unmasked(reports), np.empty(0, dtype=smallest(self.outputs)))
         if (
             array.ndim != 1
             or array.dtype != smallest(self.outputs)
@@ -114,9 +106,7 @@ class Mean(ABC):
 
     @final
     def estimate(self, tally: Tally) -> MeanEstimate:
-        """The unbiased mean, with its error as the reports scatter, or as those of one number do if they
-        happen to agree.
-        """
+        """The unbiased mean with its error: the scatter of the reports, or of one number's if they agree."""
         if not isinstance(tally, Tally) or tally.counts.size != self.outputs or tally.counts.sum() != tally.n:
             raise InvalidReport("the estimate of a mean is made from a tally, m.estimate(m.tally(reports))")
         if tally.n < 2:
@@ -128,9 +118,7 @@ class Mean(ABC):
         return MeanEstimate(tally.n, mean, error, partial(self.ends, tally.counts, mean, scatter))
 
     def ends(self, counts: Integers, mean: float, scatter: float, tail: float) -> tuple[float, float]:
-        """Where the mean may be, each end missed this often: by the least and the most that reports of a mean
-        can scatter.
-        """
+        """Where the mean may be, each end missed this often: by the bounds on the scatter of reports."""
         return scattered(mean, scatter, int(counts.sum()), self.variance, tail)
 
 

@@ -1,4 +1,4 @@
-"""A number as part of a record: its mean is estimated, from reports with integer thresholds."""
+"""Reports a number as part of a record: its mean is estimated, from reports with integer thresholds."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ _TRIED = 1 << 10
 @final
 @dataclass(frozen=True)
 class Averaged(ChannelMechanism):
-    """A mechanism for a mean, for values that are places from the lowest number to the highest: 2^32 + 1 of
-    them.
-    """
+    """A mechanism for a mean; values are 2^32 + 1 positions from the lowest number to the highest."""
 
     of: Duchi | Piecewise | Hybrid
 
@@ -90,9 +88,7 @@ class Averaged(ChannelMechanism):
         return 0.5
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """How often the best guess is right in which half of the range the number is; all numbers are equally
-        likely.
-        """
+        """How often the best guess of the half of the range is right; all numbers are equally likely."""
         if prior is not None:
             raise InvalidParameter(
                 "of a number it is guessed in which half of its range it is, both being equally likely"
@@ -122,9 +118,7 @@ class Averaged(ChannelMechanism):
 @final
 @dataclass(frozen=True)
 class Averages:
-    """The law of reports of a number, from 0 for the lowest to 1 for the highest: what is estimated is their
-    mean.
-    """
+    """The law of reports of a number, from 0 for the lowest to 1 for the highest, whose mean is estimated."""
 
     of: Duchi | Piecewise | Hybrid
 
@@ -133,9 +127,7 @@ class Averages:
     """The variance of numbers that are spread evenly."""
 
     def error(self, n: int, f: float | None = None) -> float:
-        """The variance of the mean of n reports about the mean of who answered, for numbers spread evenly
-        over the range.
-        """
+        """The variance of the mean of n reports, for numbers spread evenly over the range."""
         return self._one_report / n
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float:
@@ -155,9 +147,7 @@ class Averages:
         return float(self.table(2).max(axis=0).sum()) / 2
 
     def table(self, cells: int) -> Floats:
-        """How likely every output is, for numbers spread evenly over each of so many equal parts of the
-        range.
-        """
+        """Each output's probability, for numbers spread evenly over each of this many parts of the range."""
         return _tabulate(self.of, cells)
 
 
@@ -190,9 +180,7 @@ def _tabulate_piecewise(mean: Piecewise, cells: int) -> Floats:
 
 
 def _hat(bins: Integers, start: float, stop: float) -> Floats:
-    """How often each bin stands for a number from start to stop, in bins, which goes to the nearer of two
-    more often.
-    """
+    """How often each bin stands for a number from start to stop, in bins; the nearer of two is likelier."""
 
     def up_to(end: float) -> Floats:
         inside = np.clip(end - bins, -1.0, 1.0)

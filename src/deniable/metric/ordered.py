@@ -1,6 +1,4 @@
-"""Ordered values: a count moves a few steps up or down, and the farther two counts are apart the better they
-can be told.
-"""
+"""Reports ordered values: a count moves a few steps, and distant counts are easier to distinguish."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ _SAME = 2.0**-40  # tails that differ by less than this part of them are the sam
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Geometric(MetricMechanism):
-    """The report is the count plus noise of either sign, kept in 0 to n: one word, one table of n + 1
-    integers.
-    """
+    """The report is the count plus noise of either sign, kept in 0 to n: one word, n + 1 integers."""
 
     tails: WordArray
     """tails[m]: how many of the 2^64 words move a count by m or more to one side (by none counted in, for m =
@@ -84,9 +80,7 @@ class Geometric(MetricMechanism):
 
     @property
     def fall(self) -> float:
-        """How much of a tail the first step takes away: about 1 - e^-epsilon, with all its digits where that
-        is tiny.
-        """
+        """How much of a tail the first step takes away: about 1 - e^-epsilon, with all its digits."""
         return int(self.steps[0]) / int(self.tails[0])
 
     @property
@@ -102,9 +96,8 @@ class Geometric(MetricMechanism):
         its loss, but formulas of geometric noise are only for this one.
         """
         ideal = float(self.tails[0]) * np.exp(-self.rate * np.arange(self.k))
-        rounded = (
-            2.0 * self.n * min(float(self.n), 1 / self.fall)
-        )  # each step up to a word, or to the 1 / fall it ends flat at
+        # each step up to a word, or to the 1 / fall it ends flat at
+        rounded = 2.0 * self.n * min(float(self.n), 1 / self.fall)
         return bool((np.abs(self.tails - ideal) <= _SAME * ideal + rounded).all())
 
     @property
@@ -115,9 +108,8 @@ class Geometric(MetricMechanism):
 
     def _loss_at(self, distance: float) -> float:
         apart = whole_number("the distance of two counts", distance, 1, self.n)
-        if (
-            apart == self.n
-        ):  # the two ends share no single step, and may be told apart less than their neighbors
+        # the two ends share no single step, and may be harder to distinguish than their neighbors
+        if apart == self.n:
             return log_up(self.ratio)
         return self._unit_loss if apart == 1 else log_up(largest_ratio(self._apart(apart)))
 
@@ -170,9 +162,7 @@ class Geometric(MetricMechanism):
         return GeometricChannel(self.n, self.rate)
 
     def _inverse(self, shares: Floats) -> Floats:
-        """By the inverse of the ideal geometric, which has three diagonals, refined against the table that is
-        sampled.
-        """
+        """By the inverse of the ideal geometric, refined against the table that is sampled."""
         if not self.is_geometric:
             return super()._inverse(shares)
         inverse = self._ideal.inverse(shares)
@@ -209,9 +199,7 @@ class Geometric(MetricMechanism):
         return np.asarray(own)
 
     def _cumulated(self, shares: Floats) -> Floats:
-        """Up to a count every output adds 1, but for the last and the one after it, which add what a neighbor
-        takes away.
-        """
+        """Up to a count every output adds 1, except the last one and the next, which depend on a neighbor."""
         if not self.is_geometric:
             return super()._cumulated(shares)
         more = -self._ideal.kernel.diagonals[1][0] / self._ideal.ends
@@ -238,9 +226,7 @@ class Geometric(MetricMechanism):
 
     @cached_property
     def _unlike(self) -> Floats:
-        """How likely a count is moved, from n - 1 steps down to n - 1 steps up, less what the ideal geometric
-        makes of that.
-        """
+        """The probability of moves from n - 1 down to n - 1 up, minus that of the ideal geometric."""
         chances = self.steps / float(FULL) - math.tanh(self.rate / 2) * np.exp(-self.rate * np.arange(self.n))
         return np.concatenate([chances[:0:-1], chances])
 
@@ -257,9 +243,7 @@ class Geometric(MetricMechanism):
 
 
 def moved(values: Integers, words: WordArray, ascending: WordArray) -> Integers:
-    """Counts moved down (words below 2^63) or up by as many steps as there are tails above the word, and kept
-    in 0 to n.
-    """
+    """Counts moved down (words below 2^63) or up, a step for each tail above the word, within 0 to n."""
     n = ascending.size
     up = (words >> _TOP).astype(bool)
     steps = n - np.searchsorted(ascending, np.where(up, ~words, words), side="right")
@@ -273,8 +257,8 @@ def geometric(n: int, epsilon: float) -> Geometric:
     Pr(j | i) is (1 - a) / (1 + a) a^|i - j| between the ends, where a = e^-epsilon, and a^|i - j| / (1 + a)
     at them. In the far tail, where that is below one word of 2^64, it stays at a few words: every output is
     possible from every count, and the worst case loses less than n epsilon. Choose it where near counts may
-    be told apart less than far ones; for the same protection of all, epsilon / n is needed, and other
-    protocols err less.
+    be harder to distinguish than distant ones; for the same protection of all, epsilon / n is needed, and
+    other protocols err less.
 
     >>> m = geometric(n=100, epsilon=0.5)
     >>> m

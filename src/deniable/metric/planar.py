@@ -1,4 +1,4 @@
-"""Places on a grid of cells: a report is a cell near the true one, with tables in integers."""
+"""Reports cells of a grid: a report is a cell near the true one, by tables of integers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class ProductGeometric(MetricMechanism):
         return self._by_axis(points, "_weighing")
 
     def _cumulated(self, shares: Floats) -> Floats:
-        """Of cells row by row: each sum is weighed by itself."""
+        """Cells go row by row: each sum is weighed by itself."""
         told = (
             self._weighing((np.arange(self.k) <= value).astype(np.float64)) for value in range(self.k - 1)
         )
@@ -131,9 +131,7 @@ class ProductGeometric(MetricMechanism):
         return np.outer(self.down._own, self.across._own).ravel()
 
     def _by_axis(self, shares: Floats, step: str) -> Floats:
-        """The inverse of a product is the product of the inverses: down every column, then across
-        every row.
-        """
+        """The inverse of a product is the product of the inverses: down columns, then across rows."""
         down, across = getattr(self.down, step), getattr(self.across, step)
         table = np.array([down(column) for column in shares.reshape(self.down.k, self.across.k).T]).T
         return np.array([across(row) for row in table]).ravel()
@@ -156,9 +154,7 @@ class ProductGeometric(MetricMechanism):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PlanarGeometric(MetricMechanism):
-    """Noise by the distance as the crow flies, kept in the grid: one word, one table of as many integers as
-    there are cells.
-    """
+    """Noise by the distance as the crow flies, kept in the grid: one word, one integer for each cell."""
 
     noise: WordArray
     """noise[a, b]: how many words move a cell by a rows down and b columns right; the last ones, by that many
@@ -176,7 +172,7 @@ class PlanarGeometric(MetricMechanism):
             raise InvalidParameter(
                 "noise is a positive number of words for every displacement, two rows and columns or more"
             )
-        if sum(map(sum, _unfolded(noise).tolist())) != FULL:
+        if sum(map(sum, _unfold(noise).tolist())) != FULL:
             raise InvalidParameter("the words of all displacements must add up to 2^64")
         noise.setflags(write=False)
         object.__setattr__(self, "noise", noise)
@@ -210,9 +206,7 @@ class PlanarGeometric(MetricMechanism):
 
     @cached_property
     def _sums(self) -> list[WordArray]:
-        """How many words send a cell from so far away: one inside the grid, at its top or bottom, at a side,
-        in a corner.
-        """
+        """The words that send a cell this far: inside the grid, at top or bottom, at a side, in a corner."""
         down = np.cumsum(self.noise[::-1], axis=0, dtype=np.uint64)[::-1]
         across = np.cumsum(self.noise[:, ::-1], axis=1, dtype=np.uint64)[:, ::-1]
         corner = np.cumsum(down[:, ::-1], axis=1, dtype=np.uint64)[:, ::-1]
@@ -250,10 +244,8 @@ class PlanarGeometric(MetricMechanism):
 
     @cached_property
     def _ascending(self) -> WordArray:
-        """Words below entry i move a cell by one of the displacements 0 to i, row by row; the last needs
-        none.
-        """
-        return np.cumsum(_unfolded(self.noise).ravel(), dtype=np.uint64)[:-1]
+        """Words below entry i move a cell by displacements 0 to i, row by row; the last needs no entry."""
+        return np.cumsum(_unfold(self.noise).ravel(), dtype=np.uint64)[:-1]
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         place = np.searchsorted(self._ascending, words[:, 0], side="right")
@@ -290,7 +282,7 @@ class PlanarGeometric(MetricMechanism):
         return self.noise.shape, self.noise.tobytes(), self.steps
 
 
-def _unfolded(noise: WordArray) -> WordArray:
+def _unfold(noise: WordArray) -> WordArray:
     """All displacements, up and left included."""
     right = np.concatenate([noise[:, :0:-1], noise], axis=1)
     return np.concatenate([right[:0:-1], right], axis=0)

@@ -1,6 +1,4 @@
-"""After the report: to a place that is possible, or to the best guess under a public prior. Neither costs any
-privacy.
-"""
+"""Moves reports to a possible location, or to the best guess under a public prior: both without a loss."""
 
 from __future__ import annotations
 
@@ -65,9 +63,8 @@ def optimal_remap(
     chances = _tabulate(channel)
     shares = checked_prior(prior, len(chances))
     joint = shares[:, None] * chances
-    joint[:, joint.sum(axis=0) <= 0] = shares[
-        :, None
-    ]  # what nobody of this prior sends says nothing: the prior stands
+    # what nobody of this prior sends says nothing: the prior stands
+    joint[:, joint.sum(axis=0) <= 0] = shares[:, None]
     if not isinstance(loss, str):
         allowed = (
             f"loss is 'mode', 'mean', 'median', or a table of numbers with a row for each of {len(chances)} "
@@ -122,9 +119,7 @@ def _tabulate_matrix(channel: Matrix) -> Floats:
 
 
 def _median(weights: Floats, points: Floats, start: Floats, apart: Floats) -> Floats:
-    """The point of least mean distance: Weiszfeld's steps, then the best of where they end and of the points
-    themselves.
-    """
+    """The point of least mean distance: Weiszfeld's steps, then the best of their end and the points."""
     here = start
     for _ in range(200):
         gaps = np.linalg.norm(points - here, axis=1)

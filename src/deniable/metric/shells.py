@@ -1,4 +1,4 @@
-"""Noise on a plane of cells, in integers: the table, and what it loses per unit of distance."""
+"""Builds noise on a plane of cells in integers, and computes what it loses per unit of distance."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ from deniable.exact import log_up
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
 from deniable.words import FULL, WordArray
 
-_FLOOR = (
-    2.0**-32
-)  # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
-_DIGITS = (
-    36  # binary digits of a real probability that count: the last ones of floats differ between processors
-)
-_ROUNDING = (
-    2.0**-31
-)  # so the ratio of two moves by less than this: 2^-32 by words, below 2^-32 by digits that do not count
+# the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
+_FLOOR = 2.0**-32
+# binary digits of a real probability that count: the last ones of floats differ between processors
+_DIGITS = 36
+# so the ratio of two moves by less than this: 2^-32 by words, below 2^-32 by digits that do not count
+_ROUNDING = 2.0**-31
 _BEYOND = 56.0  # all noise beyond e^-56 together is less than 2^-33 of the least probability, and left out
 _NODES = 16
 _ONE_BY_ONE = 32  # displacements that are not summed in blocks
-_NEAR = 8  # on large grids, displacements of up to so many cells are compared one by one
+_NEAR = 8  # on large grids, displacements of up to this many cells are compared one by one
 ALL_PAIRS = 1 << 12  # cells of a grid on which all are
 _ERROR = 2.0**-44  # more than a difference of two logarithms of words is off by
 _CANDIDATES = 4096
@@ -64,7 +61,7 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
         noise = (1 - weight) * noise + weight * flat
     words = np.rint(noise * float(FULL)).astype(np.uint64)
     left, most = FULL - _exact_total(words), np.unravel_index(words.argmax(), words.shape)
-    times = (1 if most[0] == 0 else 2) * (1 if most[1] == 0 else 2)  # a displacement is one of so many alike
+    times = (1 if most[0] == 0 else 2) * (1 if most[1] == 0 else 2)  # how many displacements are alike
     if abs(left) // times > int(words[most]) >> 33:  # more than rounding changes any other by
         raise _too_fine(rows, columns)
     for place, more in ((most, left // times), ((0, 0), left % times)):
@@ -79,24 +76,18 @@ def _too_fine(rows: int, columns: int) -> InvalidParameter:
 
 
 def _digits(values: Floats) -> Floats:
-    """Rounded, so that a grid has the same words (nearly) everywhere: what follows is the same on all
-    processors.
-    """
+    """Rounded, so that a grid has (nearly) the same words everywhere; the rest is exact on all processors."""
     mantissas, exponents = np.frexp(values)
     return np.asarray(np.ldexp(np.rint(mantissas * 2.0**_DIGITS), exponents - _DIGITS))
 
 
 def _least(noise: Floats) -> float:
-    """The least probability; that of staying counts a fourth, for up to three words that rounding leaves are
-    added to it.
-    """
+    """The least probability; that of staying counts a fourth, since rounding may add three words to it."""
     return min(float(noise.min()), float(noise[0, 0]) / 4)
 
 
-def _as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
-    """Whether these words are the ones made for epsilon, but for the last digit that counts: then its bound
-    holds for them.
-    """
+def _is_as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
+    """Whether these words are those made for epsilon, up to the last digit: then its bound holds."""
     rows, columns = noise.shape
     made = planar_noise(rows, columns, steps, epsilon)
     return bool((np.abs(noise / made.astype(np.float64) - 1) < 4 * 2.0**-_DIGITS).all())
@@ -140,9 +131,7 @@ def _far(first: int, rate: float) -> tuple[Floats, Floats]:
 
 
 def _gauss(size: int) -> tuple[Floats, Floats]:
-    """Points and weights that sum any polynomial of degree 31 over 0 to size - 1: from the recurrence of
-    Gram's polynomials.
-    """
+    """Points and weights that sum polynomials of degree 31 over 0 to size - 1, by Gram's recurrence."""
     k = np.arange(1, _NODES)
     beside = np.sqrt(k**2 * (float(size) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
     points, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
@@ -176,10 +165,10 @@ def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, floa
     epsilon.
     """
     rows, columns = noise.shape
-    all_pairs = rows * columns <= ALL_PAIRS or math.isinf(epsilon) or not _as_made(noise, steps, epsilon)
+    all_pairs = rows * columns <= ALL_PAIRS or math.isinf(epsilon) or not _is_as_made(noise, steps, epsilon)
     reach = (rows - 1, columns - 1) if all_pairs else (min(_NEAR, rows - 1), min(_NEAR, columns - 1))
     inside, top, side, corner = sums
-    arrays = [_signed(inside, True, True), _signed(top, False, True), _signed(side, True, False), corner]
+    arrays = [_mirror(inside, True, True), _mirror(top, False, True), _mirror(side, True, False), corner]
     logs = [logarithms(words) for words in arrays]
     found = []
     for down, right in product(range(reach[0] + 1), range(-reach[1], reach[1] + 1)):
@@ -187,7 +176,7 @@ def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, floa
             continue
         length = math.hypot(down * steps[0], right * steps[1])
         for number, log in enumerate(logs):
-            one, other = _shifted(log, down, right)
+            one, other = _pair_shifted(log, down, right)
             if one.size:
                 found.append((float(np.abs(one - other).max()), length, down, right, number))
     worst = max((gap - _ERROR) / length for gap, length, *_ in found)
@@ -195,12 +184,12 @@ def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, floa
     for gap, length, down, right, number in found:
         if (gap + _ERROR) / length < worst:
             continue
-        one, other = _shifted(logs[number], down, right)
+        one, other = _pair_shifted(logs[number], down, right)
         at = np.nonzero(np.abs(one - other) >= gap - 2 * _ERROR)
         count += at[0].size
         if count > _CANDIDATES:
             return math.nextafter(max((gap + _ERROR) / length for gap, length, *_ in found), math.inf)
-        words, others = (part[at].tolist() for part in _shifted(arrays[number], down, right))
+        words, others = (part[at].tolist() for part in _pair_shifted(arrays[number], down, right))
         ratio = largest_ratio((max(pair), min(pair)) for pair in zip(words, others, strict=True))
         squared = (down * Fraction(steps[0])) ** 2 + (right * Fraction(steps[1])) ** 2
         best = max(best, divided_up(Fraction(log_up(ratio)), square_root_down(squared)))
@@ -211,14 +200,14 @@ def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, floa
     return max(best, divided_up(bound, Fraction(1)))
 
 
-def _signed(words: WordArray, up: bool, left: bool) -> WordArray:
+def _mirror(words: WordArray, up: bool, left: bool) -> WordArray:
     """Words by displacement in both directions, where both are possible."""
     if up:
         words = np.concatenate([words[:0:-1], words], axis=0)
     return np.concatenate([words[:, :0:-1], words], axis=1) if left else words
 
 
-def _shifted(
+def _pair_shifted(
     array: WordArray | Floats, down: int, right: int
 ) -> tuple[WordArray | Floats, WordArray | Floats]:
     """All pairs of entries that are so far apart."""

@@ -1,4 +1,4 @@
-"""The mechanisms that know distances, by name: for the command line, as PROTOCOLS are those that do not."""
+"""Lists the metric mechanisms by name for the command line; PROTOCOLS are the others."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from deniable.metric.waves import square_wave
 @final
 @dataclass(frozen=True)
 class Distanced:
-    """A mechanism by its name: the function that makes it, what its epsilon is per, and how it is made for k
-    ordered values.
-    """
+    """A mechanism by its name: its function, the unit of its epsilon, and how k ordered values get it."""
 
     made_by: Callable[..., object]
     per: str

@@ -1,6 +1,4 @@
-"""Any finite metric: a table of integers, one row for each value, calibrated to the exact smallest epsilon
-per unit.
-"""
+"""Reports values of any finite metric: a row of integers for each, with the smallest epsilon per unit."""
 
 from __future__ import annotations
 
@@ -107,7 +105,7 @@ class Tabled(MetricMechanism):
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         for start in range(0, len(values), _BLOCK):
             block = slice(start, start + _BLOCK)
-            reports[block] = _found(self._sums, values[block], words[block, 0])
+            reports[block] = _find_outputs(self._sums, values[block], words[block, 0])
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable.metric import loops
@@ -128,7 +126,7 @@ class Tabled(MetricMechanism):
         return self.weights.shape, self.weights.tobytes(), self.distances.tobytes()
 
 
-def _found(sums: WordArray, values: Integers, words: WordArray) -> Integers:
+def _find_outputs(sums: WordArray, values: Integers, words: WordArray) -> Integers:
     """How many of a row's sums are at most the word: halving, for all at once."""
     low, high = np.zeros(len(values), dtype=np.int64), np.full(len(values), sums.shape[1], dtype=np.int64)
     while (low < high).any():
@@ -200,7 +198,7 @@ def _column_weights(ideal: Floats) -> Floats:
         return np.asarray(np.linalg.solve(ideal, np.ones(len(ideal))))
     except np.linalg.LinAlgError:
         raise InvalidParameter(
-            "epsilon is so small that these values cannot be told apart in floating point"
+            "epsilon is so small that these values cannot be distinguished in floating point"
         ) from None
 
 

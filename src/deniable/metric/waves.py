@@ -1,6 +1,4 @@
-"""Square waves: a report is near the value with one probability, anywhere else with another, and distance
-plays no part.
-"""
+"""Reports square waves: near the value with one probability, elsewhere with another, at any distance."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ MOST_BINS = 1 << 20
 @final
 @dataclass(frozen=True, eq=False)
 class SquareWave(MetricMechanism):
-    """The report is one of k + window - 1 bins: one of the window that belongs to the value, or one of the k
-    - 1 others.
-    """
+    """The report is one of k + window - 1 bins: of the value's window, or of the k - 1 others."""
 
     k: int
     window: int
@@ -126,9 +122,7 @@ def in_window(
 
 
 def window_ratio(k: int, window: int, keep: int) -> Fraction:
-    """How much likelier a bin is from inside the window than from outside, the bias of `below` counted both
-    ways.
-    """
+    """How much likelier a bin is inside the window than outside, with the bias of `below` both ways."""
     return Fraction(keep * cell(window)[1], (FULL - keep) * cell(k - 1)[0])
 
 
@@ -147,9 +141,7 @@ def _cells(bound: int) -> list[int]:
 @final
 @dataclass(frozen=True)
 class ContinuousWave:
-    """A number from 0 to 1 is reported as one from -width to 1 + width, mostly within width of it. In
-    floating point.
-    """
+    """A number from 0 to 1 becomes one from -width to 1 + width, mostly within width of it, in floats."""
 
     epsilon: float
     """What the real-valued mechanism loses; the floats that are sent may lose more."""
@@ -186,9 +178,7 @@ class ContinuousWave:
         return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * place - 1) * b, outside))
 
     def tally(self, reports: npt.ArrayLike) -> NoReturn:
-        """Refused: reports are numbers, no two of them the same; put them into bins, whose channel `matrix`
-        is.
-        """
+        """Refused: reports are numbers, no two equal; put them into bins, with the channel `matrix`."""
         raise InvalidParameter(
             "reports of a continuous wave are numbers, which have no tally; dn.mle(m, reports, bins=...) "
             "counts them in bins; or use square_wave(epsilon, bins=...), whose reports are counted"

@@ -126,9 +126,7 @@ class Content:
 
     @property
     def has_no_answer(self) -> bool:
-        """Whether no answer could be a value of every attribute: beside distances, and numbers, there is no
-        place for it.
-        """
+        """Whether every attribute could have "no answer" as a value: metric ones and numbers cannot."""
         return not any(part.metric or part.numeric for part in self.parts)
 
     def size(self, attribute: Attribute) -> int:

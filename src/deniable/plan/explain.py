@@ -1,6 +1,4 @@
-"""A plan in plain words: what is expected of it, what it gives away, what was considered, and what to be
-warned of.
-"""
+"""Explains a plan in plain words: expectations, losses, what was considered, and warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import math
 from collections.abc import Sequence
 from textwrap import fill
 
-from deniable.choose import Considered, Objective, exposure, far_told, plainer, warning
+from deniable.choose import Considered, Objective, exposure, plainer, warn_distant, warning
 from deniable.domain import Domain, Range
 from deniable.domain.number import Number
 from deniable.formatting import (
@@ -26,7 +24,7 @@ from deniable.plan.losses import Loss
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
 
-# or a hundredth of one in so many people, where they are more: a larger delta promises nothing to one of them
+# or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
 _DELTA = 1e-6
 _MOST_ROWS = 12
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
@@ -36,7 +34,7 @@ _LEFT = ("protocol", "why not")  # columns of text
 
 def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
-    here = _as_considered(content, considered)
+    here = _reconsider(content, considered)
     paragraphs = [
         _opening(content, plan_id),
         _attributes(content, here),
@@ -44,7 +42,7 @@ def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[C
         _missing(content),
     ]
     paragraphs += [_shuffle(content, loss), _choices(considered, content.rounds), *_warnings(content, here)]
-    return "\n\n".join(_wrapped(paragraph) for paragraph in paragraphs if paragraph)
+    return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
 
 
 def _opening(content: Content, plan_id: str) -> str:
@@ -141,9 +139,7 @@ def _losses(content: Content, loss: Loss) -> str:
 
 
 def _promises(content: Content, loss: Loss) -> list[str]:
-    """Where attributes have distances: what is promised of each per unit, and of the rest; the worst case
-    comes after.
-    """
+    """For metric attributes: the promise per unit of each, and of the rest; the worst case comes after."""
     if loss.rest is None:
         return []
     domains = {attribute.name: attribute.domain for attribute in content.attributes}
@@ -183,9 +179,8 @@ def _missing(content: Content) -> str:
 
 
 def _shuffle(content: Content, loss: Loss) -> str:
-    if (
-        content.rounds is not None or content.people < 2 or loss.units
-    ):  # the worst case is not what is promised there
+    # the worst case is not what is promised there
+    if content.rounds is not None or content.people < 2 or loss.units:
         return ""
     found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
     if found.epsilon >= loss.record:
@@ -203,7 +198,7 @@ def _shuffle(content: Content, loss: Loss) -> str:
 def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
-    figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "for ever", "changing"]
+    figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "forever", "changing"]
     headers = ["choice", *figures, "why not"]
     rows = []
     for names, row in _different(considered)[:_MOST_ROWS]:
@@ -212,7 +207,11 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
             continue
         error = math.sqrt(math.fsum(row.errors) / len(row.errors))
         numbers = [format_points(error, 2), format_percent(max(row.success), 1), str(row.report_bytes.most)]
-        losses = [format_loss(row.loss_record), format_loss(row.loss_attribute), *_for_ever(row, rounds)]
+        losses = [
+            format_loss(row.loss_record),
+            format_loss(row.loss_attribute),
+            *_list_repeated_losses(row, rounds),
+        ]
         rows.append([names, *numbers, *losses, _first_line(row.why_not)])
     more = len(_different(considered)) - _MOST_ROWS
     lines = [
@@ -230,9 +229,7 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
 
 
 def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]:
-    """What differs in any figure, under all its names: of two values, direct encoding is a subset of one,
-    too.
-    """
+    """What differs in any figure, under all its names: for two values, direct encoding is a subset of one."""
     found: dict[object, tuple[str, Considered]] = {}
     for row in considered:
         figures = (
@@ -249,10 +246,8 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
     return list(found.values())
 
 
-def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
-    """What a person's reports give away, where people are asked again: any number of one value, and one of
-    each round.
-    """
+def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str]:
+    """What a person's repeated reports give away: any number of one value, and one of each round."""
     losses = [part.losses(rounds, rounds) for part in row.parts if part.repeated and rounds is not None]
     if not losses:
         return "", ""
@@ -261,23 +256,24 @@ def _for_ever(row: Considered, rounds: int | None) -> tuple[str, str]:
 
 
 def _warnings(content: Content, here: Considered) -> list[str]:
-    noise, told = warning(here, content.people), exposure(here)
-    if noise and told:  # each alone would send the reader to the other
-        told += (
+    noise, revealed = warning(here, content.people), exposure(here)
+    if noise and revealed:  # each alone would send the reader to the other
+        revealed += (
             " With this few people no epsilon helps: a smaller one makes the shares noisier, and a larger "
             "one reveals more about each person. Ask more people, or about fewer values."
         )
-    return [f"WARNING. {text}" for text in (noise, told, far_told(here), plainer(here)) if text is not None]
+    return [
+        f"WARNING. {text}"
+        for text in (noise, revealed, warn_distant(here), plainer(here))
+        if text is not None
+    ]
 
 
-def _as_considered(content: Content, considered: Sequence[Considered]) -> Considered:
-    """The plan's own row, recomputed from its integers; whether its budget is per attribute is known when it
-    is made.
-    """
+def _reconsider(content: Content, considered: Sequence[Considered]) -> Considered:
+    """The plan's own row, recomputed from its integers; only the maker knows the budget per attribute."""
     mechanism, names = content.mechanism, tuple(attribute.name for attribute in content.attributes)
-    chosen = next(
-        (row for row in considered if row.mechanism == mechanism), None
-    )  # named as it is among what was considered
+    # named as it is among what was considered
+    chosen = next((row for row in considered if row.mechanism == mechanism), None)
     protocols = [name_protocol(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
     return Considered.of(
@@ -285,7 +281,7 @@ def _as_considered(content: Content, considered: Sequence[Considered]) -> Consid
     )
 
 
-def _wrapped(paragraph: str) -> str:
+def _wrap(paragraph: str) -> str:
     """Sentences folded to a page's width; tables, whose cells are two spaces or more apart, as they are."""
     lines = paragraph.split("\n")
     return "\n".join(

@@ -1,6 +1,4 @@
-"""All that a plan's tallies tell at once: shares, groups of neighboring values, means, quantiles, and what is
-most likely.
-"""
+"""Finds all that tallies say: shares, groups of neighboring values, means, quantiles, what is most likely."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ _LAST = ("n", "level", "plan")  # of a table's columns
 @final
 @dataclass(frozen=True)
 class Findings:
-    """What was found, at one confidence level; everything that could not be is in `refused`, with
-    the reason.
-    """
+    """What was found, at one confidence level; `refused` says what could not be, and why."""
 
     result: Result
     level: float = 0.95
@@ -43,7 +39,7 @@ class Findings:
     """The most likely shares, by attribute; they have a certificate and no error bars."""
     smoothed: Mapping[str, Likelihood] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """What was asked for and cannot be told: why, by attribute."""
+    """What was asked for and cannot be estimated: why, by attribute."""
     blocks: bool = True
     """Whether cells of a large grid are put together, too: of 2,000 cells that takes seconds."""
 
@@ -91,7 +87,7 @@ class Findings:
         return Findings(result, level, project, found, likely, smoothed, refused)
 
     def means(self) -> dict[str, Summary]:
-        """Of every number, and of every range whose mean can be told."""
+        """The means of every number, and of every range that has one."""
         found: dict[str, Summary] = {}
         for name in [*self.result.estimates, *self.result.means]:
             try:
@@ -112,9 +108,7 @@ class Findings:
         return {name: groups for name, groups in found.items() if groups}
 
     def about(self) -> dict[str, Any]:
-        """Everything, ready for JSON; an end that is infinitely far out is null. `rows` are of shares, and no
-        means.
-        """
+        """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
         result = self.result
         told = {
             "plan": result.plan_id,
@@ -164,9 +158,7 @@ class Findings:
         return dict(zip(_LAST, (self.result[name].n, self.level, self.result.plan_id), strict=True))
 
     def table(self) -> list[dict[str, Any]]:
-        """The same as rows of one table: `kind` says whether a row is a value, a group of values, a mean or a
-        quantile.
-        """
+        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart."""
         rows = [
             row | {"kind": "value"} for row in self._value_rows() if row["attribute"] not in self.result.means
         ]
@@ -216,9 +208,7 @@ class Findings:
         return ("mle", self.likely), ("smoothed", self.smoothed)
 
     def plot(self, bins: bool = False) -> Figure:
-        """A figure of matplotlib: shares with their intervals, in groups unless all bins are asked for; and
-        what is likely.
-        """
+        """A figure of matplotlib: shares with intervals, in groups unless `bins`; and what is likely."""
         from deniable.plan.plot import shares_plot
 
         shares = {
@@ -244,9 +234,7 @@ class Findings:
         return found
 
     def text(self, bins: bool = False) -> str:
-        """A plain table per attribute: groups of neighboring values where there are many, unless all bins are
-        asked for.
-        """
+        """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
         result = self.result
         groups = {} if bins else self.groups()
         values, grouped, means = self._value_rows(), self._group_rows(), self.means()
@@ -267,11 +255,11 @@ class Findings:
         domain, lines = self.result.domains.get(name), []
         line = partial("{:>{wide}} {}".format, wide=wide)
         if mean is not None:
-            lines.append(line("mean", _spread(mean)))
+            lines.append(line("mean", _format_summary(mean)))
         elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
             lines.append(line("mean", "not known, since an end of the range is open; ask for --quantile 0.5"))
         lines += [
-            line(f"quantile {share:g}", _spread(found))
+            line(f"quantile {share:g}", _format_summary(found))
             for share, found in self.quantiles.get(name, {}).items()
         ]
         for of, found in self._likelihoods:
@@ -313,7 +301,7 @@ def _heard(
 
 
 def _has_no_answer(result: Result, name: str) -> bool:
-    """Whether no answer is one of the values: it is beside the others, not between them."""
+    """Whether "no answer" is one of the values: it is next to the others, not between them."""
     return bool(result.estimates[name].k > result.domains[name].k)
 
 
@@ -327,13 +315,14 @@ def _how(found: Likelihood) -> str:
     return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
 
 
-def _spread(found: Summary) -> str:
+def _format_summary(found: Summary) -> str:
     within = f", give or take {found.within:g} for where people are in their bins" if found.within else ""
-    return f"{_told(found.value)}, from {_told(found.low)} to {_told(found.high)}{within}"
+    value, low, high = (_format_number(number) for number in (found.value, found.low, found.high))
+    return f"{value}, from {low} to {high}{within}"
 
 
-def _told(place: float) -> str:
-    return f"{place:.6g}" if math.isfinite(place) else "beyond the open end"
+def _format_number(number: float) -> str:
+    return f"{number:.6g}" if math.isfinite(number) else "beyond the open end"
 
 
 def _ends(found: Summary) -> dict[str, float | None]:

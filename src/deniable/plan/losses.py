@@ -1,4 +1,4 @@
-"""What one report gives away, and what a plan states of it: in billionths of a nat, rounded up."""
+"""States what one report gives away, in billionths of a nat, rounded up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Loss:
     rest: float | None = None
     """Where attributes have distances: of all the others, these being the same. None where none has."""
     units: tuple[UnitLoss, ...] = ()
-    """Of every attribute that has distances: per unit of distance."""
+    """The losses of every metric attribute, per unit of distance."""
 
     def __str__(self) -> str:
         lines = [f"{loss} {about}" for about, loss in self._rows()]
@@ -73,9 +73,7 @@ class StatedUnit(NamedTuple):
 @final
 @dataclass(frozen=True)
 class StatedMetric:
-    """What a plan states where attributes have distances: the loss of all the others, and per
-    unit of each.
-    """
+    """What a plan with metric attributes states: the loss of all the others, and per unit of each."""
 
     rest: int
     units: tuple[StatedUnit, ...]

@@ -26,9 +26,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 class InvalidPlan(DeniableError, ValueError):
-    """A plan that was changed by hand, is not in its canonical form, does not fit together or leaks more than
-    it states.
-    """
+    """A plan that was edited, is not canonical, does not fit together or leaks more than it states."""
 
 
 def canonical(data: Mapping[str, Any]) -> bytes:
@@ -118,7 +116,7 @@ def checked_threshold(data: object, what: str) -> int:
 MOST_BINS = 1 << 12
 """Bins of a range with geometric noise, whose table a plan holds."""
 MOST_CELLS = 1 << 11
-"""Cells of a grid with planar noise: so many can be verified, and estimated, in a moment."""
+"""Cells of a grid with planar noise: this many can be verified, and estimated, in a moment."""
 
 _SIZES = ("k", "size", "g", "bits", "window")
 _THRESHOLDS = ("keep", "one", "zero", "share")

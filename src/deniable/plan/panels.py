@@ -1,6 +1,4 @@
-"""The panels of a plot of shares: what each of them shows, how large it is in inches, and in which column it
-goes.
-"""
+"""Arranges the panels of a plot of shares: what each shows, its size in inches, and its column."""
 
 from __future__ import annotations
 
@@ -17,11 +15,8 @@ from deniable.summaries import Group
 
 _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be
-_MAP, MAP_WIDE, _LINE = (
-    2.3,
-    2.2,
-    0.19,
-)  # inches: how tall and wide a map is, and a value's line in every panel
+# inches: how tall and wide a map is, and a value's line in every panel
+_MAP, MAP_WIDE, _LINE = 2.3, 2.2, 0.19
 WIDE, RIGHT, BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
 KEYS = 2
 """Marks and lines that are explained in one line above a panel."""
@@ -29,9 +24,7 @@ LETTER, TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line o
 
 
 class Bar(NamedTuple):
-    """A value, or a group of neighboring ones, with its share, its interval and other shares of
-    it, by name.
-    """
+    """A value, or a group of neighboring ones, with its share, its interval and other shares by name."""
 
     label: str
     share: float
@@ -48,7 +41,7 @@ class Panel(NamedTuple):
     bars: Sequence[Bar] = ()
     """Those that there is room for, in order."""
     note: str = ""
-    """Of what they are a part."""
+    """The whole that they are a part of."""
     grid: Grid | None = None
     """Whose cells the values are."""
     shares: Floats | None = None

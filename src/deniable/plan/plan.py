@@ -1,5 +1,4 @@
-"""A plan: the compiled study, in integers only, so that a client in any language is a small interpreter
-without mathematics.
+"""Holds a plan: the compiled study, in integers only. A client in any language needs no mathematics.
 
 It states what a report gives away; whoever holds it can recompute that from its thresholds and refuse.
 """
@@ -123,9 +122,7 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """How many 64-bit words one record takes: the mechanism's, then one per attribute if missing answers
-        are random.
-        """
+        """How many 64-bit words a record takes: the mechanism's, and one per attribute if it may miss."""
         return self.mechanism.words + (len(self.names) if self.content.missing == "random" else 0)
 
     @cached_property
@@ -199,9 +196,7 @@ class Plan:
         return Path(path)
 
     def explain(self) -> str:
-        """In plain words: protocols, expected errors, an attacker's best guess, sizes, losses and what they
-        assume.
-        """
+        """In plain words: protocols, expected errors, an attacker's best guess, sizes, and losses."""
         return explain.explained(self.content, self.loss, self.id, self.considered)
 
     def cite(self) -> str:
@@ -274,9 +269,7 @@ class Plan:
         return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
 
     def estimate(self, tallies: Tallies) -> Result:
-        """Estimates the shares of every attribute, with error bars and labels; the result names attributes
-        without reports.
-        """
+        """Estimates every attribute's shares, with error bars and labels; names those without reports."""
         _refuse_no_tallies(tallies, "estimates are made from", "plan.estimate(plan.tally(reports))")
         refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
@@ -333,9 +326,7 @@ class Plan:
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
     ) -> int:
-        """Write reports, or blocks of them, to a Parquet file that names this plan; how many records there
-        were.
-        """
+        """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were."""
         files.refuse_existing(Path(path), overwrite)
         records = records_of(reports, self.id)
         return reports_file.write_reports(Path(path), self.id, self.names, self.content.parts, records)
@@ -373,9 +364,7 @@ class Plan:
         return f"<p>{html.escape(heading)}</p>{table}{self.loss._repr_html_()}"
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: what a report that holds an attribute loses about it, next to the loss per
-        record.
-        """
+        """A figure of matplotlib: what a report loses about each attribute that it holds, and per record."""
         return self.mechanism.plot(self.names)
 
     def __repr__(self) -> str:

@@ -1,6 +1,4 @@
-"""Draws what reports say, never computes: a panel per attribute, a line per value with its share and its
-interval.
-"""
+"""Draws what reports say, never computes: a panel per attribute, a line per value with its interval."""
 
 from __future__ import annotations
 
@@ -201,9 +199,8 @@ def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
             marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none"
         )
     for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
-        at = np.interp(
-            place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5
-        )  # as if people were even in a bar
+        # as if people were even in a bar
+        at = np.interp(place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5)
         axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
     _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
@@ -246,9 +243,7 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
 
 
 def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
-    """Cells, the north at the top, and beside them what their colors mean; two of them only where shares are
-    below 0.
-    """
+    """Cells, the north at the top, and a scale of their colors, with two if shares are below 0."""
     grid = panel.grid
     assert grid is not None
     assert isinstance(panel.estimate, Estimate)

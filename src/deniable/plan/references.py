@@ -1,4 +1,4 @@
-"""Who to cite for what a plan uses, as BibTeX; the keys are those of docs/references.md."""
+"""Cites the work that a plan uses, as BibTeX; the keys are those of docs/references.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reports of a plan, and the tallies that they add up to; both know the plan they were made for."""
+"""Holds the reports of a plan, and the tallies that they add up to; both know their plan."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Reports:
 @final
 @dataclass(frozen=True)
 class Tallies:
-    """A tally for each attribute of a plan: all that its estimates ever need, so that reports can
-    be deleted.
-    """
+    """A tally for each attribute of a plan: all that estimates need, so that reports can be deleted."""
 
     plan_id: str
     n: int

@@ -1,5 +1,4 @@
-"""A file of reports: Parquet with a row per record and a column per attribute, which names the plan it was
-made for.
+"""Writes reports to Parquet: a row per record, a column per attribute, and the name of the plan.
 
 An attribute that a record does not report is null.
 """

@@ -1,4 +1,4 @@
-"""What the reports of a plan say: an estimate per attribute, and all of them as one table."""
+"""Holds what the reports of a plan say: an estimate per attribute, and all of them as one table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ _SHARES = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
 
 
 class Unreported(NamedTuple):
-    """An attribute of which nothing can be estimated yet: how many reports there are, its values' names, and
-    why.
-    """
+    """An attribute without an estimate yet: how many reports there are, its values' names, and why."""
 
     n: int
     labels: tuple[str, ...]
@@ -45,9 +43,7 @@ def bins_of(domain: Domain, k: int) -> Bins | None:
 @final
 @dataclass(frozen=True, repr=False)
 class Result(Mapping[str, Any]):
-    """Estimates by attribute, with the values' names: an `Estimate` of shares, or of a number a
-    `MeanEstimate`.
-    """
+    """Estimates by attribute, with the values' names: an `Estimate` of shares, or a `MeanEstimate`."""
 
     plan_id: str
     n: int
@@ -90,7 +86,7 @@ class Result(Mapping[str, Any]):
         if name in self.means:
             found = self.means[name]
             return Summary(found.mean, found.stderr, *found.interval(level))
-        estimate, bins = self._ordered(name)
+        estimate, bins = self._find_bins(name)
         if not (bins.open_low or bins.open_high):
             return mean_of(estimate, level=level)
         if ends is None:
@@ -113,12 +109,10 @@ class Result(Mapping[str, Any]):
         """
         from deniable.summaries import quantile_of
 
-        return quantile_of(self._ordered(name)[0], share, level=level)
+        return quantile_of(self._find_bins(name)[0], share, level=level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether `mean` can be told: of a number, or of a range without open ends that all answered, and
-        none by fakes.
-        """
+        """Whether it has a `mean`: a number, or a closed range that everybody answered, without fakes."""
         domain, estimate = self.domains.get(name), self.estimates.get(name)
         if estimate is None or not isinstance(domain, Range):
             return name in self.means
@@ -126,7 +120,7 @@ class Result(Mapping[str, Any]):
             return False  # how its counts vary together is not known
         return estimate.k == domain.k and not (domain.open_low or domain.open_high)
 
-    def _ordered(self, name: str) -> tuple[Estimate, Bins]:
+    def _find_bins(self, name: str) -> tuple[Estimate, Bins]:
         found, domain = self[name], self.domains.get(name)
         if isinstance(domain, Grid):
             raise InvalidParameter(
@@ -145,9 +139,7 @@ class Result(Mapping[str, Any]):
         return replace(found, bins=bins), bins
 
     def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value that is estimated, and one per mean, where there are any; then `mean` is a column
-        of its own.
-        """
+        """A row per value that is estimated, and one per mean, where there are any, in a column `mean`."""
         found = []
         for name, estimate in self.estimates.items():
             low, high = estimate.interval(level)
@@ -175,9 +167,7 @@ class Result(Mapping[str, Any]):
         return row | ({} if project is None else {"projected": None}) | {MEAN: mean.mean}
 
     def table(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
-        """A row per value that says all there is to know of it, as in `frame`; where nobody reported, its
-        numbers are None.
-        """
+        """A row per value with all that is known of it, as in `frame`; None where nobody reported."""
         rows = self.rows(level, project)
         for name, nothing in self.unreported.items():
             rows += [dict.fromkeys(rows[0]) | {"attribute": name, "value": label} for label in nothing.labels]
@@ -195,9 +185,7 @@ class Result(Mapping[str, Any]):
         return frame_of_rows(self.table(level, project), backend)
 
     def plot(self, level: float = 0.95) -> Figure:
-        """A figure of matplotlib: every attribute's shares with their intervals;
-        `figure.savefig("shares.png")` keeps it.
-        """
+        """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it."""
         from deniable.plan.plot import shares_plot
 
         return shares_plot(

@@ -1,4 +1,4 @@
-"""What a crowd hides once its names are stripped.
+"""Computes what a crowd hides once its names are stripped.
 
 Amplification by shuffling is a bound for the whole collection, true only if somebody strips identities and
 order, and no better than what is proven here.
@@ -17,9 +17,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 
 Bound = Literal["numerical", "closed"]
-_GROUPS = (
-    512  # numbers of clones that are looked at one by one; beyond, neighbors count as the smallest of them
-)
+# numbers of clones that are looked at one by one; beyond, neighbors count as the smallest of them
+_GROUPS = 512
 _ROUNDING = 1e-9  # far above what a float's tail of a binomial is off by, as a part of it
 
 
@@ -36,11 +35,11 @@ class Shuffled:
 def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numerical") -> Shuffled:
     """Computes the guarantee of n reports, each of loss epsilon, once names and order are stripped.
 
-    All must be made by the same mechanism or share, one report each (a record is one report), and the other n
-    - 1 people must be honest. delta should be far below 1 / n. bound="numerical" evaluates the reduction to
-    clones; "closed" is its published closed form, which is weaker, and outside its range promises nothing
-    beyond the local epsilon. Neither is ever above epsilon. These are floats, rounded up: an allowance for
-    rounding, 1e-9 of what is summed, is part of the numerical delta.
+    All must be made by the same mechanism or record mechanism, one report each (a record is one report). The
+    other n - 1 people must be honest. delta should be far below 1 / n. bound="numerical" evaluates the
+    reduction to clones; "closed" is its published closed form, which is weaker, and outside its range
+    promises nothing beyond the local epsilon. Neither is ever above epsilon. These are floats, rounded up: an
+    allowance for rounding, 1e-9 of what is summed, is part of the numerical delta.
 
     >>> shuffled(1.0, n=1_000_000, bound="closed").epsilon < 0.0235
     True
@@ -54,7 +53,10 @@ def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numeri
     if not 0 < delta < 1:
         raise InvalidParameter(f"delta is a probability between 0 and 1, got {delta!r}")
     if bound == "closed":
-        found, name = _closed(local, n, delta), "Feldman, McMillan, Talwar 2021, closed form of Theorem 3.1"
+        found, name = (
+            _bound_by_formula(local, n, delta),
+            "Feldman, McMillan, Talwar 2021, closed form of Theorem 3.1",
+        )
     elif bound == "numerical":
         found, name = (
             _numerical(local, n, delta),
@@ -67,7 +69,7 @@ def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numeri
     return Shuffled(found, delta, name)
 
 
-def _closed(local: float, n: int, delta: float) -> float:
+def _bound_by_formula(local: float, n: int, delta: float) -> float:
     """ln(1 + (e - 1) / (e + 1) (8 sqrt(e ln(4 / delta) / n) + 8 e / n)), for e = e^local up to n / (16 ln(2 /
     delta)).
     """
@@ -79,9 +81,7 @@ def _closed(local: float, n: int, delta: float) -> float:
 
 
 def _numerical(local: float, n: int, delta: float) -> float:
-    """The smallest epsilon, to seven digits (or 1e-10) and rounded up, at which the clones' delta is small
-    enough.
-    """
+    """The smallest epsilon, to seven digits and rounded up, at which the clones' delta is small enough."""
     if local > 300:  # no crowd on earth has a clone
         return local
     clones = _Clones.among(local, n)
@@ -128,9 +128,7 @@ class _Clones:
         return _Clones(local, clones, np.diff(fewer, append=1.0), float(fewer[0]))
 
     def delta(self, epsilon: float) -> float:
-        """The smallest delta for this epsilon, or a little more: the best event is "at least t reports of the
-        first kind".
-        """
+        """The smallest delta for this epsilon, or slightly more, by the event "at least t of one kind"."""
         from scipy.special import betainc
 
         # with S(t) = Pr(at least t of C fair coins), the best t gives (r - E (1 - r)) S(t - 1) - (E r - (1 -

@@ -1,4 +1,4 @@
-"""A study: what is asked, of how many people, at what loss. It compiles to a plan."""
+"""Describes a study: what is asked, of how many people, at what loss. It compiles to a plan."""
 
 from __future__ import annotations
 
@@ -124,9 +124,7 @@ class Study:
         self._check_budget()
 
     def _check_distances(self) -> None:
-        """What attributes with distances, and numbers, cannot be combined with; and that their epsilons are
-        given.
-        """
+        """Refuse what metric attributes and numbers cannot be combined with, and missing epsilons."""
         for name, domain in self.attributes.items():
             number = isinstance(domain, Number)
             if not number and domain.privacy != "metric":
@@ -147,11 +145,11 @@ class Study:
                     f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )
         if not self.repeated:
-            len(self._given)  # made now, so that what is wrong with a distance is said now
+            len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
-    def _given(self) -> Mapping[int, ExactMechanism | None]:
-        """Of attributes with distances, by number, their mechanisms; of numbers, None."""
+    def _metric_mechanisms(self) -> Mapping[int, ExactMechanism | None]:
+        """The mechanisms of metric attributes, by number; None for numbers."""
         found: dict[int, ExactMechanism | None] = {}
         for j, (name, domain) in enumerate(self.attributes.items()):
             try:
@@ -205,9 +203,8 @@ class Study:
             )
         first = positive_epsilon(self.epsilon_first, "epsilon_first")
         forever = positive_epsilon(self.epsilon_forever, "epsilon_forever")
-        if first > forever or (
-            first == forever and self.protocol is None
-        ):  # equal ones are for dbitflip, all of which is kept
+        # equal ones are for dbitflip, all of which is kept
+        if first > forever or (first == forever and self.protocol is None):
             raise InvalidParameter(
                 "epsilon_first, for one report, must be below epsilon_forever, for all of them, got "
                 f"{first:g} and {forever:g}"
@@ -320,11 +317,9 @@ class Study:
         return Study(found, epsilon, **options)
 
     def plan(self, people: int) -> Plan:
-        """The plan that errs least with this many people, with what else was considered; no loss is above the
-        budget.
-        """
+        """The plan that errs least with this many people, and what else was considered, within the budget."""
         people = checked_people(people)
-        rows = self._considered(people)
+        rows = self._consider(people)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
             raise InvalidParameter(f"nothing fits this study; the nearest, {best.name}: {best.why_not}")
@@ -341,22 +336,27 @@ class Study:
         31290
         """
         if self.repeated:
-            rows = self._considered(1)
+            rows = self._consider(1)
             return max(1, math.ceil(max(rows[0].errors) / _positive_error(error) ** 2))
-        ks, protocols, shares = self._asked()
+        ks, protocols, mechanism = self._build_task()
         return people_needed(
-            ks, _positive_error(error), self._budget, self.objective, shares, protocols, self.per, self._given
+            ks,
+            _positive_error(error),
+            self._budget,
+            self.objective,
+            mechanism,
+            protocols,
+            self.per,
+            self._metric_mechanisms,
         )
 
     def epsilon_needed(self, people: int, error: float) -> float:
-        """The smallest epsilon, in thousandths, at which this many people give standard errors of at most
-        `error`.
-        """
+        """The smallest epsilon, in thousandths, at which this many people err by at most `error`."""
         if self.repeated:
             raise InvalidParameter(
                 "a study that asks again has two epsilons; try some, and look at plan(people).explain()"
             )
-        ks, protocols, shares = self._asked()
+        ks, protocols, mechanism = self._build_task()
         if not self._sharing:
             raise InvalidParameter(
                 "all attributes have metric privacy and epsilons of their own; try some, and look at "
@@ -364,7 +364,14 @@ class Study:
             )
         people = checked_people(people)
         return epsilon_needed(
-            ks, _positive_error(error), people, self.objective, shares, protocols, self.per, self._given
+            ks,
+            _positive_error(error),
+            people,
+            self.objective,
+            mechanism,
+            protocols,
+            self.per,
+            self._metric_mechanisms,
         )
 
     @property
@@ -372,23 +379,29 @@ class Study:
         """The epsilon that is shared; where nobody shares it, any."""
         return 1.0 if self.epsilon is None else float(self.epsilon)
 
-    def _considered(self, people: int) -> list[Considered]:
-        ks, protocols, shares = self._asked()
+    def _consider(self, people: int) -> list[Considered]:
+        ks, protocols, mechanism = self._build_task()
         if self.epsilon_first is not None and self.epsilon_forever is not None:
             return consider_repeated(
                 ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols
             )
         return consider(
-            ks, self._budget, people, self.objective, shares, protocols, self.per, given=self._given
+            ks,
+            self._budget,
+            people,
+            self.objective,
+            mechanism,
+            protocols,
+            self.per,
+            given=self._metric_mechanisms,
         )
 
-    def _asked(
+    def _build_task(
         self,
     ) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
         """Sizes, protocols and record mechanism, as the choice takes them."""
-        ks = {
-            name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()
-        }  # a number's is not used
+        # a number's is not used
+        ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}
         protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
         if isinstance(self.protocol, Mapping):
             protocols = {

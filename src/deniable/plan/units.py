@@ -1,6 +1,4 @@
-"""Attributes with distances in a record: which mechanism a study gives them, and what a report loses per unit
-of distance.
-"""
+"""Chooses mechanisms of metric attributes, and states what a report loses per unit of distance."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _SLACK = 1e-9  # of a distance: more than the trigonometry of any language errs 
 @final
 @dataclass(frozen=True)
 class UnitLoss:
-    """What a report loses, at most, about two values of an attribute per unit of their distance, exactly and
-    rounded up.
-    """
+    """What a report loses about two values per unit of their distance, exactly and rounded up."""
 
     name: str
     unit: Unit
@@ -143,9 +139,7 @@ def _refuse_large(size: int, most: int, name: str, what: str, remedy: str) -> No
 
 
 def _decimal(epsilon: float) -> Fraction:
-    """The number that was written, 1/10 for 0.1, whose float is a little more: so that what is stated is not,
-    either.
-    """
+    """The number as written, 1/10 for 0.1, whose float is a little more: nothing above it is stated."""
     return min(Fraction(str(epsilon)), Fraction(epsilon))
 
 

@@ -1,5 +1,4 @@
-"""What all drawings share: one style, panels side by side with one legend, and files that are equal where
-figures are.
+"""Sets one style for all drawings: panels side by side with one legend; equal figures give equal files.
 
 Figures are values: nothing here touches matplotlib's global state, so that drawing in a server or a test is
 safe.
@@ -28,6 +27,7 @@ INK = "#24292f"
 TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 """The colors of bars and of what is estimated."""
 
+# Okabe and Ito's, which everybody can distinguish
 _COLORS = (
     "#0072b2",
     "#d55e00",
@@ -36,7 +36,7 @@ _COLORS = (
     "#e69f00",
     "#56b4e9",
     "#8c8c8c",
-)  # Okabe and Ito's, told apart by all
+)
 _MARKERS = "os^Dv*Xp"
 _STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -89,9 +89,7 @@ def save(figure: Figure, path: Path) -> Path:
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """A figure as an element of a page: in the page's own ink, described for who cannot see it, with ids
-    under `name`.
-    """
+    """A figure as an element of a page: in the page's ink, described in words, with ids under `name`."""
     buffer = io.StringIO()
     with style():
         figure.savefig(
@@ -141,9 +139,7 @@ def panels(
     size: tuple[float, float] = (4.6, 3.0),
     legend_columns: int = 0,
 ) -> Figure:
-    """One panel per group, side by side and below, with one legend for all (none without legend columns per
-    panel).
-    """
+    """One panel per group, side by side and below, with one legend for all, if it has columns."""
     require_matplotlib()
     from matplotlib.figure import Figure
 

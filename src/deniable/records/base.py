@@ -37,16 +37,14 @@ _NAMED = 6  # attributes that a sentence names
 
 
 class RecordMechanism(ABC):
-    """A read-only recipe for records, with one mechanism per attribute and a guarantee that is computed, not
-    quoted.
-    """
+    """A read-only recipe for records: one mechanism per attribute, and a guarantee that is computed."""
 
     kind: ClassVar[str]
     """What it is called in a plan."""
     part_field: ClassVar[str] = "parts"
     """What its parts are called in a plan."""
     numbers: ClassVar[tuple[str, ...]] = ()
-    """The numbers that a plan holds beside its parts, by name."""
+    """The numbers that a plan holds in addition to its parts, by name."""
     nests: ClassVar[bool] = False
     """Whether it can be a part of a split."""
     takes_records: ClassVar[bool] = False
@@ -69,9 +67,7 @@ class RecordMechanism(ABC):
 
     @property
     def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
-        """The parts of a report that are independent of each other: each with the number of its first
-        attribute, and of its first word.
-        """
+        """The independent parts of a report, each with the number of its first attribute and first word."""
         return ((self, 0, 0),)
 
     @property
@@ -86,9 +82,7 @@ class RecordMechanism(ABC):
 
     @abstractmethod
     def ratio(self, per: Per = "record") -> Fraction:
-        """The largest ratio of two people's probabilities of one report, exactly: any two, or two who differ
-        in one answer.
-        """
+        """The largest ratio of two people's probabilities of one report, any two or two one answer apart."""
 
     @abstractmethod
     def marginal(self, attribute: int) -> ReportLaw:
@@ -99,9 +93,7 @@ class RecordMechanism(ABC):
         return Fraction(1)
 
     def fake(self, attribute: int) -> Fake | None:
-        """What a report holds in place of this attribute where another is real; None where there are no
-        fakes.
-        """
+        """What a report holds for this attribute where another is real; None where there are no fakes."""
         return None
 
     def chance_real(self, attribute: int) -> Fraction:
@@ -109,19 +101,15 @@ class RecordMechanism(ABC):
         return self.chance(attribute)
 
     def source(self, attribute: int) -> ExactMechanism | Marginal:
-        """What the likelihood of an attribute's reports is computed from: its mechanism, or a law with
-        fakes.
-        """
+        """What the likelihood of an attribute's reports comes from: its mechanism, or a law with fakes."""
         return self.mechanisms[attribute]
 
     @abstractmethod
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
-        """A bound on the ratio for two people who differ in some of these attributes only: exact, but for
-        fakes.
-        """
+        """A bound on the ratio for people who differ in these attributes only: exact without fakes."""
 
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
-        """Of one figure per attribute, those that one report can hold and whose sum is the largest."""
+        """The figures, one per attribute, that one report can hold and whose sum is the largest."""
         return list(figures)
 
     @property
@@ -138,9 +126,7 @@ class RecordMechanism(ABC):
     @final
     @cached_property
     def lengths(self) -> range:
-        """How many bytes a report can have; where attributes are sampled, some lengths in between are
-        impossible.
-        """
+        """How many bytes a report can have; with sampled attributes, some lengths are impossible."""
         sizes = [part.report_bytes for part in self.mechanisms]
         least = -sum(self.select_largest([-size for size in sizes]))
         most = sum(self.select_largest(sizes))
@@ -160,9 +146,7 @@ class RecordMechanism(ABC):
         return cut_evenly(joined.tobytes(), self._layout.itemsize)
 
     def join_body(self, pieces: Sequence[bytes | None]) -> bytes:
-        """The body of one report that it can hold, from the bytes of each attribute; None where that is not
-        reported.
-        """
+        """The body of one report, from the bytes of each attribute; None where that is not reported."""
         return b"".join(piece for piece in pieces if piece is not None)
 
     def cut_bodies(self, bodies: Sequence[bytes], cut: Cut, first: int) -> Iterator[Cut]:
@@ -182,19 +166,19 @@ class RecordMechanism(ABC):
     @final
     def from_bodies(self, bodies: Sequence[bytes]) -> tuple[Records, npt.NDArray[np.bool_]]:
         """The reports of those bodies that are in canonical form, and which they are."""
-        columns, sound = self._read(bodies)
+        columns, sound = self._read_bodies(bodies)
         for part, (who, column) in zip(self.mechanisms, columns, strict=True):
             sound[who[~part.canonical(column)]] = False
         if not sound.all():
             bodies = [body for body, good in zip(bodies, sound.tolist(), strict=True) if good]
-            columns, _ = self._read(bodies)
+            columns, _ = self._read_bodies(bodies)
         reporters = None if self.reports_all else tuple(who for who, _ in columns)
         return Records(len(bodies), tuple(column for _, column in columns), reporters), sound
 
-    def _read(self, bodies: Sequence[bytes]) -> tuple[list[tuple[Integers, Array]], npt.NDArray[np.bool_]]:
-        """For each attribute, the bodies that hold it and their reports of it; and which bodies could be
-        cut.
-        """
+    def _read_bodies(
+        self, bodies: Sequence[bytes]
+    ) -> tuple[list[tuple[Integers, Array]], npt.NDArray[np.bool_]]:
+        """For each attribute, the bodies that hold it and their reports; and which bodies could be cut."""
         if self.reports_all and set(map(len, bodies)) <= {self.lengths[0]}:
             everyone, joined = np.arange(len(bodies)), np.frombuffer(b"".join(bodies), dtype=self._layout)
             columns = [np.ascontiguousarray(joined[name]) for name in self._layout.names or ()]
@@ -217,9 +201,7 @@ class RecordMechanism(ABC):
         """Which attributes a report holds, in a few words."""
 
     def describe(self, names: Sequence[str] | None = None) -> str:
-        """What it is: in a line, what a report holds, its losses and its size; then a line for each
-        attribute.
-        """
+        """What it is: a report's content, its losses and its size; then a line for each attribute."""
         sizes = self.lengths
         least = "" if len(sizes) == 1 else f"{sizes[0]:,} to "
         losses = f"loss {format_loss(self.loss())} per record"
@@ -258,9 +240,7 @@ class RecordMechanism(ABC):
         return self.describe()
 
     def plot(self, names: Sequence[str] | None = None) -> Drawing:
-        """A figure of matplotlib: what a report that holds an attribute loses about it, next to the loss per
-        record.
-        """
+        """A figure of matplotlib: what a report loses about each attribute that it holds, and per record."""
         from deniable.plot.charts import Bars, Line, plot_bars
 
         losses = [part.loss() for part in self.mechanisms]
@@ -281,9 +261,7 @@ class RecordMechanism(ABC):
 
     @abstractmethod
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        """Reports of records that are known to be in the domain, one row of values per attribute, one row of
-        words each.
-        """
+        """Reports of records in the domain: one row of values per attribute, one row of words each."""
 
     @property
     def d(self) -> int:
@@ -305,7 +283,7 @@ class RecordMechanism(ABC):
         """What each person reports, in words that follow "each person reports"."""
 
     def explain(self, names: Sequence[str]) -> str:
-        """Who reports what, in plain words, for attributes of these names."""
+        """What each person reports, in plain words, for attributes of these names."""
         return f"Each person reports {self.describe_reported(names)}."
 
     def drop_claim(self) -> RecordMechanism:
@@ -357,9 +335,7 @@ class RecordMechanism(ABC):
         )
 
     def _check_columns(self, table: npt.ArrayLike) -> Integers:
-        """The table as one row of integers per attribute; a copy of it, unless most of it will
-        not be read.
-        """
+        """The table as one row of integers per attribute; copied, unless most of it is not read."""
         if np.ma.is_masked(table):
             raise InvalidValue(
                 "some values are masked: decide what a missing answer means first, since a mask would be "

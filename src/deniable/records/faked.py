@@ -146,9 +146,7 @@ class Faked(RecordMechanism):
 
 
 def _find_largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
-    """The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method:
-    exact and finite.
-    """
+    """The largest (sum of ones) / (sum of others), a pair from each attribute, exactly (Dinkelbach)."""
     ratio = Fraction(1)
     while True:
         chosen = [max(pairs, key=lambda pair: pair.one - ratio * pair.other) for pairs in evidence]

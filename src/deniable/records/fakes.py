@@ -1,4 +1,4 @@
-"""Reports that have nothing to do with anyone's value, and what a real one looks like among them.
+"""Makes fakes, which depend on nobody's value, and weighs what a real report looks like among them.
 
 A fake hides which attribute of a record was reported. What it costs or saves is in one number per report: how
 many times likelier the report is from a person with value v than from the fake. `evidence` lists the extreme
@@ -25,9 +25,7 @@ from deniable.words import FULL, Rows, WordArray, below, cell
 
 
 class Evidence(NamedTuple):
-    """How much likelier than from the fake: a report that two values can send, from the one and from the
-    other.
-    """
+    """How much likelier than from the fake a report is from each of two values."""
 
     one: Fraction
     other: Fraction
@@ -135,24 +133,18 @@ class Fake(ABC):
 
     @abstractmethod
     def evidence(self) -> list[Evidence]:
-        """The extreme pairs over all reports and all pairs of values; a value compared with itself is there
-        too.
-        """
+        """The extreme pairs over all reports and all pairs of values, equal values included."""
 
     @property
     def slack(self) -> Fraction:
-        """How far the bias of `below` may move a fake's probability from the one in `evidence`,
-        as a factor.
-        """
+        """The factor by which the bias of `below` may move a fake's probability from that in `evidence`."""
         return Fraction(1)
 
 
 @final
 @dataclass(frozen=True)
 class Guessed(Fake):
-    """A value drawn from a prior and sent as it is, next to direct reports: as published, and open to a good
-    attacker.
-    """
+    """A value from a prior, sent as it is among direct reports: as published, and open to attacks."""
 
     part: Direct
     prior: Prior
@@ -242,10 +234,10 @@ class Blank(Fake):
 
 
 def _checked_part(part: object, kinds: tuple[type[SetShape], ...]) -> None:
-    """What a report says beside a fake was worked out for these mechanisms only."""
+    """Fakes are worked out for reports of these mechanisms only."""
     if not isinstance(part, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        raise InvalidParameter(f"this fake stands beside reports of {names}, got {type(part).__name__}")
+        raise InvalidParameter(f"this fake goes with reports of {names}, got {type(part).__name__}")
 
 
 def _checked_sizes(part: SetShape, prior: Prior) -> None:

@@ -1,4 +1,4 @@
-"""The names people know for records of many attributes: a paper's line is a line of code.
+"""Names the record mechanisms people know: a paper's line is a line of code.
 
 Budgets are per record: epsilon bounds what a report says about the whole person, however many answers
 changed. Published parameters that promise more than they keep can be had by name, and still state their true
@@ -90,8 +90,8 @@ def rsfd(
 
     def calibrated(names: Sequence[str]) -> Faked:
         kinds = [FAKES[name] for name in names]
-        return _calibrated(
-            lambda budget: _faked(kinds, sizes, None, budget, epsilon), len(sizes), epsilon, calibration
+        return _calibrate(
+            lambda budget: _build_faked(kinds, sizes, None, budget, epsilon), len(sizes), epsilon, calibration
         )
 
     if protocol != "adaptive":
@@ -111,12 +111,10 @@ def rsfd(
 
 @lru_cache(maxsize=4096)
 def _least_error(k: int, d: int, budget: float) -> str:
-    """GRR or OUE-z for an attribute of k values among d, whichever errs less at f = 0 with parts of this
-    budget.
-    """
+    """GRR or OUE-z for k values among d attributes, whichever errs less at f = 0 with this budget."""
 
     def error(name: str) -> float:
-        made = _faked([FAKES[name]] * d, [k] * d, None, budget, budget)
+        made = _build_faked([FAKES[name]] * d, [k] * d, None, budget, budget)
         return float(made.marginal(0).error(1, 0.0))
 
     return min(("grr", "oue-z"), key=error)
@@ -153,8 +151,8 @@ def rsrfd(
     known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
     kind = FAKES[protocol] if fakes == "published" else REALISTIC_FAKES[protocol]
     kinds = [kind] * len(sizes)
-    return _calibrated(
-        lambda budget: _faked(kinds, sizes, known, budget, epsilon), len(sizes), epsilon, calibration
+    return _calibrate(
+        lambda budget: _build_faked(kinds, sizes, known, budget, epsilon), len(sizes), epsilon, calibration
     )
 
 
@@ -164,7 +162,7 @@ def amplified(epsilon: float, d: int) -> float:
 
 
 def equal_part(epsilon: float, parts: int) -> float:
-    """The largest float of which so many parts do not exceed epsilon."""
+    """The largest float of which this many parts do not exceed epsilon."""
     part = positive_epsilon(epsilon) / whole_number("the number of attributes", parts, 1)
     while Fraction(part) * parts > Fraction(epsilon):
         part = math.nextafter(part, 0.0)
@@ -218,7 +216,7 @@ REALISTIC_FAKES: dict[str, _Kind] = {
 """Those of RS+RFD, whose fakes are perturbed like real answers."""
 
 
-def _faked(
+def _build_faked(
     kinds: Sequence[_Kind], ks: Sequence[int], priors: Sequence[Prior] | None, budget: float, claim: float
 ) -> Faked:
     believed = [Prior.uniform(k) for k in ks] if priors is None else priors
@@ -229,9 +227,7 @@ def _faked(
 
 
 def inexact(protocol: str) -> str | None:
-    """Why a protocol cannot be part of a record or a plan, if it cannot although there is one of
-    that name.
-    """
+    """Why a protocol of this name cannot be part of a record or a plan, if it cannot."""
     if protocol not in PROTOCOLS or PROTOCOLS[protocol].exact:
         return None
     return (
@@ -241,9 +237,7 @@ def inexact(protocol: str) -> str | None:
 
 
 def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
-    """What each attribute may lose: what is given for each, or an equal part of what is given for all that
-    are reported.
-    """
+    """What each attribute may lose: its own budget, or an equal part of the budget of all reported ones."""
     if isinstance(epsilon, Set | Mapping):
         kind = "a set" if isinstance(epsilon, Set) else "a dictionary"
         raise InvalidParameter(
@@ -268,7 +262,7 @@ def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[
     return tuple(PROTOCOLS[protocol].make_exact(k, budget) for k, budget in zip(ks, budgets, strict=True))
 
 
-def _calibrated(make: Callable[[float], Faked], d: int, epsilon: float, calibration: str) -> Faked:
+def _calibrate(make: Callable[[float], Faked], d: int, epsilon: float, calibration: str) -> Faked:
     """`Faked` at the budget that the calibration asks for; per attribute it is searched for."""
     target = positive_epsilon(epsilon)
     if calibration == "record":

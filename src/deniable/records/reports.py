@@ -16,9 +16,7 @@ from deniable.mechanisms import ExactMechanism
 @final
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Reports of n records: a column of reports for each attribute and, where not all are reported, who
-    reported which.
-    """
+    """Reports of n records: a column for each attribute and, where not all are reported, its reporters."""
 
     n: int
     columns: tuple[Array, ...]

@@ -153,5 +153,5 @@ class Sample(RecordMechanism):
 
 
 def count_name_bytes(reported: int, d: int) -> int:
-    """How many bytes it takes to name so many of d attributes."""
+    """How many bytes it takes to name this many of d attributes."""
     return reported * (((d - 1).bit_length() + 7) // 8)

@@ -1,6 +1,4 @@
-"""A few bits of a histogram, drawn once and kept for ever (dBitFlipPM): nothing is fresh, so equal reports
-say "unchanged".
-"""
+"""Keeps a few random bits of a histogram (dBitFlipPM): nothing is fresh, so equal reports say "unchanged"."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ from deniable.words import FULL, Rows, below
 @final
 @dataclass(frozen=True)
 class BitFlip(Repeated):
-    """The report is `bits` of the k values, drawn once and public, and one kept random bit for
-    each of them.
-    """
+    """The report is `bits` of the k values, sampled once and public, and a kept random bit for each."""
 
     k: int
     bits: int
@@ -76,9 +72,7 @@ class BitFlip(Repeated):
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Without fresh noise a changed value shows: there is no bound on what a sequence of changes gives
-        away.
-        """
+        """Without fresh noise a changed value shows: no bound holds for a sequence of changes."""
         whole_number("reports", reports, 1)
         whole_number("rounds", rounds, 1)
         patterns = self.bits + (self.bits < self.k)
@@ -95,7 +89,7 @@ class BitFlip(Repeated):
 
     def encode(self, values: Integers, rows: Rows) -> Array:
         reports = self.blank(len(values))
-        about = self._drawn(rows.columns(0, self.bits).recall())
+        about = self._sample_values(rows.columns(0, self.bits).recall())
         place = np.where((about == values[:, None]).any(axis=1), (about < values[:, None]).sum(axis=1), -1)
         kept = rows.columns(self.bits, self.words).recall(place + 1)
         coins = self._coins.encode(place, kept)[:, : reports["bits"].shape[1]]
@@ -103,7 +97,7 @@ class BitFlip(Repeated):
         reports["about"], reports["bits"] = about, coins
         return reports
 
-    def _drawn(self, rows: Rows) -> Integers:
+    def _sample_values(self, rows: Rows) -> Integers:
         """Which values each person is asked about, in order, by Floyd's sampling."""
         words = rows.array()
         asked = np.zeros((rows.n, self.k), dtype=bool)
@@ -116,7 +110,7 @@ class BitFlip(Repeated):
 
     @cached_property
     def odds(self) -> float:
-        """Of a bit that is asked about and set, against one that is asked about and not set."""
+        """The odds of a bit that is asked about and set, against one that is asked about and not set."""
         p, q = self.law.exact_p, self.law.exact_q
         return float(p * (1 - q) / (q * (1 - p)))
 

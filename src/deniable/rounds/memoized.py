@@ -1,5 +1,4 @@
-"""Asking again: a permanent first answer that is kept for ever, and a fresh second round on it at every
-collection.
+"""Keeps a permanent first answer, and adds a fresh second round to it at every collection.
 
 What repeated reports give away is not one number. `losses` states four: one report; several of an unchanged
 value; any number of one value; a sequence in which the value changes.
@@ -27,9 +26,7 @@ from deniable.words.hashing import collision, hash_function, occupied_buckets
 
 
 class Repeated(SetMechanism):
-    """A mechanism for many collections: part of its words are kept, so that asking again does not average the
-    noise away.
-    """
+    """A mechanism for many collections: kept words, so that asking again does not average the noise away."""
 
     repeated = True
 
@@ -40,9 +37,7 @@ class Repeated(SetMechanism):
 
     @abstractmethod
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """The losses of `reports` reports of one value, and of `rounds` reports of changing ones, beside the
-        other two.
-        """
+        """All four losses, with `reports` reports of one value and `rounds` reports of changing ones."""
 
 
 @final
@@ -86,9 +81,7 @@ class Memoized(Repeated):
         return self.ratio_after(1)
 
     def ratio_after(self, reports: int) -> Fraction:
-        """The largest ratio after this many reports of an unchanged value: exact for a few dozen, then
-        rounded up.
-        """
+        """The largest ratio after this many reports of one value: exact for a few dozen, then rounded up."""
         whole_number("reports", reports, 1)
         return self.first.ratio_after(self.second, reports)
 
@@ -155,9 +148,7 @@ class Memoized(Repeated):
 @final
 @dataclass(frozen=True)
 class HashedMemoized(Repeated):
-    """A hash function that is always kept, and two rounds on the bucket (LOLOHA): answers are kept per
-    bucket, not per value.
-    """
+    """A hash function that is kept, and two rounds on the bucket (LOLOHA): answers are kept per bucket."""
 
     k: int
     buckets: Memoized

@@ -1,4 +1,4 @@
-"""The names people know for asking again and again: two rounds, each with a budget.
+"""Names the ways people know to ask again and again: two rounds, each with a budget.
 
 epsilon_first bounds one report, epsilon_forever any number of reports of one value. Both are spent in full.
 """

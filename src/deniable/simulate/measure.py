@@ -20,7 +20,7 @@ from deniable.mechanisms import Mechanism, Protocol, SetMechanism, Summed, named
 from deniable.metric import DISTANCED, Distanced, MetricMechanism
 from deniable.records import RecordMechanism
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
-from deniable.simulate.tallies import draw_share, draw_tally, is_drawn_directly
+from deniable.simulate.tallies import draw_record_tallies, draw_tally, is_drawn_directly
 from deniable.summaries.metrics import METRICS
 
 
@@ -35,7 +35,7 @@ class Mean:
 
 @final
 @dataclass(frozen=True)
-class ShareErrors:
+class RecordErrors:
     """MSE_avg: the squared error of a frequency, averaged over the values and then over the attributes."""
 
     unbiased: Mean
@@ -43,13 +43,13 @@ class ShareErrors:
     """After a consistency step."""
 
 
-def measure_share(
-    share: RecordMechanism,
+def measure_record_errors(
+    mechanism: RecordMechanism,
     true_counts: Sequence[npt.ArrayLike],
     runs: int,
     generator: np.random.Generator,
     step: str = "norm-mul",
-) -> ShareErrors:
+) -> RecordErrors:
     """How far a record mechanism's estimates are from the frequencies among the people, over many runs.
 
     The standard errors take the attributes of one run to err independently, which they nearly do.
@@ -58,17 +58,19 @@ def measure_share(
         raise InvalidParameter(not_among(step, "a consistency step", consistency.STEPS))
     project = consistency.STEPS[step]
     unbiased, projected = np.zeros((2, runs))
-    for j, draws in enumerate(draw_share(share, true_counts, runs, generator)):
+    for j, draws in enumerate(draw_record_tallies(mechanism, true_counts, runs, generator)):
         counts = np.asarray(true_counts[j])
         truth = counts / counts.sum()
-        part = share.mechanisms[j]
+        part = mechanism.mechanisms[j]
         if isinstance(part, MetricMechanism):
             frequencies = np.array([part.estimated(draws.tally(run)).frequencies for run in range(runs)])
         else:
-            frequencies = draws.frequencies(share.marginal(j))
-        unbiased += ((frequencies - truth) ** 2).mean(axis=1) / share.d
-        projected += ((np.array([project(row) for row in frequencies]) - truth) ** 2).mean(axis=1) / share.d
-    return ShareErrors(_mean(unbiased), _mean(projected))
+            frequencies = draws.frequencies(mechanism.marginal(j))
+        unbiased += ((frequencies - truth) ** 2).mean(axis=1) / mechanism.d
+        projected += ((np.array([project(row) for row in frequencies]) - truth) ** 2).mean(
+            axis=1
+        ) / mechanism.d
+    return RecordErrors(_mean(unbiased), _mean(projected))
 
 
 @final

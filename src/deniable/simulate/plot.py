@@ -51,7 +51,7 @@ _EPSILON = "privacy loss epsilon (nats)"
 
 def error_plot(rows: Iterable[Row]) -> Figure:
     """Mean squared error against epsilon: measured points with two standard errors, and the law's line."""
-    done = _measured(rows)
+    done = _select_measured(rows)
     look_of = looks(row.protocol for row in done)
 
     def draw(axes: Axes, members: Sequence[Row]) -> None:
@@ -79,7 +79,7 @@ def attack_plot(rows: Iterable[Row]) -> Figure:
     """How often the best guess from one report is right, between blind guessing and the budget's limit."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    done = _measured(rows)
+    done = _select_measured(rows)
     look_of = looks(row.protocol for row in done)
 
     def draw(axes: Axes, members: Sequence[Row]) -> None:
@@ -153,7 +153,7 @@ def _figure(groups: dict[str, list[Row]], draw: Callable[[Axes, Sequence[Row]], 
     return panels(groups, draw, title, what="choices of k and n", legend_columns=5)
 
 
-def _measured(rows: Iterable[Row]) -> Sequence[Row]:
+def _select_measured(rows: Iterable[Row]) -> Sequence[Row]:
     return drawable(sorted((row for row in rows if row.refused is None), key=lambda row: row.epsilon))
 
 

@@ -1,4 +1,4 @@
-"""Describes who is asked, simulated people or those of a column of data, by how frequent each value is."""
+"""Describes the people who are asked, simulated or from a column of data, by how frequent each value is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_VALUES = 10**7
 @final
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Who is asked: how frequent each value is and, where the very people are known, how many have it."""
+    """The people who are asked: how frequent each value is and, where people are known, how many have it."""
 
     name: str
     shares: Floats
@@ -60,32 +60,34 @@ class Population:
 
 def uniform(k: int) -> Population:
     """All values are equally frequent."""
-    return _weighted("uniform", np.ones(checked_size(k)))
+    return _build_population("uniform", np.ones(checked_size(k)))
 
 
 def zipf(k: int, exponent: float = 1.0) -> Population:
     """The value of rank r has a share that goes as 1 / r^exponent: words, cities, products."""
     ranks = np.arange(1, checked_size(k) + 1, dtype=np.float64)
-    return _weighted(f"zipf:{exponent:g}", ranks ** -_checked_number("exponent", exponent, math.inf))
+    return _build_population(f"zipf:{exponent:g}", ranks ** -_checked_number("exponent", exponent, math.inf))
 
 
 def geometric(k: int, ratio: float = 0.9) -> Population:
     """Every value is `ratio` times as frequent as the one before."""
     steps = np.arange(checked_size(k), dtype=np.float64)
-    return _weighted(f"geometric:{ratio:g}", _checked_number("ratio", ratio, 1.0) ** steps)
+    return _build_population(f"geometric:{ratio:g}", _checked_number("ratio", ratio, 1.0) ** steps)
 
 
 def normal(k: int, width: float = 0.15) -> Population:
     """A bell over ordered values, centered, with a standard deviation of `width` times the domain."""
     distance = (np.arange(checked_size(k)) - (k - 1) / 2) / (k * _checked_number("width", width, math.inf))
-    return _weighted(f"normal:{width:g}", np.exp(-(distance**2) / 2))
+    return _build_population(f"normal:{width:g}", np.exp(-(distance**2) / 2))
 
 
 def dirichlet(k: int, concentration: float = 1.0, seed: int = 0) -> Population:
     """Shares that are themselves drawn at random, the same for the same seed."""
     generator = numbers_from(seed, "dirichlet", k)
     spread = _checked_number("concentration", concentration, math.inf)
-    return _weighted(f"dirichlet:{concentration:g}", generator.gamma(spread, size=checked_size(k)) + 1e-300)
+    return _build_population(
+        f"dirichlet:{concentration:g}", generator.gamma(spread, size=checked_size(k)) + 1e-300
+    )
 
 
 def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = "column") -> Population:
@@ -179,7 +181,7 @@ def numbers_from(seed: int, *labels: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
-def _weighted(name: str, weights: Floats) -> Population:
+def _build_population(name: str, weights: Floats) -> Population:
     if not 0 < weights.sum() < math.inf:
         raise InvalidParameter(f"the population {name!r} has no finite shares; use a number nearer to 1")
     return Population(name, weights / weights.sum())

@@ -186,8 +186,11 @@ class Draws:
         return Estimate(int(self.n.max()), self.counts, by, asked=about).frequencies
 
 
-def draw_share(
-    share: RecordMechanism, true_counts: Sequence[npt.ArrayLike], runs: int, generator: np.random.Generator
+def draw_record_tallies(
+    mechanism: RecordMechanism,
+    true_counts: Sequence[npt.ArrayLike],
+    runs: int,
+    generator: np.random.Generator,
 ) -> tuple[Draws, ...]:
     """The tallies of many runs of a record mechanism, given how many people have each value.
 
@@ -197,35 +200,40 @@ def draw_share(
     not look for correlations.
     """
     whole_number("runs", runs, 1)
-    if len(true_counts) != share.d:
+    if len(true_counts) != mechanism.d:
         raise InvalidParameter(
-            f"the share has {share.d} attributes, but there are true counts of {len(true_counts)}"
+            f"the record mechanism has {mechanism.d} attributes, but there are true counts of "
+            f"{len(true_counts)}"
         )
     known = [
-        _checked_counts(part, counts) for part, counts in zip(share.mechanisms, true_counts, strict=True)
+        _checked_counts(part, counts) for part, counts in zip(mechanism.mechanisms, true_counts, strict=True)
     ]
     if len({n for _, n in known}) > 1:
         raise InvalidParameter(
             f"true counts of every attribute are of the same people, got {[n for _, n in known]}"
         )
     return tuple(
-        _draw_attribute(share, j, np.tile(counts, (runs, 1)), generator)
+        _draw_attribute(mechanism, j, np.tile(counts, (runs, 1)), generator)
         for j, (counts, _) in enumerate(known)
     )
 
 
-def draw_share_tallies(
-    share: RecordMechanism, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
+def draw_run_tallies(
+    mechanism: RecordMechanism, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
 ) -> tuple[Tally, ...]:
-    """The tallies of one run, one per attribute; see `draw_share` for how exact they are."""
-    return tuple(draws.tally(0) for draws in draw_share(share, true_counts, 1, generator))
+    """The tallies of one run, one per attribute; see `draw_record_tallies` for how exact they are."""
+    return tuple(draws.tally(0) for draws in draw_record_tallies(mechanism, true_counts, 1, generator))
 
 
 def _draw_attribute(
-    share: RecordMechanism, attribute: int, people: Integers, generator: np.random.Generator
+    mechanism: RecordMechanism, attribute: int, people: Integers, generator: np.random.Generator
 ) -> Draws:
     """Each person reports an attribute by a coin, so the number of reporters with each value is binomial."""
-    part, chance, fake = share.mechanisms[attribute], share.chance_real(attribute), share.fake(attribute)
+    part, chance, fake = (
+        mechanism.mechanisms[attribute],
+        mechanism.chance_real(attribute),
+        mechanism.fake(attribute),
+    )
     reporters = people if chance == 1 else generator.binomial(people, float(chance))
     real = _draw_reports(part, reporters, generator)
     if fake is None:

@@ -13,7 +13,7 @@ from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.records import RecordMechanism
-from deniable.simulate.measure import measure_share
+from deniable.simulate.measure import measure_record_errors
 from deniable.simulate.population import numbers_from
 
 RUNS = 100
@@ -82,7 +82,7 @@ def measure_point(
     asked: _Row, mechanism: RecordMechanism, people: Dataset, *labels: str | float, **more: Any
 ) -> _Row:
     """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
-    errors = measure_share(mechanism, people.counts, asked.runs, numbers_from(asked.seed, *labels))
+    errors = measure_record_errors(mechanism, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(
         asked,
         mse_avg=errors.projected.mean,

@@ -1,4 +1,4 @@
-"""The set-valued shapes: what a report looks like, how words become one, how reports are counted.
+"""Defines the set-valued shapes: what a report looks like, how words become one, how reports are counted.
 
 A shape holds thresholds out of 2^64, nothing else; law, loss and error bars are computed from them. A
 protocol is a choice of these numbers (protocols.py). Large batches go to compiled loops that give the same

@@ -1,4 +1,4 @@
-"""The compiled loops of unary shapes: 64 coins at once, and how often each came up."""
+"""Compiles the loops of unary shapes: 64 coins at once, and how often each came up."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def _toss(
     words: Array,
     used: np.int64,
 ) -> np.int64:
-    """Compare digits first to last - 1 of 64 coins in each of `size` groups; returns how much of a stream is
-    used.
-    """
+    """Compare digits first to last - 1 of 64 coins in each of `size` groups; how much of a stream it took."""
     for level in range(first, last):
         zero = zeros[level]
         flip = zero ^ ones[level]
@@ -149,9 +147,7 @@ def unary_bits(
 
 @compiled
 def count_bits(rows: Array, counts: Array) -> None:
-    """counts[j, 8 * lane + bit] += how often that bit is set in column j of 64-bit rows; eight byte counters
-    a word.
-    """
+    """counts[j, 8 * lane + bit] += how often that bit is set in column j, by eight byte counters a word."""
     columns = rows.shape[1]
     lanes = np.zeros((8, columns), dtype=np.uint64)
     for start in range(0, rows.shape[0], 255):

@@ -1,6 +1,4 @@
-"""What several shapes are made of: keeping a value or drawing another, and the smallest integers that hold
-one.
-"""
+"""Keeps a value or draws another, and finds the smallest integers that hold one."""
 
 from __future__ import annotations
 

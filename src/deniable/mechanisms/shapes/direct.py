@@ -1,4 +1,4 @@
-"""A report that is a value."""
+"""Defines the report that is a value."""
 
 from __future__ import annotations
 

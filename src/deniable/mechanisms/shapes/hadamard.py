@@ -1,4 +1,4 @@
-"""A report that is a column of a Hadamard matrix."""
+"""Defines the report that is a column of a Hadamard matrix."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ class Hadamard(SetShape):
         return Law.design(self.k, sizes, counts, Fraction(self.keep, FULL), Fraction(1, 2), self.ratio)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """With a prior: a column's best guess is the most common value that it supports, or else the most
-        common of all.
-        """
+        """With a prior, the best guess is a column's most common supported value, or else the most common."""
         if prior is None:
             return self.law.success()
         shares, p = checked_prior(prior, self.k), self.law.p

@@ -1,4 +1,4 @@
-"""A report that is a hash function and a bucket."""
+"""Defines the report that is a hash function and a bucket."""
 
 from __future__ import annotations
 

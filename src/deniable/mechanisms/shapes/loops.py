@@ -1,6 +1,4 @@
-"""The compiled loops of the shapes, each beside numpy code that gives the same reports, or counts, from the
-same words.
-"""
+"""Compiles the loops of the shapes; numpy code gives the same reports, or counts, from the same words."""
 
 from __future__ import annotations
 

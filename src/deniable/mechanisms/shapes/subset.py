@@ -1,4 +1,4 @@
-"""A report that is a small set of values."""
+"""Defines the report that is a small set of values."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ class Subset(SetShape):
 
     @property
     def ratio(self) -> Fraction:
-        """Each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the
-        truth.
-        """
+        """Each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a close upper bound."""
         bias = Fraction(FULL, FULL - 2 * self.size * (self.k - 1))
         return Fraction(self.keep * (self.k - self.size), (FULL - self.keep) * self.size) * bias
 
@@ -99,7 +97,7 @@ class Subset(SetShape):
         step = max(1, BLOCK // self.k)
         for start in range(0, len(values), step):
             block = slice(start, start + step)
-            reports[block] = self._sampled(values[block], words[block])
+            reports[block] = self._sample(values[block], words[block])
 
     def _sampled_one(self, value: int, words: list[int]) -> list[int]:
         """The same for one report at a time, as a device makes them."""
@@ -119,7 +117,7 @@ class Subset(SetShape):
         numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
         loops.subset(values, rows.address(), *numbers, reports)
 
-    def _sampled(self, values: Integers, words: WordArray) -> Array:
+    def _sample(self, values: Integers, words: WordArray) -> Array:
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""
         rows = np.arange(len(values))
         kept = chance(words[:, 0], self.keep)

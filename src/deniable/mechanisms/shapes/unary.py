@@ -1,4 +1,4 @@
-"""A report of k bits, one for each value."""
+"""Defines the report of k bits, one for each value."""
 
 from __future__ import annotations
 
@@ -153,9 +153,7 @@ class Unary(RoundShape):
         return 10 * self._groups
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        """The same coins, each stopped as soon as it has fallen: about nine words for 64 of them instead of
-        64.
-        """
+        """The same coins, each stopped once it has fallen: about nine words for 64 coins instead of 64."""
         from deniable.mechanisms.shapes import coins
 
         ones, zeros = _digits(self.one), _digits(self.zero)
