@@ -743,7 +743,7 @@ def test_a_client_that_keeps_the_worst_case_but_no_distances_is_found() -> None:
     found = audited(FaultyDevices(plan, dn.grr(10, 8.9), seed=2), trials=20_000)
     assert math.isclose(found.claim, 1.0)
     assert found.lower_bound > 5
-    assert "above the claim of 1.0000 for answers that are so far apart" in found.summary
+    assert "above the claim of 1.0000 for answers at this distance" in found.summary
     assert audited(FaultyDevices(plan, plan.content.parts[0], seed=2), trials=20_000).passed
     slightly = FaultyDevices(plan, ages(0.13).content.parts[0], seed=2)
     assert not audited(slightly, pairs="every", trials=50_000).passed

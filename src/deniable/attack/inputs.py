@@ -348,9 +348,7 @@ def compact(columns: Array) -> Array:
 
 
 def coded_truth(truth: object, names: Sequence[str], n: int, plan: Plan | None) -> Integers:
-    """A row of numbers per attribute: from a table of people, from a table of numbers, or of one attribute
-    from a list.
-    """
+    """Encodes the truth, a row per attribute: from people, a table of numbers, or one list."""
     if holds_records(truth):
         return _check_rows(_encode_truth(truth, names, plan), len(names), n)
     try:

@@ -1,9 +1,9 @@
 """Computes what a report says about a value, and about being real: every attack is a function of it.
 
-A report of an attribute is a few times likelier from the values that it supports than from the others, so
-that one table of reports by values, up to a factor for each report, holds all that there is to know. Beside a
-fake the factor matters, too: how many times likelier a report is from a person than from the fake. Of a
-number it is guessed in which half of its range it is.
+A report of an attribute is a few times likelier from the values that it supports than from the others. So one
+table of reports by values, up to a factor for each report, holds all that there is to know. Next to a fake
+the factor matters, too: how many times likelier a report is from a person than from the fake. For a number,
+the guess is in which half of its range it is.
 """
 
 from __future__ import annotations
@@ -184,9 +184,7 @@ def likelihoods(part: Part, reports: Array) -> Floats:
 
 
 def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
-    """How likely each report is if the value is drawn from these shares, up to the same factor; no table is
-    made.
-    """
+    """Computes how likely each report is for a value drawn from these shares, up to a factor."""
     if part.names_value and reports.ndim == 1:
         return np.asarray(1.0 + (part.odds - 1.0) * shares)[reports]
     return Supports(part.k, pack_layers(part, reports)).forward(shares)
@@ -194,7 +192,7 @@ def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Float
 
 @singledispatch
 def compute_fake_likelihoods(fake: Fake, reports: Array) -> Floats:  # noqa: ARG001 - those of every fake take reports
-    """How likely each report is from the fake, up to the same factor."""
+    """Computes how likely each report is from the fake, up to the same factor."""
     raise InvalidParameter(f"how likely a report is from {type(fake).__name__} is not known here")
 
 
@@ -216,9 +214,7 @@ def _(fake: Blank, reports: Array) -> Floats:
 
 
 def compute_real_ratios(mechanism: Faked, records: Records, shares: Priors) -> Floats:
-    """How many times likelier each report is from people with these shares than from its fake: attributes by
-    people.
-    """
+    """Computes how many times likelier each report is from these people than from its fake."""
     return np.stack(
         [
             compute_report_likelihoods(fake.part, column, believed) / compute_fake_likelihoods(fake, column)

@@ -74,9 +74,7 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
 
 
 def _read_result(result: Result, names: Sequence[str]) -> list[object]:
-    """The estimates of these attributes; of a number the mean says nothing of its halves, and what is not
-    there is uniform.
-    """
+    """Reads estimates by attribute; means say nothing of halves, so they become None (uniform)."""
     found: list[object] = [result.get(name) for name in names]
     if all(one is None for one in found):
         raise InvalidParameter(
@@ -90,9 +88,7 @@ def _make_uniform(part: Part) -> Floats:
 
 
 def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Floats:
-    """Shares of an attribute's values in their order, or by their labels; what is wrong with them
-    is named.
-    """
+    """Checks shares of values, in their order or by their labels, and says what is wrong."""
     whose = "the halves of its range" if part.numeric else "its values"
     what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
     if isinstance(prior, Estimate | Likelihood):
@@ -118,7 +114,7 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
 
 
 def _read_estimate(part: Part, name: str, estimate: Estimate) -> Floats:
-    """What an estimate tells of the shares, which its noise must not be taken for.
+    """Reads the shares of an estimate, whose noise must not be taken for them.
 
     Unbiased shares of metric values scatter far more than what the same reports make likely; and
     shares that are negative are projected, which leaves the largest errors standing as spikes.
@@ -144,9 +140,7 @@ def _read_estimate(part: Part, name: str, estimate: Estimate) -> Floats:
 
 
 def _count_again(part: MetricMechanism, estimate: Estimate) -> Tally | None:
-    """The counts of outputs that these estimates came from, where they are this mechanism's and it has one
-    output a value.
-    """
+    """Counts the outputs behind these estimates, if this mechanism has one output a value."""
     if not part.outputs == part.k == estimate.k:
         return None
     counts = estimate.n * part.forward(estimate.frequencies)

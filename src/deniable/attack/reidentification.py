@@ -191,9 +191,7 @@ class Evidence:
 
 
 def _of_rounds(column: int, rounds: Sequence[Clue]) -> Evidence:
-    """What all rounds of a plan that asks again say of one column; those of one person are not
-    independent.
-    """
+    """Combines all rounds of a plan about one column; those of one person are not independent."""
     who, first = np.unique(np.concatenate([one.who for one in rounds]), return_index=True)
     reports = np.concatenate([one.reports for one in rounds])[first]
     return Evidence(column, Clue(rounds[0].attribute, rounds[0].part, who, reports), rounds=rounds)
@@ -233,9 +231,7 @@ def match(
     top: int = 10,
     progress: Progress | None = None,
 ) -> Reidentification:
-    """The targets `whom` against all records, a row of values per column of the background, in blocks on all
-    cores.
-    """
+    """Ranks the targets `whom` against all records, in blocks on all cores."""
     from deniable.attack import loops
 
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)

@@ -172,9 +172,7 @@ def _find_kept_value(part: Memoized, reports: int) -> float:
 def _simulate_chances(
     part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int
 ) -> list[Chance]:
-    """After 1, 2, ... reports: the exact chance of a blind guess, and what the best one's posterior has more
-    on average.
-    """
+    """Simulates chances after 1, 2, ... reports: a blind guess exactly, and the mean gain."""
     draws = numbers_from(seed, "reports of one value", repr(part), memoized, prior)
     shares = np.full(values_of(part), 1 / values_of(part)) if prior is None else np.array(prior)
     cells, blind = by_cell(part, shares), int(np.argmax(shares))

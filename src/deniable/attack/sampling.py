@@ -114,7 +114,7 @@ class AttributeAttack:
 
     @property
     def blind(self) -> float:
-        """How often a blind guess is."""
+        """How often a blind guess is right."""
         return 1 / len(self.names)
 
     def right(self, truth: npt.ArrayLike) -> float:
@@ -128,9 +128,7 @@ class AttributeAttack:
         )
 
     def frame(self, backend: Backend | None = None) -> Any:
-        """A row per report, as a dataframe of the library you already have: which attribute is guessed, and
-        its posterior.
-        """
+        """Makes a dataframe with a row per report: the guessed attribute and its posterior."""
         return self.guesses.frame(backend)
 
     def _check_truth(self, truth: npt.ArrayLike) -> Integers:
@@ -221,9 +219,7 @@ def sampled_success(
 
 
 def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
-    """E max of independent variables, each given by its values and their probabilities, from the product of
-    their laws.
-    """
+    """Computes E max of independent variables, each given by its values and probabilities."""
     values = np.unique(np.concatenate([value for value, _ in atoms]))
     below = np.ones(values.size)
     for value, chance in atoms:

@@ -73,9 +73,7 @@ class TrainedAttack:
         return int(self.whom.size)
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """One row, as a dataframe of the library you already have: how often it was right, with its interval
-        at `level`.
-        """
+        """Makes a dataframe of one row: how often it was right, with its interval at `level`."""
         who = {"attack": self.knowledge, "classifier": self.classifier, "n": self.n, "seed": self.seed}
         counted = find_share_interval(self.accuracy * self.n, self.n, level)
         return frame_of_rows([{**who, "accuracy": self.accuracy, **counted, "blind": self.blind}], backend)
@@ -167,21 +165,20 @@ class School:
         return [block for block, _ in some], [which for _, which in some]
 
     def attack(self, knowledge: str, jobs: int | None = None, whom: Integers | None = None) -> TrainedAttack:
-        """Learn from what this knowledge says, and attack everybody else, or `whom` of them: others are
-        compromised first.
+        """Learns as this knowledge says, and attacks everybody else.
+
+        With `whom`, only these people are attacked, and others are compromised first.
         """
         return self._train(knowledge, self._lesson(knowledge, whom), jobs)
 
     def attack_all(self, knowledge: Sequence[str], whom: Integers | None = None) -> list[TrainedAttack]:
-        """Several attackers side by side, each on a core of its own: the cores do not wait for each other,
-        tree by tree.
-        """
+        """Runs several attackers at once, each on a core of its own."""
         lessons = [self._lesson(each, whom) for each in knowledge]
         with ThreadPoolExecutor(cpu_count()) as cores:
             return list(cores.map(lambda each, lesson: self._train(each, lesson, 1), knowledge, lessons))
 
     def _lesson(self, knowledge: str, whom: Integers | None) -> _Lesson:
-        """What is learned from, in blocks, with the attributes that are real; and who is attacked."""
+        """Chooses what is learned from, in blocks, with the real attributes; and the people attacked."""
         simulated, compromised = parse_knowledge(knowledge)
         n = self._records.n
         if compromised and n < 2:
@@ -251,9 +248,7 @@ def simulate_reports(mechanism: Faked, marginals: Priors, n: int, seed: int) -> 
 
 
 def features(mechanism: Faked, records: Records, classifier: Classifier = "xgboost") -> Array:
-    """Reports as a classifier takes them: values by number and bits, as published; for logistic regression,
-    all as bits.
-    """
+    """Turns reports into features: values and bits, as published; only bits for logistic regression."""
     columns = []
     for part, column in zip((fake.part for fake in mechanism.fakes), records.columns, strict=True):
         if part.bitwise or classifier == "logistic":

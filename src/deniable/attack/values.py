@@ -298,7 +298,7 @@ class Pool(ABC):
 
     @property
     def reported(self) -> Integers:
-        """Who reported at all."""
+        """The people who reported at all."""
         return np.flatnonzero(self._times)
 
     def add(self, rows: Integers, reports: Array) -> None:
@@ -432,9 +432,7 @@ _AT_ONCE = 1 << 21
 def among_fakes(
     mechanism: Faked, collections: Sequence[Records], believed: Priors
 ) -> Iterator[tuple[int, Integers, Floats]]:
-    """Attribute by attribute and some people at a time: how likely their answers are, by value, the prior
-    counted.
-    """
+    """Yields how likely answers are by value, attribute by attribute and some people at a time."""
     times = len(collections)
     if times > MOST_COLLECTIONS:
         raise InvalidParameter(
@@ -456,9 +454,7 @@ def among_fakes(
 
 
 def _by_sets(mechanism: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
-    """For every set of collections: how likely attribute j's reports in them are for each value, against
-    their fakes.
-    """
+    """Computes, for every set of collections, how likely the reports of attribute j are by value."""
     fake, times = mechanism.fakes[j], len(collections)
     found = np.ones((1 << times, who.size, fake.part.k))
     for s, records in enumerate(collections):

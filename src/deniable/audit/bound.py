@@ -69,9 +69,7 @@ def expected(epsilon: float, odds: Odds) -> list[float]:
 
 
 def _where(rising: Callable[[float], float], most: float) -> float:
-    """Where a function reaches zero, rounded down: 0 if it is not below it there, `most` if it does not
-    before.
-    """
+    """Finds where a function reaches zero, rounded down, between 0 and `most`."""
     from scipy.optimize import brentq
 
     if most <= 0 or rising(0.0) >= 0:

@@ -33,7 +33,7 @@ _PEOPLE = 1000  # a plan says for how many it is, which no audit looks at
 @final
 @dataclass(frozen=True)
 class AuditedClient:
-    """Who is audited, by which plan, and what is asked of it."""
+    """The client that is audited, its plan, and what is asked of it."""
 
     devices: Devices
     plan: Plan | None

@@ -70,9 +70,7 @@ def _run_copy(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
 
 
 def _tell(writing: int, make: Callable[[], Iterable[bytes]]) -> None:  # pragma: no cover - as above
-    """In the copy: it ends here, whatever happens, and nothing of what this process would do at its end is
-    done twice.
-    """
+    """Answers in the copy, and ends it here: nothing at the end of this process is done twice."""
     try:
         with os.fdopen(writing, "wb", buffering=0) as pipe:
             for report in make():

@@ -40,15 +40,11 @@ class Devices(ABC):
         """For each round, the report of each new device; device i answers as sides[who[i]]."""
 
     def start_twice(self, side: Side, count: int) -> Copies:
-        """Whole reports of new devices that all answer alike, from two fresh starts or two copies; they must
-        differ.
-        """
+        """Makes reports of devices that answer alike, from two fresh starts or copies; they must differ."""
         return Copies(None, "it cannot be started or copied from here")
 
     def itself(self) -> Devices | None:
-        """Where reports are made by other code than that of a device: the devices themselves, to look at some
-        of them, too.
-        """
+        """The devices themselves, where other code than theirs makes the reports."""
         return None
 
 
@@ -114,9 +110,7 @@ class OneByOne(Devices):
 
 
 def _pass_arguments(report: Callable[..., bytes]) -> Reporter:
-    """A function of answers, secret and round, from one that may want fewer of them; what has a default is
-    left alone.
-    """
+    """Makes a function of answers, secret and round from one that takes fewer; defaults stay."""
     try:
         signature = inspect.signature(report)
     except (TypeError, ValueError):  # some that are built in do not say

@@ -110,9 +110,7 @@ def make_guessers(pairs: int, planned: bool) -> list[Guesser]:
 
 @final
 class Chooser:
-    """Finds, on trials of its own, for each group of pairs the view and the threshold from which on its
-    guesses show most.
-    """
+    """Finds for each group, on trials of its own, the view and threshold that show most."""
 
     def __init__(self, views: list[Guesser], alphas: list[float]) -> None:
         """The alphas are those of the groups."""

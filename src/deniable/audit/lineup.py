@@ -62,9 +62,7 @@ class Lineups:
                 yield line, min(most, line.devices - low)
 
     def judge(self, line: Line, votes: npt.NDArray[np.int32], held: Integers) -> None:
-        """Who has the most votes is named; there is a row of votes for each person, and a column for each
-        device.
-        """
+        """Names the person with the most votes, from a row per person and a column per device."""
         size = len(votes)
         named = votes == votes.max(axis=0)
         many = named.sum(axis=0)
@@ -84,9 +82,7 @@ class Lineups:
 
     @property
     def easiest(self) -> Side | None:
-        """Whose devices are identified most often, beyond what is usual in that line: a leak that not all
-        have may be there.
-        """
+        """Finds whose devices are identified most often, beyond what is usual in that line."""
         best, most = None, 0.0
         for line in self.lines:
             right, wrong = self._hits[id(line)]

@@ -174,7 +174,7 @@ class Reader:
     def _sound(
         self, said: Sequence[bytes], good: npt.NDArray[np.bool_]
     ) -> tuple[Integers, list[tuple[int, ExactMechanism, Integers, Array]]]:
-        """Which reports a collector takes; and of every attribute its encoder, who reports it, and what."""
+        """Finds the reports that a collector takes; by attribute, its mechanism, reporters and reports."""
         assert self._wire is not None
         assert self._plan is not None
         start, places = (HEADER if self._headed else 0), np.flatnonzero(good)

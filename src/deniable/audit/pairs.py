@@ -119,9 +119,7 @@ def _spread(listed: list[object], size: int, i: int) -> object:
 
 
 def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per: Per) -> _Records:
-    """Per record all of these attributes move on at once, per attribute one by one; the last value's next is
-    the first.
-    """
+    """Moves all attributes on at once per record, or one by one; the last value wraps around."""
     if per == "record":
         most = max(map(len, values.values()), default=0)
         moved = [{name: listed[i % len(listed)] for name, listed in values.items()} for i in range(most + 1)]

@@ -184,9 +184,7 @@ class Program(Devices):
         return f"{code}; it said: {said[-1].strip()[:500]}" if said else f"{code}, without a word on stderr"
 
     def _report(self, line: bytes, number: int) -> bytes:
-        """A report's bytes from its line; a JSON form that a collector would refuse is taken as the text that
-        it is.
-        """
+        """Reads the bytes of a report from its line, or its text if a collector would refuse it."""
         text = line.strip()
         if _HEXADECIMAL.fullmatch(text):
             return bytes.fromhex(text.decode())
@@ -240,7 +238,7 @@ class _Feeding:
             while waiting:
                 waiting = self._write(process.stdin, waiting)
             process.stdin.close()
-        except OSError:  # it has ended, or was ended: how, is for who reads to say
+        except OSError:  # it has ended, or was ended: the reader says how
             pass
 
     def _write(self, pipe: IO[bytes], waiting: bytes) -> bytes:

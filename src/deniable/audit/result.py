@@ -204,7 +204,7 @@ class Audit:
                 (event for event in self.events if event.claim == claim), key=lambda event: event.bound
             )
             if best.above:
-                whose = "" if len(self.claims) == 1 else " for answers that are so far apart"
+                whose = "" if len(self.claims) == 1 else " for answers at this distance"
                 by = f" (by the guess '{best.name}')"
                 reasons.append(
                     f"epsilon is at least {best.bound:.4f}, above the claim of {claim:.4f}{whose}{by}"

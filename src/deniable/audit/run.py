@@ -29,9 +29,7 @@ _LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen o
 
 @final
 class Run:
-    """Some trials of some devices, judged group by group: pairs of which the same is claimed are
-    one group.
-    """
+    """Trials of some devices, judged group by group: pairs with the same claim are one group."""
 
     def __init__(
         self, devices: Devices, plan: Plan | None, setting: Setting, trials: int, words: Words, alpha: float
@@ -142,9 +140,7 @@ class Run:
             yield self._lineups.event(who, self._lined, self._setting.line_claim)
 
     def _worst(self, number: int, who: str, alpha: float, claim: float) -> Event:
-        """The pair of a group that shows most on its own: for leaks that not all of them
-        have.
-        """
+        """Finds the pair of a group that shows most on its own: for leaks that not all of them have."""
         pairs = np.flatnonzero(self._group == number)
         bounds = lower_epsilon(self._alone[pairs, 1], self._alone[pairs, 0], alpha)
         worst = int(pairs[np.argmax(bounds)])

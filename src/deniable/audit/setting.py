@@ -105,9 +105,7 @@ class Setting:
         return encode_sides(plan, self.sides)
 
     def most_votes(self, plan: Plan | None) -> list[int]:
-        """For each claim, in how many places at most, attributes and rounds, reports can take one side
-        against the other.
-        """
+        """Counts for each claim the most places where reports can take a side."""
         if plan is None:
             return [0] * len(self.claims)
         votes = np.zeros(len(self.pairs), dtype=np.int64)
@@ -198,9 +196,7 @@ def _format_answer(answer: object) -> str:
 
 
 def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> float:
-    """What the plan states; of fewer rounds than it has, and of one attribute in several, what its integers
-    say of them.
-    """
+    """Finds what the plan states, or what its integers say of fewer rounds or one attribute."""
     if rounds == 1:
         return (plan.stated.record if per == "record" else plan.stated.attribute) / NANO
     changes = any(dict(records) != dict(side[0]) for pair in pairs for side in pair for records in side)

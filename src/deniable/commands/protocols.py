@@ -1,4 +1,4 @@
-"""`deniable protocols`: every protocol for one k and epsilon, and the mechanisms that know distances."""
+"""`deniable protocols`: compares all protocols for one k and epsilon, and mechanisms that know distances."""
 
 from __future__ import annotations
 
@@ -108,9 +108,7 @@ def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> di
 
 
 def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
-    """The same of a mechanism that knows distances, for k ordered values one step apart, if it is
-    for such.
-    """
+    """Lists the same for a mechanism that knows distances, with k ordered values one step apart."""
     asked = _facts(mechanism, k, epsilon, n)
     if mechanism.ordered is None:
         asked["refused"] = mechanism.instead

@@ -128,9 +128,7 @@ def run_collector(
 
 
 def _warn_of_readers(url: str) -> None:
-    """Of files that others on this machine can read: those that were made here are the owner's alone, copies
-    may not be.
-    """
+    """Warns of store files that others on this machine can read, such as copies."""
     path = Path(url.removeprefix("sqlite:///"))
     if os.name != "posix" or not url.startswith("sqlite:///"):
         return

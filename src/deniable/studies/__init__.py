@@ -1,3 +1,1 @@
-"""Reproductions of the papers, each a small script over the public rooms: rows out, nothing
-printed or drawn.
-"""
+"""Reproduces the papers, each by a small script over the public rooms: rows out, nothing printed or drawn."""

@@ -43,9 +43,7 @@ class AttackPoint:
     accuracy: float | None = None
     """How often the attack is right, from 0 to 1."""
     stderr: float | None = None
-    """Of the mean over the runs: their scatter, or what chance does to as many people if that is more; 0
-    where computed.
-    """
+    """The error of the mean over the runs: their scatter, or chance if that is more; 0 where computed."""
     low: float | None = None
     high: float | None = None
     """Ends of a 95 % interval: Student's over the runs, or Clopper and Pearson's for the people attacked if
@@ -60,7 +58,7 @@ class AttackPoint:
     baseline: float
     """How often a blind guess is right."""
     trained_on: int | None = None
-    """The n by which a trained attack invents and compromises people, as in NK-3n; as published where it is
+    """The n by which a trained attack simulates and compromises people, as in NK-3n; as published where it is
     this row's n.
     """
     surveys: int | None = None
@@ -160,7 +158,7 @@ class Asked:
     looked_for: int
     """How many people are looked for in a background."""
     training: int | None = None
-    """The n by which trained attackers invent and compromise people, where it is not that of the data."""
+    """The n by which trained attackers simulate and compromise people, where it is not that of the data."""
 
     def row(
         self, figure: str, people: Dataset, protocol: str, epsilon: float, attack: str, **more: Any
@@ -179,12 +177,12 @@ class Asked:
         )
 
     def trained_on(self, people: Dataset) -> int:
-        """The n by which trained attackers invent and compromise."""
+        """The n by which trained attackers simulate and compromise."""
         return min(people.n, self.training or people.n)
 
 
 def targets(n: int, draws: np.random.Generator, users: int | None) -> Integers:
-    """Who is attacked in a run, in ascending order."""
+    """The people who are attacked in a run, in ascending order."""
     return np.arange(n) if users is None or users >= n else np.sort(draws.choice(n, users, replace=False))
 
 
@@ -193,7 +191,7 @@ class _Pace:
     """How long all took so far, and how long the rest may take: each kind of cell by what those of its kind
     took.
 
-    Kinds do not tell of each other: the first cells wait for what is compiled once, and classifiers share
+    Kinds say nothing about each other: the first cells wait for what is compiled once, and classifiers share
     cores as nothing else does. A kind of which nothing is done yet goes by its own stated work.
     """
 

@@ -1,5 +1,4 @@
-"""The longitudinal figures of the ALLOMFREE paper: error of one collection against the budget of all
-collections.
+"""Reproduces the longitudinal figures of the ALLOMFREE paper: error of one collection, budget of all.
 
 Everybody draws one attribute, keeps it forever, and reports it by two rounds. ALLOMFREE chooses between
 L-GRR and L-OSUE for each attribute; as published, its L-GRR spends only a part of epsilon_first.
@@ -37,7 +36,7 @@ class AllomfreePoint(Point):
     epsilon_forever: float
     epsilon_first: float
     loss_forever: float | None = None
-    """Of any number of reports of values that do not change."""
+    """The loss of any number of reports of values that do not change."""
     direct: int | None = None
     """How many of the attributes are reported by L-GRR."""
 

@@ -1,11 +1,10 @@
-"""The conjecture that the truncated geometric reconstructs best among all channels with the same promise to
-neighbors.
+"""Tests whether the truncated geometric reconstructs best among channels with the same promise to neighbors.
 
 Kacem and Palamidessi (2018) saw it win in simulations. Every channel here tells neighbors apart by at most
 epsilon, and each row says by how much: all of epsilon for the geometric, randomized response, the calibrated
 exponential and the optimum; less for the exponential as it is proven, and for Blahut and Arimoto's where no
-rate spends all of it. The risk for many reports is exact, beside the best there can be (for up to 8 steps);
-the error of a number of people is measured, with the most likely shares up to their certificate. The
+rate spends all of it. The risk for many reports is exact, and so is the best possible one (up to 8 steps).
+The error of a number of people is measured, with the most likely shares up to their certificate. The
 conjecture is false for small epsilon, and true from an epsilon of 1 to 3 on, which depends on the prior.
 """
 
@@ -74,7 +73,7 @@ PRIORS: dict[str, Callable[[int], Floats]] = {
     "zipf": lambda k: zipf(k).shares,
     "bimodal": _bimodal,
 }
-"""Who is asked: the true shares of k values."""
+"""The true shares of k values among the people asked."""
 
 CHANNELS: dict[str, Callable[[int, float, Floats], Candidate]] = {
     "geometric": lambda n, epsilon, _: candidates.geometric(n, epsilon),

@@ -188,9 +188,7 @@ def _report_one_by_one(
     chosen: Sequence[Integers],
     draws: np.random.Generator,
 ) -> list[list[Clue]]:
-    """What each survey learns that is new: a report of every person's attribute, unless it was reported
-    before.
-    """
+    """Reports each attribute of a person once: a survey learns only what is new."""
     parts = [PROTOCOLS[protocol].make_exact(k, epsilon) for k in people.ks]
     everyone, before = np.arange(people.n), np.zeros((people.n, people.d), dtype=bool)
     held: list[list[Clue]] = []
@@ -216,9 +214,7 @@ def _report_one_by_one(
 @final
 @dataclass(frozen=True, eq=False)
 class _Survey:
-    """A survey among fakes: its attributes, its plan, everybody's report, and which attribute of
-    it is real.
-    """
+    """A survey among fakes: its plan, the reports, and which attribute of each is real."""
 
     attributes: Integers
     plan: Plan
@@ -251,9 +247,7 @@ class _Survey:
 def _take_for_real(
     people: Dataset, surveys: Sequence[_Survey], whom: Integers, found: Sequence[Integers]
 ) -> list[list[Clue]]:
-    """What each survey tells of these people: what was found to be real, as reported, unless there was such
-    before.
-    """
+    """Takes what was found to be real as reported, unless there was such before."""
     before, held = np.zeros((whom.size, people.d), dtype=bool), list[list[Clue]]()
     for survey, best in zip(surveys, found, strict=True):
         held.append([])

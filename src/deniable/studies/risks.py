@@ -1,10 +1,9 @@
-"""The figures of the attack study (Arcolezi et al., 2023): values, the sampled attribute, people; the
-stronger attack beside.
+"""Reproduces the attack study (Arcolezi et al., 2023), and compares it with the strongest attacks.
 
-Every point is there as published and by the best attack that the law allows: exact sums beside the published
-formulas, Bayes beside trained classifiers, supports beside guesses. The published attacks on RS+RFD are
-trained on uniform fakes although the fakes' prior is public; `bayes` uses it, `bayes-uniform` makes the same
-mistake as they do.
+Its figures are on values, the sampled attribute and people. Every point is there as published and by the best
+attack that the law allows: exact sums against the published formulas, Bayes against trained classifiers,
+supports against guesses. The published attacks on RS+RFD are trained on uniform fakes although the fakes'
+prior is public; `bayes` uses it, `bayes-uniform` makes the same mistake as they do.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ def reproduce(
 
     `users` attacks this many people, drawn at random for each run, instead of all (in a background, 2,000
     unless given); what attackers know and learn from is the same. `training` makes trained attackers
-    weaker, for a quick look: they invent and compromise people as if there were this many, and their rows say
-    so (`trained_on`). `quick` leaves out what takes long, attacks 500, and trains on 1,000.
+    weaker, for a quick look: they simulate and compromise people as if there were this many, and their rows
+    say so (`trained_on`). `quick` leaves out what takes long, attacks 500, and trains on 1,000.
     """
     names = list(FIGURES if figures is None else figures)
     chosen = list((QUICK_ATTACKS if quick else ATTACKS) if attacks is None else attacks)

@@ -1,5 +1,4 @@
-"""Figures 6 to 10 of the RS+FD paper: error against epsilon, beside the true losses and the error at equal
-true loss.
+"""Reproduces figures 6 to 10 of the RS+FD paper, with the true losses and the error at equal true loss.
 
 The paper runs RS+FD at ln(d (e^epsilon - 1) + 1) and compares it with methods that run at epsilon. Its method
 keeps that larger number for a record, so every RS+FD method is here twice: as published, and `at record`,

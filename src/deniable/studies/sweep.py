@@ -1,6 +1,4 @@
-"""What the reproductions share: points to measure, one after the other, each with its errors and its true
-losses.
-"""
+"""Measures points of the reproductions one after the other, each with its errors and its true losses."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ class Point(ABC):
     """The same of the unbiased estimates."""
     mse_avg_raw_stderr: float | None = None
     loss_record: float | None = None
-    """Of one report."""
+    """The loss of one report."""
     loss_attribute: float | None = None
 
 

@@ -1,5 +1,4 @@
-"""Error against attack: the study that balances both (Revisiting LDP protocols, 2025), with its formulas
-corrected.
+"""Balances error and attack as Revisiting LDP protocols (2025) does, with its formulas corrected.
 
 Every protocol is there with the figures that the study computes (`published`), with those of the law
 (`exact`), and as measured (`guess`). What differs: the success of hashing takes the mean size of a support

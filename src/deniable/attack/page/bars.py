@@ -15,9 +15,7 @@ _BLIND, _LEARNED = "-", "#"
 
 
 def seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept: bool) -> dict[str, str]:
-    """Figures by their headers in the tables: one report, and all of those who are asked each time, by
-    clients as they are.
-    """
+    """Names the figures by their headers: one report, and all reports of those asked each time."""
     _, one, held, known, kept, fresh = headers
     seen = {one: "report", **({held: "reported"} if may_lack else {})}
     if collections > 1:

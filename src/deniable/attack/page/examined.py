@@ -107,9 +107,7 @@ class Examination:
 
     @property
     def noise_kept(self) -> bool:
-        """Whether clients keep a first answer from collection to collection, as those of plans that ask again
-        do.
-        """
+        """Whether clients keep a first answer, as those of plans that ask again do."""
         return self.rounds is not None
 
     def text(self) -> str:

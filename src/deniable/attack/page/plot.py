@@ -39,9 +39,7 @@ _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 
 
 def examination_plot(examined: Examination) -> Figure:
-    """How often each answer is guessed, by what the attacker has; and how often a person is found in a
-    background.
-    """
+    """Draws how often each answer is guessed, and how often a person is found in a background."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -122,9 +120,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
 
 
 def _of_those_asked(examined: Examination, shown: int) -> dict[str, list[float]]:
-    """The figures in short: of an answer that is known to be in the report, and in all of them, as clients
-    send them.
-    """
+    """Lists the figures of an answer that is known to be in the report, and in all of them."""
     attributes = examined.ignorant.attributes
     if not any(one.report < one.reported - 1e-12 for one in attributes):
         return {}

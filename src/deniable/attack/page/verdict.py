@@ -78,9 +78,7 @@ def _add_collections(one: AttributeSuccess, collections: int, noise_kept: bool) 
 
 
 def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
-    """The same of an answer that was not spoken of, and of which one report tells nothing, whether or not it
-    holds it: that shows only in the figures of an attacker who knows nothing else.
-    """
+    """Says the same of another answer, by name, of which one report reveals nothing."""
     if not _format_learned(one, noise_kept):
         return ""
     sampled = any(_may_lack(other) for other in ignorant.attributes if other.name == one.name)

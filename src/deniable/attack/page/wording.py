@@ -22,7 +22,7 @@ EVENLY = (
 
 
 def times_as_often(success: float, blind: float) -> str:
-    """Beside a blind guess.
+    """Compares a guess with a blind one.
 
     >>> times_as_often(0.0175, 0.00005), times_as_often(0.03, 0.02)
     ('350 times as often as blindly', '1.5 times as often as blindly')
@@ -48,7 +48,7 @@ def mark_figure(cell: str, simulated: bool, bound: bool) -> str:
 
 
 def legend(errors: Sequence[float], bound: bool, seed: int, answers: Sequence[float] = ()) -> str:
-    """What the marks of a table say; `answers` are the errors of what is a number of answers, not a share.
+    """What the marks of a table say; `answers` are the errors that are numbers of answers, not shares.
 
     >>> legend([0.001], False, 1, [0.02])
     '~ is simulated from seed 1, standard error at most 0.1 points, of right on average 0.02 answers ...'
@@ -67,6 +67,6 @@ def exact_hits(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     return [
-        f"Of {shorten_names(names)}, which have distances, only the exact bin or cell is right: guesses "
+        f"For {shorten_names(names)}, which have distances, only the exact bin or cell is right: guesses "
         "nearby are not counted."
     ]

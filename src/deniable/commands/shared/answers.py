@@ -70,9 +70,7 @@ class Answers:
             raise InvalidValue(self._describe_kinds(kinds))
 
     def _choose_columns(self) -> dict[str, Any]:
-        """The columns that are read, and the labels of their values; if none is there, all of them are asked
-        for.
-        """
+        """Chooses the columns to read, with the labels of their values; asks for all if none is there."""
         labels = dict(self.plan.labels)
         absent: list[str] = []
         if self.analyzed:
@@ -95,7 +93,7 @@ class Answers:
         return rows
 
     def people(self) -> list[str] | None:
-        """Who the rows that were read are, if the file says it."""
+        """The people of the rows that were read, if the file names them."""
 
         def place(row: int) -> str:
             return f"{self.path.name}, {locate_rows(self.path, [row], self.separator)[0]}"
@@ -120,9 +118,7 @@ class Answers:
 @final
 @dataclass
 class _Kind:
-    """Answers that are refused for one reason: their column, the first row of them, why, and how often they
-    are there.
-    """
+    """Answers that are refused for one reason: their column, first row, reason and number."""
 
     name: str
     row: int

@@ -38,9 +38,7 @@ def suggest_extra() -> Iterator[None]:
 
 
 def register_plan(store: Store, plan: Plan, invited: bool) -> None:
-    """Collect a plan's reports; where the store's own do not allow it, as after a rehearsal, say
-    what to do.
-    """
+    """Registers a plan; says what to do where the store's own plans do not allow it."""
     try:
         store.register(plan, invited)
     except InvalidParameter as problem:

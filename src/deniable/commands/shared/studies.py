@@ -60,9 +60,7 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
 
 
 def announce_duration(show: Show) -> Show:
-    """A progress that also says, once and on stderr, how long all of it takes, by what the first part of it
-    took.
-    """
+    """Shows progress, and says once on stderr how long all of it takes, by its first part."""
     began, said = time.monotonic(), False
 
     def step(done: int, total: int) -> None:
@@ -101,9 +99,7 @@ def warn_if_fewer(users: int | None, people: int, name: str, happens: str) -> No
 
 
 def keep_rows(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> list[_Row]:
-    """All rows; while they are measured, those that are done are printed, and in the files once
-    in a while.
-    """
+    """Collects all rows; prints those that are done, and saves them once in a while."""
     done, written = list[Any](), time.monotonic()
     with writing.json_rows() if _prints_rows(as_json) else nullcontext() as add:
         for row in rows:

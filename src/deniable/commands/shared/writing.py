@@ -88,9 +88,7 @@ def write_measurements(
     as_json: bool,
     printed: bool = False,
 ) -> bool:
-    """Write and draw what a study measured, where that is asked for; whether it is printed as JSON, now or
-    already.
-    """
+    """Writes and draws what a study measured, as asked; returns whether it is printed as JSON."""
     plain = [asdict(row) for row in rows]
     write_tables(tables, plain, plain)
     save_plots(plots, partial(draw, rows))
@@ -101,9 +99,7 @@ def write_measurements(
 
 @contextmanager
 def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """What prints one row more of a JSON array, at once; the array is closed when all is done,
-    and only then.
-    """
+    """Prints the rows of a JSON array as they come, and closes it when all is done."""
     before = "["
 
     def add(row: Mapping[str, Any]) -> None:
@@ -116,9 +112,7 @@ def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
 
 
 def _flatten(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """A row without tables inside: the mean of something that is measured has its name, and its error is
-    beside it.
-    """
+    """Flattens the tables inside a row: a mean has its own name, and its error follows it."""
     cells: dict[str, Any] = {}
     for name, cell in row.items():
         if isinstance(cell, Mapping):

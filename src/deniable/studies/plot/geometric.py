@@ -1,6 +1,4 @@
-"""Draws the rows of the geometric study, never computes: the measured error of each channel
-against epsilon.
-"""
+"""Draws the geometric study, never computes: measured error of each channel against epsilon."""
 
 from __future__ import annotations
 
@@ -73,9 +71,7 @@ def _per_share(row: geometric.ChannelPoint) -> float:
 
 
 def _absent(members: Sequence[geometric.ChannelPoint]) -> str:
-    """The channels whose error is infinite, and at which epsilons; lines fall to the right, so there is room
-    at the left.
-    """
+    """Lists at the left the channels whose error is infinite, and at which epsilons."""
     missing = grouped(
         (row for row in members if row.refused == geometric.UNDETERMINED), lambda row: row.channel
     )

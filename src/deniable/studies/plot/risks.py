@@ -37,9 +37,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
-    """One panel per figure, dataset and protocol or prior; the strongest attack is the thick line, or the
-    large point.
-    """
+    """Draws a panel per figure, dataset and protocol; the strongest attack is thick or large."""
     done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
     groups = {
         f"{name}\n{fill(describe_measurement(members), _WIDE)}": members
@@ -116,9 +114,7 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
 
 
 def tradeoffs_plot(rows: Sequence[AttackPoint]) -> Figure:
-    """Error against success: exact (filled) and as published (hollow), a line per protocol over epsilon, and
-    the front.
-    """
+    """Draws error against success, exact (filled) and as published (hollow), and the front."""
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(tradeoffs.METHODS)
     groups = grouped(

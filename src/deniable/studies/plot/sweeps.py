@@ -21,9 +21,7 @@ _MOST_PANELS = 24
 
 
 def rsfd_plot(rows: Sequence[rsfd.RsfdPoint]) -> Figure:
-    """As published (solid) and at equal true loss (dashed); above, what RS+FD truly loses per record as
-    published.
-    """
+    """Draws errors as published (solid) and at equal true loss (dashed), and what RS+FD loses."""
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(name for name in rsfd.METHODS if not name.endswith(_AT_RECORD))
 
