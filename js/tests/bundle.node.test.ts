@@ -14,9 +14,9 @@ import { type Case, type Document, small } from "./helpers.js";
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
 const PAGE = ["client.js", "client-chunk.js", "client-rare_kinds.js"];
 const built = existsSync(here("../dist/client.js"));
-const vectors = ["single", "split", "sample", "faked", "nested", "repeated", "metric/reports"].flatMap(
-  (name): Case[] => JSON.parse(readFileSync(here(`../../spec/vectors/${name}.json`), "utf8")),
-).filter((one) => "words" in one);
+const vectors = ["single", "split", "sample", "faked", "nested", "repeated", "metric/reports"]
+  .flatMap((name): Case[] => JSON.parse(readFileSync(here(`../../spec/vectors/${name}.json`), "utf8")))
+  .filter((one) => "words" in one);
 
 if (!built && process.env.CI === "true") throw new Error("run npm run build before the tests");
 
