@@ -116,7 +116,7 @@ def _print_audit(found: Audit, who: str) -> None:
     setting = found.setting
     rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
     pairs = len(setting.pairs)
-    apart = "" if len(found.claims) == 1 else ", for answers that are so far apart"
+    apart = "" if len(found.claims) == 1 else ", for answers at this distance"
     click.echo(
         f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}"
     )

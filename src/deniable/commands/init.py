@@ -111,9 +111,7 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
 
 
 def _simulate_answers(people: int) -> str:
-    """Answers to the example, in round shares: 45 % come by car, 70 % are satisfied, few take more than an
-    hour.
-    """
+    """Simulates answers: 45 % come by car, 70 % are satisfied, few take more than an hour."""
     transport = ["car"] * 45 + ["train"] * 20 + ["bus"] * 15 + ["bicycle"] * 12 + ["on foot"] * 8
     satisfied = ["yes"] * 7 + ["no"] * 3
     minutes = [5 + 90 * i * i // 10**6 for i in range(1000)]

@@ -114,9 +114,7 @@ def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:
 
 
 def _draw_token() -> str:
-    """At random, for addresses; one that a spreadsheet takes for a formula, or a shell for an option, is
-    drawn again.
-    """
+    """Draws a token for an address, never one that a spreadsheet or a shell would misread."""
     while (token := secrets.token_urlsafe(24)).startswith("-"):
         pass
     return token
