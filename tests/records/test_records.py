@@ -616,7 +616,7 @@ def test_records_and_tallies_of_another_share_are_refused() -> None:
     with pytest.raises(dn.InvalidReport, match="1 tallies, the record mechanism has 2"):
         share.estimate([dn.Tally(1, np.array([1, 0, 0]))])
     records = share.privatize([[0, 1]] * 3, dn.seeded(1))
-    with pytest.raises(dn.InvalidReport, match=r"share.estimate\(share.tally\(records\)\), got Records"):
+    with pytest.raises(dn.InvalidReport, match=r"m.estimate\(m.tally\(records\)\), got Records"):
         share.estimate(records)  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidReport, match=r"a record mechanism counts what it has made, .* got list"):
         share.tally([[0, 1]])  # type: ignore[arg-type]

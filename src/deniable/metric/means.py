@@ -33,7 +33,7 @@ _BLOCK = 1 << 16
 
 
 class Mean(ABC):
-    """A mechanism for one number from -1 to 1, whose report is an integer that stands for a number."""
+    """A mechanism for one number from -1 to 1, whose report stands for an unbiased number."""
 
     words: int
 

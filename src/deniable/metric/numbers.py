@@ -127,7 +127,7 @@ class Averages:
     """The variance of numbers that are spread evenly."""
 
     def error(self, n: int, f: float | None = None) -> float:
-        """The variance of the mean of n reports, for numbers spread evenly over the range."""
+        """The variance about the mean of those who answered, from n reports of evenly spread numbers."""
         return self._one_report / n
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float:

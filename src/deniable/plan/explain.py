@@ -270,7 +270,7 @@ def _warnings(content: Content, here: Considered) -> list[str]:
 
 
 def _reconsider(content: Content, considered: Sequence[Considered]) -> Considered:
-    """The plan's own row, recomputed from its integers; only the maker knows the budget per attribute."""
+    """The plan's own row, recomputed from its integers; only its maker knows what the budget is per."""
     mechanism, names = content.mechanism, tuple(attribute.name for attribute in content.attributes)
     # named as it is among what was considered
     chosen = next((row for row in considered if row.mechanism == mechanism), None)

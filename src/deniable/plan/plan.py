@@ -122,7 +122,7 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """How many 64-bit words a record takes: the mechanism's, and one per attribute if it may miss."""
+        """How many 64-bit words a record takes; one more per attribute if missing answers are random."""
         return self.mechanism.words + (len(self.names) if self.content.missing == "random" else 0)
 
     @cached_property
