@@ -9,6 +9,7 @@ import json
 import math
 import random
 import sys
+from typing import Any
 
 import deniable as dn
 from deniable.metric import averaged
@@ -212,7 +213,7 @@ def distant_mechanism(dice: random.Random, parts: tuple[object, ...]) -> object:
     return dn.Split(parts) if dice.random() < 0.5 else dn.Sample(parts, dice.randint(1, len(parts)))
 
 
-def mechanisms(made: object) -> tuple[object, ...]:
+def mechanisms(made: dn.RecordMechanism | dn.Mechanism) -> tuple[Any, ...]:
     """One mechanism for each attribute."""
     return made.mechanisms if isinstance(made, dn.RecordMechanism) else (made,)
 
@@ -229,7 +230,7 @@ def case(dice: random.Random) -> dict[str, object]:
         domains = {name: domain(dice, name) for name in names}
         missing = dice.choice(["refuse", "value", "random"])
         made = record_mechanism(dice, [one.k + (missing == "value") for one in domains.values()])
-    asked_again = any("losses" in dir(part) for part in mechanisms(made))
+    asked_again = any(part.repeated for part in mechanisms(made))
     rounds = dice.choice([1, 7, 60, 1000]) if asked_again else None
     plan = Plan.of(
         domains, made, dice.randint(1, 10**6), dice.choice(["", "A study", "Étude 🙂"]), missing, rounds
