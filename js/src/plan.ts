@@ -288,8 +288,13 @@ export class Plan {
   }
 }
 
-const wrongVersion = (given: unknown): string =>
-  `this plan has version ${shown(given)}, and this program reads version ${VERSION}: make it again with \`deniable plan\``;
+const wrongVersion = (version: unknown): string => {
+  const newer = (typeof version === "number" || typeof version === "bigint") && version > VERSION;
+  const advice = newer
+    ? "a newer program wrote it, so upgrade this one"
+    : "make it again with `deniable plan`";
+  return `this plan has version ${shown(version)}, and this program reads version ${VERSION}: ${advice}`;
+};
 
 const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
   const metric = rare && isObject(data) && data.metric;

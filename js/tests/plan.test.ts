@@ -87,6 +87,12 @@ it("a plan of version 1 is refused with what to do", async () => {
   await expect(old.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan(sentence));
 });
 
+it.each([3, 2 ** 40])("a plan of version %d is refused, since a newer program wrote it", async (version) => {
+  const newer = small((data) => (data.version = version));
+  const sentence = `this plan has version ${version}, and this program reads version 2: a newer program wrote it, so upgrade this one`;
+  await expect(newer.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan(sentence));
+});
+
 describe("a text that is no plan is refused", () => {
   it("in its reformatted forms, but for a line feed at its end", async () => {
     const text = await small();

@@ -258,7 +258,12 @@ FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
             setting("version", to=1),
             "version 1, and this program reads version 2: make it again with `deniable plan`",
         ),
+        (
+            setting("version", to=3),
+            "version 3, and this program reads version 2: a newer program wrote it, so upgrade this one",
+        ),
         (setting("version", to="1"), "version '1'"),
+        (setting("version", to="3"), "version '3'.*make it again"),
         (setting("version", to=True), "version True"),
         (removing("version"), "version None"),
         (setting("extra", to=1), "'extra' is not a field of the plan"),

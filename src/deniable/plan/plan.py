@@ -149,10 +149,7 @@ class Plan:
         """Read and verify a document; whatever is wrong with it is refused with the reason."""
         data = parsed(text)
         if data.get("version") != VERSION or type(data["version"]) is not int:
-            raise InvalidPlan(
-                f"this plan has version {data.get('version')!r}, and this program reads version {VERSION}: "
-                "make it again with `deniable plan`"
-            )
+            raise InvalidPlan(_explain_version(data.get("version")))
         said = data.pop("id", None)
         found = hashlib.sha256(canonical(data)).hexdigest()
         if said != found:
@@ -389,3 +386,10 @@ class Plan:
 def _refuse_no_tallies(given: object, what: str, as_in: str) -> None:
     if not isinstance(given, Tallies):
         raise InvalidReport(f"{what} tallies, {as_in}, got {type(given).__name__}")
+
+
+def _explain_version(version: object) -> str:
+    what = f"this plan has version {version!r}, and this program reads version {VERSION}"
+    if type(version) is int and version > VERSION:
+        return f"{what}: a newer program wrote it, so upgrade this one"
+    return f"{what}: make it again with `deniable plan`"
