@@ -251,6 +251,12 @@ def test_the_public_names_are_listed_and_nothing_else() -> None:
     assert dir(dn) == sorted(dn.__all__)
 
 
+@pytest.mark.parametrize("room", ["attack", "audit", "choose", "data"])
+def test_rooms_that_people_enter_list_their_public_names(room: str) -> None:
+    entered = importlib.import_module(f"deniable.{room}")
+    assert dir(entered) == sorted(entered.__all__)
+
+
 def test_nothing_else_is_public() -> None:
     """What the package shows beside its list are its own modules."""
     shown = {name for name in vars(dn) if not name.startswith("_")}

@@ -46,3 +46,7 @@ __all__ = [
     "success_after",
     "trained_attribute",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

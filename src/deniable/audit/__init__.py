@@ -25,3 +25,7 @@ __all__ = [
     "client_of",
     "lower_bound",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

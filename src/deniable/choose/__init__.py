@@ -26,3 +26,7 @@ __all__ = [
     "warn_distant",
     "warning",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
