@@ -32,7 +32,7 @@ from deniable.commands.shared.options import COUNT, FILE, SEED, Number, whole
     "--top", type=COUNT, default="10", show_default=True, help="The number of candidates that count as found."
 )
 @click.option(
-    "--users", type=COUNT, default="2000", show_default=True, help="The number of people to look for."
+    "--users", type=COUNT, default="2,000", show_default=True, help="The number of people to look for."
 )
 @click.option("--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation.")
 @console.as_json

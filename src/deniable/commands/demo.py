@@ -27,7 +27,7 @@ _PEOPLE, _SEED = 3000, 1
 @click.option(
     "--people",
     type=Number(partial(whole, least=200, most=10**6)),
-    default=str(_PEOPLE),
+    default=f"{_PEOPLE:,}",
     show_default=True,
     help="The number of simulated people who answer.",
 )

@@ -26,7 +26,7 @@ _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
     "--epsilon", type=REAL, default="1.0", show_default=True, help="The privacy budget of one report."
 )
 @click.option(
-    "--n", type=WHOLE, default="10_000", show_default=True, help="The number of people, for the variance."
+    "--n", type=WHOLE, default="10,000", show_default=True, help="The number of people, for the variance."
 )
 @writing.out
 @console.as_json

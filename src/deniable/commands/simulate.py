@@ -28,7 +28,7 @@ _FEW = ("grr", "oue", "olh", "ss", "hr")
 )
 @options.numbers_option("--epsilon", real, "The privacy budgets.", default=["1.0"], show_default=True)
 @options.numbers_option("--k", whole, "The numbers of values.  [default: 100]")
-@options.numbers_option("--n", whole, "The numbers of people, such as 1e6.  [default: 10_000]")
+@options.numbers_option("--n", whole, "The numbers of people, such as 1e6.  [default: 1e4]")
 @click.option(
     "--population",
     metavar="NAME",

@@ -21,7 +21,7 @@ from deniable.formatting import format_count
     options.numbers_option("--epsilons", positive, "The budgets of a step.  [default: 0.1,0.5,1,2]"),
     options.name_option("--prior", "How people are distributed: uniform, zipf, bimodal.  [default: all]"),
     options.name_option("--channel", "The channels, such as geometric,grr.  [default: all]"),
-    click.option("--people", type=COUNT, default="10_000", show_default=True, help="The number of people."),
+    click.option("--people", type=COUNT, default="10,000", show_default=True, help="The number of people."),
 )
 def reproduce_geometric(
     n: Sequence[int],
