@@ -188,7 +188,7 @@ class Wire:
         here = np.array([[name in said] for name in self._names])
         if not self.plan.mechanism.can_hold(here)[0]:
             raise Refused(
-                "size", f"a report of this plan has another number of attributes, or others; got {len(said)}"
+                "size", f"no report of this plan holds {' and '.join(map(repr, named)) or 'nothing'} alone"
             )
         pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
         return self.plan.mechanism.join_body(pieces)
