@@ -8,8 +8,6 @@ that set is known exactly. Everything else is computed from the law.
 import importlib as _importlib
 import typing as _typing
 
-from deniable import data as data
-from deniable.choose import Objective
 from deniable.client import AboveCap, Client, Ledger, NotSent, composed_loss
 from deniable.domain import Categories, Range
 from deniable.errors import (
@@ -54,7 +52,7 @@ from deniable.mechanisms import (
     the,
     ue,
 )
-from deniable.plan import InvalidPlan, Plan, Shuffled, Study, shuffled
+from deniable.plan import InvalidPlan, Plan, Shuffled, shuffled
 from deniable.records import (
     Blank,
     Fake,
@@ -92,7 +90,9 @@ from deniable.words.simulated import fixed, remembering, seeded
 if _typing.TYPE_CHECKING:
     from deniable import attack as attack
     from deniable import audit as audit
+    from deniable import data as data
     from deniable.channels import BestChannel, best_channel
+    from deniable.choose import Objective
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
     from deniable.likelihood import Likelihood, mle, mle_groups
@@ -126,6 +126,7 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
+    from deniable.plan.study import Study
     from deniable.summaries import (
         Summary,
         circle_wasserstein,
@@ -141,11 +142,20 @@ if _typing.TYPE_CHECKING:
         total_variation,
     )
 
-_LATER = ("domain.grid", "domain.number", "metric", "likelihood", "channels", "summaries")
+_LATER = (
+    "domain.grid",
+    "domain.number",
+    "metric",
+    "plan.study",
+    "choose",
+    "likelihood",
+    "channels",
+    "summaries",
+)
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts
 fast.
 """
-_ROOMS = ("attack", "audit")
+_ROOMS = ("attack", "audit", "data")
 """Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered.
 """
 

@@ -15,7 +15,8 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.commands.shared import answers, console
 from deniable.estimate import consistency
-from deniable.plan import Plan, Study
+from deniable.plan import Plan
+from deniable.plan.study import Study
 from deniable.tables import locate_rows, read_answers
 from tests import statistics
 from tests.running import Run

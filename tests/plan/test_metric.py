@@ -31,7 +31,8 @@ from deniable.metric import (
     piecewise,
 )
 from deniable.metric.shells import planar_noise
-from deniable.plan import NANO, InvalidPlan, Plan, Stated, Study, Tallies, metric_mechanism, rest_loss
+from deniable.plan import NANO, InvalidPlan, Plan, Stated, Tallies, metric_mechanism, rest_loss
+from deniable.plan.study import Study
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.wire import Wire
 from deniable.words import FULL

@@ -26,8 +26,9 @@ from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Study, Tallies, canonical
+from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Tallies, canonical
 from deniable.plan.document import Content
+from deniable.plan.study import Study
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many
 from deniable.rounds import Memoized

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.plan import Plan, Reports, Study, Tallies
+from deniable.plan import Plan, Reports, Tallies
+from deniable.plan.study import Study
 from deniable.tables import frames
 
 ASKED: dict[str, Any] = {"color": ["red", "green", "blue"], "age": {"low": 0, "high": 100, "step": 10}}

@@ -20,7 +20,7 @@ import pytest
 from deniable.choose import Objective
 from deniable.domain import Categories, Domain, Range
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.plan import Study
+from deniable.plan.study import Study
 
 ASKED = '[attributes]\na = ["x", "y"]\n'
 HOSTILE = {

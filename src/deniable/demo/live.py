@@ -26,7 +26,8 @@ from deniable.client import Client
 from deniable.collect.files import FOLDER
 from deniable.domain import Range
 from deniable.errors import DeniableError
-from deniable.plan import Plan, Result, Study
+from deniable.plan import Plan, Result
+from deniable.plan.study import Study
 
 TITLE = "How people come to work"
 EPSILON = 1.5

@@ -7,7 +7,6 @@ from deniable.plan.plan import Plan, Tallies
 from deniable.plan.reports import Reports, records_of
 from deniable.plan.result import MEAN, Result
 from deniable.plan.shuffle import Shuffled, shuffled
-from deniable.plan.study import Study
 from deniable.plan.units import metric_mechanism, rest_loss, unit_loss
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "Result",
     "Shuffled",
     "Stated",
-    "Study",
     "Tallies",
     "canonical",
     "metric_mechanism",

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.choose import Considered
 from deniable.domain import NO_ANSWER, people_of, refuse_missing
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
@@ -26,7 +25,7 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidReport, Inva
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import explain, references, reports_file
+from deniable.plan import references, reports_file
 from deniable.plan.document import VERSION, Attribute, Content, Missing
 from deniable.plan.labeled import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
@@ -41,6 +40,7 @@ from deniable.words import Words, below, checked_source
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from deniable.choose import Considered
     from deniable.likelihood import Likelihood
 
 _MOST_BELOW = 1 << 32  # of the places of a number all but the last are drawn
@@ -194,6 +194,8 @@ class Plan:
 
     def explain(self) -> str:
         """In plain words: protocols, expected errors, an attacker's best guess, sizes, and losses."""
+        from deniable.plan import explain  # and so the planner, which a device does not need
+
         return explain.explained(self.content, self.loss, self.id, self.considered)
 
     def cite(self) -> str:

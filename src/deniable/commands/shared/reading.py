@@ -16,7 +16,7 @@ _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 def plan_study(path: Path, people: int) -> Plan:
     """The plan of a study in a file."""
-    from deniable.plan import Study
+    from deniable.plan.study import Study
     from deniable.tables import file_kind
 
     try:
