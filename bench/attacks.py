@@ -36,18 +36,18 @@ def timed(work: Callable[[], T], clock: Callable[[], float]) -> tuple[T, float]:
 def sampled(protocol: str) -> dict[str, float | str]:
     """Which attribute is real, Adult, everybody, one epsilon."""
     people = dn.data.load("adult-10")
-    share = dn.rsfd(people.ks, EPSILON, protocol, "published")
-    rows = dn.seeded(1).rows(people.n, share.words)
+    mechanism = dn.rsfd(people.ks, EPSILON, protocol, "published")
+    rows = dn.seeded(1).rows(people.n, mechanism.words)
     records, truth = (
-        share.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
-        share.sampled_attribute(rows),
+        mechanism.encode(np.ascontiguousarray(people.table.T.astype(np.int64)), rows),
+        mechanism.sampled_attribute(rows),
     )
-    dn.attack.sampled_attribute(share, records)  # compiles
+    dn.attack.sampled_attribute(mechanism, records)  # compiles
     several = [
-        timed(lambda: dn.attack.sampled_attribute(share, records), time.process_time) for _ in range(5)
+        timed(lambda: dn.attack.sampled_attribute(mechanism, records), time.process_time) for _ in range(5)
     ]
     best, ours = min(several, key=lambda pair: pair[1])
-    trained, theirs = timed(lambda: trained_attribute(share, records, truth, "NK-1n"), time.process_time)
+    trained, theirs = timed(lambda: trained_attribute(mechanism, records, truth, "NK-1n"), time.process_time)
     return {
         "protocol": protocol,
         "bayes_seconds": ours,

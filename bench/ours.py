@@ -38,22 +38,22 @@ def tally(protocol: str, k: int) -> Task:
 
 def records(name: str) -> dn.Split | dn.Sample | dn.Faked:
     """Ten attributes of ten values each."""
-    share, _, protocol = name.partition(" ")
+    mechanism, _, protocol = name.partition(" ")
     ks = [10] * 10
-    if share == "rsfd":
+    if mechanism == "rsfd":
         return dn.rsfd(ks, 1.0, protocol)
-    return dn.spl(ks, 1.0, protocol) if share == "spl" else dn.smp(ks, 1.0, protocol)
+    return dn.spl(ks, 1.0, protocol) if mechanism == "spl" else dn.smp(ks, 1.0, protocol)
 
 
 def privatize_records(name: str) -> Task:
-    share, table = records(name), np.random.default_rng(1).integers(0, 10, (100_000, 10))
-    return lambda: share.privatize(table, dn.seeded(7)), len(table)
+    mechanism, table = records(name), np.random.default_rng(1).integers(0, 10, (100_000, 10))
+    return lambda: mechanism.privatize(table, dn.seeded(7)), len(table)
 
 
 def tally_records(name: str) -> Task:
-    share, table = records(name), np.random.default_rng(1).integers(0, 10, (100_000, 10))
-    reports = share.privatize(table, dn.seeded(7))
-    return lambda: share.tally(reports), len(table)
+    mechanism, table = records(name), np.random.default_rng(1).integers(0, 10, (100_000, 10))
+    reports = mechanism.privatize(table, dn.seeded(7))
+    return lambda: mechanism.tally(reports), len(table)
 
 
 def again(make: Callable[[int, float, float], dn.Memoized]) -> Task:

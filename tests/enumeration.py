@@ -247,17 +247,17 @@ def drawn_attributes(d: int, drawn: int) -> dict[tuple[int, ...], Fraction]:
     return found
 
 
-def law_of(share: RecordMechanism, record: Record) -> Law:
+def law_of(mechanism: RecordMechanism, record: Record) -> Law:
     """The law of the report of a record: a tuple with an outcome per attribute, None where it is not
     reported.
     """
-    parts = [part_law(part, value) for part, value in zip(share.mechanisms, record, strict=True)]
-    match share:
+    parts = [part_law(part, value) for part, value in zip(mechanism.mechanisms, record, strict=True)]
+    match mechanism:
         case Single():
             return product(parts)
         case Split():
             law: Law = {(): Fraction(1)}
-            for member, some in _members(share, record):
+            for member, some in _members(mechanism, record):
                 pairs = itertools.product(law.items(), law_of(member, some).items())
                 law = {(*one, *more): p * q for (one, p), (more, q) in pairs}
             return law
@@ -265,29 +265,29 @@ def law_of(share: RecordMechanism, record: Record) -> Law:
             silent: Law = {None: Fraction(1)}
             return mixture(
                 (chance, product([law if j in picked else silent for j, law in enumerate(parts)]))
-                for picked, chance in drawn_attributes(share.d, drawn).items()
+                for picked, chance in drawn_attributes(mechanism.d, drawn).items()
             )
         case Faked(fakes=fakes):
             faked = [fake_law(fake) for fake in fakes]
             return mixture(
                 (chance, product([*faked[:j], parts[j], *faked[j + 1 :]]))
-                for j, chance in enumerate(cells(share.d))
+                for j, chance in enumerate(cells(mechanism.d))
             )
-    raise AssertionError(f"say how {type(share).__name__} samples")
+    raise AssertionError(f"say how {type(mechanism).__name__} samples")
 
 
-def _members(share: Split, record: Record) -> Iterator[tuple[RecordMechanism, Record]]:
+def _members(mechanism: Split, record: Record) -> Iterator[tuple[RecordMechanism, Record]]:
     """The parts of a split, each with its own answers of a record."""
     first = 0
-    for part in share.parts:
+    for part in mechanism.parts:
         member = Single(part) if isinstance(part, ExactMechanism) else part
         yield member, record[first : first + member.d]
         first += member.d
 
 
-def records_of(share: RecordMechanism) -> list[Record]:
+def records_of(mechanism: RecordMechanism) -> list[Record]:
     """Every record there can be."""
-    return list(itertools.product(*(values_of(part) for part in share.mechanisms)))
+    return list(itertools.product(*(values_of(part) for part in mechanism.mechanisms)))
 
 
 def values_of(part: ExactMechanism) -> Sequence[int]:
@@ -304,15 +304,15 @@ def worst_ratio(laws: Iterable[Law]) -> Fraction:
     return max(max(law[y] for law in known) / min(law[y] for law in known) for y in known[0])
 
 
-def true_ratio(share: RecordMechanism, per: str) -> Fraction:
+def true_ratio(mechanism: RecordMechanism, per: str) -> Fraction:
     """The largest ratio of two people's probabilities of one report: any two, or two who differ in one
     answer.
     """
-    laws = {record: law_of(share, record) for record in records_of(share)}
+    laws = {record: law_of(mechanism, record) for record in records_of(mechanism)}
     if per == "record":
         return worst_ratio(laws.values())
     worst = Fraction(1)
-    for j, part in enumerate(share.mechanisms):
+    for j, part in enumerate(mechanism.mechanisms):
         for record in laws:
             if record[j] == 0:
                 alike = [laws[(*record[:j], value, *record[j + 1 :])] for value in values_of(part)]
@@ -459,22 +459,22 @@ def _fake_choices(fake: Fake) -> list[Choice]:
     raise AssertionError(f"say which choices {type(fake).__name__} makes")
 
 
-def _record_choices(share: RecordMechanism) -> Iterator[list[Choice]]:
+def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
     """The choices for a record, in lists that are alike in which attributes are drawn."""
-    match share:
+    match mechanism:
         case Single(part=part):
             yield _part_choices(part)
         case Split():
-            nothing = (0,) * share.d
-            each = [list(_record_choices(member)) for member, _ in _members(share, nothing)]
+            nothing = (0,) * mechanism.d
+            each = [list(_record_choices(member)) for member, _ in _members(mechanism, nothing)]
             yield from (_joined(list(some)) for some in itertools.product(*each))
         case Sample(parts=parts, reported=drawn):
-            room = share.words // drawn - 1
+            room = mechanism.words // drawn - 1
             for draws in itertools.product(
-                *(enumerate(_below(last + 1)) for last in range(share.d - drawn, share.d))
+                *(enumerate(_below(last + 1)) for last in range(mechanism.d - drawn, mechanism.d))
             ):
                 picked: list[int] = []
-                for last, (j, _) in enumerate(draws, share.d - drawn):
+                for last, (j, _) in enumerate(draws, mechanism.d - drawn):
                     picked.append(last if j in picked else j)
                 yield _joined(
                     [
@@ -483,7 +483,7 @@ def _record_choices(share: RecordMechanism) -> Iterator[list[Choice]]:
                     ]
                 )
         case Faked(fakes=fakes):
-            for j, word in enumerate(_below(share.d)):
+            for j, word in enumerate(_below(mechanism.d)):
                 made = [
                     _part_choices(fake.part) if i == j else _fake_choices(fake)
                     for i, fake in enumerate(fakes)
@@ -493,7 +493,7 @@ def _record_choices(share: RecordMechanism) -> Iterator[list[Choice]]:
                     [[word], *(_padded(some, width) for some, width in zip(made, widths, strict=True))]
                 )
         case _:
-            raise AssertionError(f"say which choices {type(share).__name__} makes")
+            raise AssertionError(f"say which choices {type(mechanism).__name__} makes")
 
 
 def outcomes(part: ExactMechanism, reports: Array) -> list[Hashable]:
@@ -503,10 +503,10 @@ def outcomes(part: ExactMechanism, reports: Array) -> list[Hashable]:
     return [tuple(map(bool, bits)) for bits in part.support(reports)]
 
 
-def record_outcomes(share: RecordMechanism, records: Records) -> list[Hashable]:
+def record_outcomes(mechanism: RecordMechanism, records: Records) -> list[Hashable]:
     """One tuple per record, with None where an attribute is not reported."""
-    table: list[list[Hashable]] = [[None] * share.d for _ in range(records.n)]
-    for j, (part, column) in enumerate(zip(share.mechanisms, records.columns, strict=True)):
+    table: list[list[Hashable]] = [[None] * mechanism.d for _ in range(records.n)]
+    for j, (part, column) in enumerate(zip(mechanism.mechanisms, records.columns, strict=True)):
         who = range(records.n) if records.reporters is None else records.reporters[j]
         for i, outcome in zip(who, outcomes(part, column), strict=True):
             table[i][j] = outcome
@@ -539,13 +539,14 @@ def sampled_fake_law(fake: Fake) -> Law:
     return _weighed(choices, firsts, lasts)
 
 
-def sampled_law(share: RecordMechanism, record: Record) -> Law:
+def sampled_law(mechanism: RecordMechanism, record: Record) -> Law:
     """The law of a record's report, asked of the code."""
     found = []
-    for choices in _record_choices(share):
+    for choices in _record_choices(mechanism):
         columns = np.repeat(np.array(record)[:, None], len(choices), axis=1)
         firsts, lasts = (
-            record_outcomes(share, share.encode(columns, _sample_values(choices, end))) for end in (0, 1)
+            record_outcomes(mechanism, mechanism.encode(columns, _sample_values(choices, end)))
+            for end in (0, 1)
         )
         found.append((Fraction(1), _weighed(choices, firsts, lasts)))
     return mixture(found)

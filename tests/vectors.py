@@ -41,15 +41,15 @@ PRIORS = [[0.4, 0.3, 0.2, 0.05, 0.05], [0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], [0.7
 
 
 def of(
-    share: RecordMechanism | ExactMechanism, attributes: Mapping[str, Any] | None = None, **more: Any
+    mechanism: RecordMechanism | ExactMechanism, attributes: Mapping[str, Any] | None = None, **more: Any
 ) -> Plan:
     if attributes is None:
         attributes = (
             QUESTIONS
-            if isinstance(share, RecordMechanism)
-            else {"city": [f"city {number}" for number in range(share.k)]}
+            if isinstance(mechanism, RecordMechanism)
+            else {"city": [f"city {number}" for number in range(mechanism.k)]}
         )
-    return Plan.of(attributes, share, people=1000, title="Ein Kreuz für Größe ✓", **more)
+    return Plan.of(attributes, mechanism, people=1000, title="Ein Kreuz für Größe ✓", **more)
 
 
 EACH_SHAPE = ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr", "aue", "ass", "alh", "athe", "adaptive")
@@ -608,7 +608,7 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "a bit beyond the last", bytes([body[0] | 0x20]) + body[1:]
 
 
-def hostile_shares() -> dict[str, Plan]:
+def hostile_mechanisms() -> dict[str, Plan]:
     return {
         "direct": of(dn.grr(5, 1.0)),
         "unary": of(dn.oue(5, 1.0)),
@@ -625,9 +625,9 @@ def hostile_shares() -> dict[str, Plan]:
     }
 
 
-def hostile_plans(shares: Mapping[str, Plan] | None = None) -> Iterator[dict[str, Any]]:
+def hostile_plans(plans: Mapping[str, Plan] | None = None) -> Iterator[dict[str, Any]]:
     """Plans that a device must not answer. All but the first two have the right id."""
-    for kind, plan in (hostile_shares() if shares is None else shares).items():
+    for kind, plan in (hostile_mechanisms() if plans is None else plans).items():
         text = plan.to_json()
         data = json.loads(text)
         yield {"name": f"{kind}, wrong id", "plan": text.replace(plan.id, "0" * 64), "refused": "id"}

@@ -332,7 +332,7 @@ def test_profiles_of_the_published_setting(epsilon: float) -> None:
     assert by_draw["any", True].right == pytest.approx(expected)
 
 
-def test_profiles_of_every_share() -> None:
+def test_profiles_of_every_record_mechanism() -> None:
     split = attack.success(dn.spl(KS, 2.0, "grr"), collections=2)
     assert [one.asked for one in split.profiles] == ["all", "all"]
     assert split.profiles[0].all_reported == pytest.approx(
@@ -356,10 +356,10 @@ def test_profiles_of_every_share() -> None:
 
 
 def outcomes_of(
-    share: dn.RecordMechanism,
+    mechanism: dn.RecordMechanism,
 ) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], enumeration.Law]]:
-    records = enumeration.records_of(share)
-    return records, {record: enumeration.law_of(share, record) for record in records}
+    records = enumeration.records_of(mechanism)
+    return records, {record: enumeration.law_of(mechanism, record) for record in records}
 
 
 def sent(part: ExactMechanism, outcomes: Sequence[object]) -> np.ndarray:
@@ -375,14 +375,14 @@ def sent(part: ExactMechanism, outcomes: Sequence[object]) -> np.ndarray:
 @pytest.mark.parametrize("marginals", [None, SKEWED], ids=["uniform", "skewed"])
 def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[float]] | None) -> None:
     """The mean over all reports of the best posterior is the best success that there is."""
-    share = FAKED[name]
-    records, laws = outcomes_of(share)
+    mechanism = FAKED[name]
+    records, laws = outcomes_of(mechanism)
     believed = [[1 / k] * k for k in KS] if marginals is None else marginals
     weight = {record: math.prod(believed[j][v] for j, v in enumerate(record)) for record in records}
     best, total = np.zeros(3), np.zeros(3)
     outcomes = list(laws[records[0]])
-    columns = tuple(sent(part, [y[j] for y in outcomes]) for j, part in enumerate(share.mechanisms))
-    found = attack.guess(share, dn.Records(len(outcomes), columns), marginals)
+    columns = tuple(sent(part, [y[j] for y in outcomes]) for j, part in enumerate(mechanism.mechanisms))
+    found = attack.guess(mechanism, dn.Records(len(outcomes), columns), marginals)
     for i, y in enumerate(outcomes):
         joint = {record: weight[record] * float(laws[record][y]) for record in records}
         seen = math.fsum(joint.values())
@@ -394,7 +394,7 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
             total[j] += seen * found.posterior[j, i]
             assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
     assert total == pytest.approx(best, abs=1e-9)
-    told = attack.success(share, marginals, collections=1).attributes
+    told = attack.success(mechanism, marginals, collections=1).attributes
     for j, one in enumerate(told):
         if "report" in one.stderr:
             assert one.stderr["report"] < 0.002
@@ -407,17 +407,19 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
 @pytest.mark.parametrize("name", ["split", "sample", "faked", "plan"])
 def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
     table = people_of(SKEWED, PEOPLE, 3)
-    shares: dict[str, dn.RecordMechanism] = {
+    mechanisms: dict[str, dn.RecordMechanism] = {
         "split": dn.spl(KS, 3.0, "oue"),
         "sample": dn.smp(KS, 2.0, "ss"),
         "faked": dn.rsfd(KS, 2.0, "sue-r"),
         "plan": dn.smp(KS, 2.0, "olh", attributes=2),
     }
-    share = shares[name]
-    source: dn.Plan | dn.RecordMechanism = share
-    reports: object = share.privatize(table, dn.seeded(4))
+    mechanism = mechanisms[name]
+    source: dn.Plan | dn.RecordMechanism = mechanism
+    reports: object = mechanism.privatize(table, dn.seeded(4))
     if name == "plan":
-        source = dn.Plan.of({f"a{j}": [f"{v}" for v in range(k)] for j, k in enumerate(KS)}, share, PEOPLE)
+        source = dn.Plan.of(
+            {f"a{j}": [f"{v}" for v in range(k)] for j, k in enumerate(KS)}, mechanism, PEOPLE
+        )
         reports = source.privatize({f"a{j}": [f"{v}" for v in table[:, j]] for j in range(3)}, dn.seeded(4))
     found = attack.guess(source, reports, SKEWED)
     for right, expected in zip(found.right(table.T).values(), found.expected.values(), strict=True):
@@ -438,8 +440,8 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
     """Three reports of one person, each with an attribute of its own: every record against every triple of
     reports.
     """
-    share = dn.rsfd((3, 2), 1.5, protocol, "published")
-    records, laws = outcomes_of(share)
+    mechanism = dn.rsfd((3, 2), 1.5, protocol, "published")
+    records, laws = outcomes_of(mechanism)
     believed = [[1 / 3] * 3, [0.5] * 2] if marginals is None else marginals
     weight = {record: believed[0][record[0]] * believed[1][record[1]] for record in records}
     outcomes = list(laws[records[0]])
@@ -448,10 +450,11 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
     collections = []
     for round_ in range(3):
         columns = tuple(
-            sent(part, [triple[round_][j] for triple in triples]) for j, part in enumerate(share.mechanisms)
+            sent(part, [triple[round_][j] for triple in triples])
+            for j, part in enumerate(mechanism.mechanisms)
         )
         collections.append(dn.Records(len(triples), columns))
-    found = attack.guess_from_collections(share, collections, marginals)
+    found = attack.guess_from_collections(mechanism, collections, marginals)
     for i, triple in enumerate(triples):
         joint = {
             record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records
@@ -462,7 +465,7 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
             ]
             assert found.posterior[j, i] == pytest.approx(max(by_value) / sum(by_value), abs=1e-9)
             assert by_value[found.values[j, i]] == pytest.approx(max(by_value))
-    told = attack.success(share, marginals, collections=3).attributes
+    told = attack.success(mechanism, marginals, collections=3).attributes
     assert all(one.report - 0.02 <= (one.averaged or 0.0) <= 1 for one in told)
 
 
@@ -483,16 +486,16 @@ def test_a_wrong_law_is_worse_and_expects_too_much() -> None:
 
 @pytest.mark.parametrize("name", FAKED)
 def test_sampled_attribute_by_enumeration(name: str) -> None:
-    share, d = FAKED[name], 3
+    mechanism, d = FAKED[name], 3
     best = 0.0
     real = [
         enumeration.mixture((Fraction(f), enumeration.part_law(part, v)) for v, f in enumerate(shares))
-        for part, shares in zip(share.mechanisms, SKEWED, strict=True)
+        for part, shares in zip(mechanism.mechanisms, SKEWED, strict=True)
     ]
-    fake = [enumeration.fake_law(one) for one in share.fakes]
+    fake = [enumeration.fake_law(one) for one in mechanism.fakes]
     laws = [enumeration.product([*fake[:t], real[t], *fake[t + 1 :]]) for t in range(d)]
     best = float(sum(max(law[y] for law in laws) for y in laws[0])) / d
-    found = attack.sampled_success(share, SKEWED)
+    found = attack.sampled_success(mechanism, SKEWED)
     assert found.exact
     assert found.value == pytest.approx(best, abs=1e-9)
     assert found.value >= 1 / d - 1e-12
@@ -500,16 +503,16 @@ def test_sampled_attribute_by_enumeration(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAKED)
 def test_sampled_attribute_is_found_as_often_as_it_says(name: str) -> None:
-    share, table = FAKED[name], people_of(SKEWED, PEOPLE, 7)
-    records, truth = share.privatize(table, dn.seeded(8)), attack.real_attributes(share, PEOPLE, 8)
+    mechanism, table = FAKED[name], people_of(SKEWED, PEOPLE, 7)
+    records, truth = mechanism.privatize(table, dn.seeded(8)), attack.real_attributes(mechanism, PEOPLE, 8)
     found, wanted = (
-        attack.sampled_attribute(share, records, SKEWED),
-        attack.sampled_success(share, SKEWED).value,
+        attack.sampled_attribute(mechanism, records, SKEWED),
+        attack.sampled_success(mechanism, SKEWED).value,
     )
     error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
     statistics.deviation(found.right(truth), wanted, error, f"sampled attribute of {name}")
     statistics.deviation(found.expected, wanted, error, f"posterior of the sampled attribute of {name}")
-    by_itself = attack.sampled_attribute(share, records)  # from these reports alone
+    by_itself = attack.sampled_attribute(mechanism, records)  # from these reports alone
     statistics.deviation(
         by_itself.right(truth), wanted, error + 0.003, f"sampled attribute of {name}, marginals estimated"
     )
@@ -521,19 +524,19 @@ def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
     ks = (10, 6, 4)
     marginals = [np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in ks]
     wrong = [np.roll(one, 1) for one in marginals]
-    shares = {
+    mechanisms = {
         "rsfd grr": dn.rsfd(ks, 2.0, "grr", "published"),
         "rsfd oue-r": dn.rsfd(ks, 2.0, "oue-r", "published"),
         "rsrfd grr": dn.rsrfd(ks, 2.0, wrong, "grr", "published", fakes="published"),
     }
-    for name, share in shares.items():
+    for name, mechanism in mechanisms.items():
         expected, believed, stderrs = np.empty(seeds), np.empty(seeds), np.empty(seeds)
         for seed in range(seeds):
             found = attack.sampled_attribute(
-                share,
-                share.privatize(people_of([one.tolist() for one in marginals], n, seed), dn.seeded(seed)),
+                mechanism,
+                mechanism.privatize(people_of([one.tolist() for one in marginals], n, seed), dn.seeded(seed)),
             )
-            right = found.right(attack.real_attributes(share, n, seed))
+            right = found.right(attack.real_attributes(mechanism, n, seed))
             expected[seed], believed[seed] = found.expected - right, found.posterior.mean() - right
             stderrs[seed] = found.expectation.stderr
         error = float(expected.std(ddof=1)) / math.sqrt(seeds)
@@ -544,15 +547,18 @@ def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
 
 
 def test_what_is_expected_says_so() -> None:
-    share = dn.rsfd(KS, 2.0, "grr", "published")
-    records = share.privatize(people_of(SKEWED, 500, 1), dn.seeded(1))
-    found, known = attack.sampled_attribute(share, records), attack.sampled_attribute(share, records, SKEWED)
+    mechanism = dn.rsfd(KS, 2.0, "grr", "published")
+    records = mechanism.privatize(people_of(SKEWED, 500, 1), dn.seeded(1))
+    found, known = (
+        attack.sampled_attribute(mechanism, records),
+        attack.sampled_attribute(mechanism, records, SKEWED),
+    )
     assert f"expects {100 * found.expected:.1f} % right, standard error" in repr(found)
     assert known.expected == known.posterior.mean()
-    assert found.expected == attack.sampled_attribute(share, records).expected != found.posterior.mean()
-    judged = found.judged(attack.real_attributes(share, 500, 1), backend="polars")
+    assert found.expected == attack.sampled_attribute(mechanism, records).expected != found.posterior.mean()
+    judged = found.judged(attack.real_attributes(mechanism, 500, 1), backend="polars")
     assert judged["expected"][0] == found.expected
-    one = attack.sampled_attribute(share, share.privatize(people_of(SKEWED, 1, 1), dn.seeded(1)))
+    one = attack.sampled_attribute(mechanism, mechanism.privatize(people_of(SKEWED, 1, 1), dn.seeded(1)))
     assert one.guesses.n == 1
     assert one.expected == pytest.approx(1 / 3)  # one report says nothing about itself
     assert (
@@ -566,7 +572,7 @@ def as_told(found: attack.AttributeAttack) -> Chance:
 
 
 def held(
-    share: dn.Faked,
+    mechanism: dn.Faked,
     marginals: list[list[float]],
     n: int,
     known: bool,
@@ -579,11 +585,11 @@ def held(
     """
     told, right = [], []
     for seed in range(statistics.FEW_REPEATS):
-        records = share.privatize(people_of(marginals, n, seed), dn.seeded(seed))
-        found = attack.sampled_attribute(share, records, marginals if known else None)
+        records = mechanism.privatize(people_of(marginals, n, seed), dn.seeded(seed))
+        found = attack.sampled_attribute(mechanism, records, marginals if known else None)
         told.append(told_by(found))
-        right.append(found.right(attack.real_attributes(share, n, seed)))
-    truth = attack.sampled_success(share, marginals).value if known else float(np.mean(right))
+        right.append(found.right(attack.real_attributes(mechanism, n, seed)))
+    truth = attack.sampled_success(mechanism, marginals).value if known else float(np.mean(right))
     return sum(abs(one.value - truth) <= 2 * one.stderr for one in told)
 
 
@@ -593,13 +599,13 @@ MANY_VALUES = [[0.9, *[0.1 / 99] * 99], [2 / 3, 1 / 3]]
 @pytest.mark.parametrize("n", [2, 3, 19, 20])
 @pytest.mark.parametrize("known", [False, True], ids=["fitted", "known"])
 def test_what_is_expected_of_few_reports_holds(n: int, known: bool) -> None:
-    for name, share, marginals in (
+    for name, mechanism, marginals in (
         ("three attributes", dn.rsfd(KS, 2.0, "grr", "published"), SKEWED),
         ("many values", dn.rsfd([100, 2], 2.0, "grr", "published"), MANY_VALUES),
     ):
         seen = f"{n} reports of {name}"
         statistics.at_least(
-            held(share, marginals, n, known), statistics.FEW_REPEATS, statistics.FEW_HELD, seen
+            held(mechanism, marginals, n, known), statistics.FEW_REPEATS, statistics.FEW_HELD, seen
         )
 
 
@@ -607,12 +613,12 @@ def test_the_stated_error_covers_values_that_are_rare_and_tell_much() -> None:
     """None of them is among these reports, whose mean is below the true one: an error by that mean would be
     too small.
     """
-    share, n = dn.rsrfd([3] * 10, 8.0, [[1e-6, 0.5, 0.5 - 1e-6]] * 10, "grr"), 20
+    mechanism, n = dn.rsrfd([3] * 10, 8.0, [[1e-6, 0.5, 0.5 - 1e-6]] * 10, "grr"), 20
     marginals = [[0.003, 0.4985, 0.4985]] * 10
     means, stated = np.empty(100), np.empty(100)
     for seed in range(100):
         found = attack.sampled_attribute(
-            share, share.privatize(people_of(marginals, n, seed), dn.seeded(seed)), marginals
+            mechanism, mechanism.privatize(people_of(marginals, n, seed), dn.seeded(seed)), marginals
         )
         means[seed], stated[seed] = found.expected, found.expectation.stderr
     assert stated.min() > means.std(ddof=1) > 0.004
@@ -648,27 +654,27 @@ def test_the_scatter_of_posteriors_does_not_hold() -> None:
             found.expected, float(found.posterior.std(ddof=1)) / math.sqrt(found.guesses.n), exact=False
         )
 
-    share = dn.rsfd([100, 2], 2.0, "grr", "published")
-    kept = held(share, MANY_VALUES, 20, known=True, told_by=scattered)
+    mechanism = dn.rsfd([100, 2], 2.0, "grr", "published")
+    kept = held(mechanism, MANY_VALUES, 20, known=True, told_by=scattered)
     with pytest.raises(AssertionError, match="were promised"):
         statistics.at_least(kept, statistics.FEW_REPEATS, statistics.FEW_HELD, "the scatter of posteriors")
 
 
 def test_simulated_and_exact_success_agree() -> None:
-    share = dn.rsfd([13, 3], 1.0, "sue-z", "published")
+    mechanism = dn.rsfd([13, 3], 1.0, "sue-z", "published")
     skewed = [[v / 91 for v in range(13, 0, -1)], SKEWED[0]]
-    simulated = attack.sampled_success(share, skewed)
+    simulated = attack.sampled_success(mechanism, skewed)
     assert not simulated.exact
     table = people_of(skewed, PEOPLE, 9)
-    right = attack.sampled_attribute(share, share.privatize(table, dn.seeded(9)), skewed)
-    found = right.right(attack.real_attributes(share, PEOPLE, 9))
+    right = attack.sampled_attribute(mechanism, mechanism.privatize(table, dn.seeded(9)), skewed)
+    found = right.right(attack.real_attributes(mechanism, PEOPLE, 9))
     error = math.hypot(simulated.stderr, math.sqrt(found * (1 - found) / PEOPLE))
     statistics.deviation(found, simulated.value, error, "simulated success of the sampled attribute")
 
 
 def test_what_is_drawn_is_what_is_reported() -> None:
-    share, table = dn.rsfd([50, 50], 20.0, "grr"), np.array([[7, 7]] * 1000)
-    records, drawn = share.privatize(table, dn.seeded(3)), attack.real_attributes(share, 1000, 3)
+    mechanism, table = dn.rsfd([50, 50], 20.0, "grr"), np.array([[7, 7]] * 1000)
+    records, drawn = mechanism.privatize(table, dn.seeded(3)), attack.real_attributes(mechanism, 1000, 3)
     chosen = np.where(drawn == 0, records.columns[0], records.columns[1])
     assert (chosen == 7).all()
     assert 400 < drawn.sum() < 600
@@ -686,8 +692,8 @@ def test_exact_priors_hide_the_attribute_only_behind_perturbed_fakes() -> None:
         ("sue-r", "perturbed", True),
         ("grr", "published", False),
     ):
-        share = dn.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
-        assert (attack.sampled_success(share, marginals).value < 1 / 3 + 1e-6) == hidden
+        mechanism = dn.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
+        assert (attack.sampled_success(mechanism, marginals).value < 1 / 3 + 1e-6) == hidden
 
 
 def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -> None:
@@ -695,10 +701,10 @@ def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -
     it is wrong.
     """
     table = people_of(SKEWED, PEOPLE, 11)
-    share = dn.rsrfd(KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published")
-    records, truth = share.privatize(table, dn.seeded(12)), attack.real_attributes(share, PEOPLE, 12)
-    naive = attack.sampled_attribute(share, records, fakes="uniform").right(truth)
-    best = attack.sampled_attribute(share, records).right(truth)
+    mechanism = dn.rsrfd(KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published")
+    records, truth = mechanism.privatize(table, dn.seeded(12)), attack.real_attributes(mechanism, PEOPLE, 12)
+    naive = attack.sampled_attribute(mechanism, records, fakes="uniform").right(truth)
+    best = attack.sampled_attribute(mechanism, records).right(truth)
     plain = attack.sampled_success(dn.rsfd(KS, 1.0, "grr", "published"), SKEWED).value
     assert naive < best - 0.05
     assert best > plain
@@ -708,14 +714,14 @@ def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -
 @pytest.mark.parametrize("classifier", ["xgboost", "logistic"])
 @pytest.mark.parametrize("name", ["rsfd grr", "rsfd sue-z", "rsrfd grr as published"])
 def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> None:
-    share, n = FAKED[name], 8000
+    mechanism, n = FAKED[name], 8000
     records, truth = (
-        share.privatize(people_of(SKEWED, n, 13), dn.seeded(14)),
-        attack.real_attributes(share, n, 14),
+        mechanism.privatize(people_of(SKEWED, n, 13), dn.seeded(14)),
+        attack.real_attributes(mechanism, n, 14),
     )
-    best = attack.sampled_success(share, SKEWED).value
+    best = attack.sampled_success(mechanism, SKEWED).value
     for knowledge in ("NK-1n", "PK-0.5n", "HM-1n-0.5n"):
-        found = attack.trained_attribute(share, records, truth, knowledge, classifier, jobs=1)  # type: ignore[arg-type]
+        found = attack.trained_attribute(mechanism, records, truth, knowledge, classifier, jobs=1)  # type: ignore[arg-type]
         lucky = math.sqrt(best * (1 - best) / found.whom.size)
         assert found.accuracy < best + 5 * lucky
         assert found.accuracy > 1 / 3 + 0.4 * (best - 1 / 3)  # and it is an attack
@@ -723,21 +729,23 @@ def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> Non
 
 
 def test_what_classifiers_learn_from() -> None:
-    share = FAKED["rsfd mixed"]
-    records, drawn = simulate_reports(share, [np.array(one) for one in SKEWED], 1000, 5)
-    assert features(share, records).shape == (1000, 1 + 2 + 1)
-    assert features(share, records, "logistic").shape == (1000, 3 + 2 + 4)
+    mechanism = FAKED["rsfd mixed"]
+    records, drawn = simulate_reports(mechanism, [np.array(one) for one in SKEWED], 1000, 5)
+    assert features(mechanism, records).shape == (1000, 1 + 2 + 1)
+    assert features(mechanism, records, "logistic").shape == (1000, 3 + 2 + 4)
     assert set(drawn) == {0, 1, 2}
     for shares, truth in zip(
-        estimate_marginals(share, simulate_reports(share, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]),
+        estimate_marginals(
+            mechanism, simulate_reports(mechanism, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]
+        ),
         SKEWED,
         strict=True,
     ):
         assert shares == pytest.approx(truth, abs=0.1)
     with pytest.raises(dn.InvalidParameter, match="is not what a published attacker knows"):
-        attack.trained_attribute(share, records, drawn, "XK-1n")
+        attack.trained_attribute(mechanism, records, drawn, "XK-1n")
     with pytest.raises(dn.InvalidParameter, match="leaves nobody to attack"):
-        attack.trained_attribute(share, records, drawn, "PK-1n")
+        attack.trained_attribute(mechanism, records, drawn, "PK-1n")
 
 
 def test_a_missing_classifier_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -799,9 +807,9 @@ def test_chances_need_no_draw() -> None:
         found.blind(-5)
 
 
-def planned(names: Sequence[str], ks: Sequence[int], share: dn.RecordMechanism) -> dn.Plan:
+def planned(names: Sequence[str], ks: Sequence[int], mechanism: dn.RecordMechanism) -> dn.Plan:
     return dn.Plan.of(
-        {name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, share, 1000
+        {name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, mechanism, 1000
     )
 
 
@@ -852,8 +860,8 @@ def test_surveys_that_number_an_attribute_differently() -> None:
             both = attack.reidentify([plans[i] for i in some], [reports[i] for i in some], answers, top=1)
             assert both.attributes == ("age", "color")
             assert both.success() >= max(alone[i].success() for i in some) - 1e-12
-    shares = dn.rsfd([10, 3], 8.0), dn.rsfd([100, 3], 8.0)
-    faked = [dn.Plan.of(one, share, n) for one, share in zip(asked[:2], shares, strict=True)]
+    mechanisms = dn.rsfd([10, 3], 8.0), dn.rsfd([100, 3], 8.0)
+    faked = [dn.Plan.of(one, mechanism, n) for one, mechanism in zip(asked[:2], mechanisms, strict=True)]
     sent = [plan.privatize(answers, dn.seeded(i)) for i, plan in enumerate(faked)]
     single = max(
         attack.reidentify([plan], [one], answers).success() for plan, one in zip(faked, sent, strict=True)
@@ -938,8 +946,8 @@ def test_people_among_fakes() -> None:
 def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: Path) -> None:
     """Blocks of reports are one collection."""
     ks = (3, 4)
-    share = dn.smp(ks, 2.0, "grr") if kind == "sample" else dn.spl(ks, 2.0, "oue")
-    plan = planned("ab", ks, share)
+    mechanism = dn.smp(ks, 2.0, "grr") if kind == "sample" else dn.spl(ks, 2.0, "oue")
+    plan = planned("ab", ks, mechanism)
     table = people_of([[1 / k] * k for k in ks], 60, 1)
     blocks = [
         plan.privatize({name: [str(v) for v in table[some, j]] for j, name in enumerate("ab")}, dn.seeded(i))
@@ -1038,11 +1046,13 @@ SPEC_ACS = {"grr": (20.4, 24.0), "sue-r": (16.2, 24.1), "oue-r": (16.1, 18.3)}
 def test_sampled_attribute_of_the_census(protocol: str) -> None:
     people = loaded("acs-employment")
     for epsilon, wanted in zip((1.0, 10.0), SPEC_ACS[protocol], strict=True):
-        share, right = dn.rsfd(people.ks, epsilon, protocol, "published"), []
+        mechanism, right = dn.rsfd(people.ks, epsilon, protocol, "published"), []
         for seed in range(4):
-            records = share.privatize(people.table, dn.seeded(seed))
+            records = mechanism.privatize(people.table, dn.seeded(seed))
             right.append(
-                attack.sampled_attribute(share, records).right(attack.real_attributes(share, people.n, seed))
+                attack.sampled_attribute(mechanism, records).right(
+                    attack.real_attributes(mechanism, people.n, seed)
+                )
             )
         assert 100 * np.mean(right) == pytest.approx(
             wanted, abs=0.9

@@ -174,11 +174,11 @@ def test_a_list_is_of_answers_where_all_are_and_else_of_numbers_of_values() -> N
 
 
 def test_truths_have_a_row_per_person_or_per_attribute() -> None:
-    share, draws = dn.smp([3, 2], 2.0, "grr"), np.random.default_rng(3)
+    mechanism, draws = dn.smp([3, 2], 2.0, "grr"), np.random.default_rng(3)
     table = np.column_stack([draws.integers(0, 3, 50), draws.integers(0, 2, 50)])
-    found = attack.guess(share, share.privatize(table, dn.seeded(1)))
+    found = attack.guess(mechanism, mechanism.privatize(table, dn.seeded(1)))
     assert found.right(table) == found.right(table.T) == found.right(table.tolist())
-    square = attack.guess(share, share.privatize([[2, 0], [2, 1]], dn.seeded(1)))
+    square = attack.guess(mechanism, mechanism.privatize([[2, 0], [2, 1]], dn.seeded(1)))
     true = {
         "attribute 0": (square.values[0] == [2, 2]).mean(),
         "attribute 1": (square.values[1] == [0, 1]).mean(),

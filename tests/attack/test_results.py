@@ -199,10 +199,10 @@ def test_intervals_of_simulated_figures_hold_as_often_as_they_say() -> None:
 def test_counted_shares_have_exact_intervals() -> None:
     from scipy.stats import binomtest
 
-    share, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 500
+    mechanism, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 500
     table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
-    records, truth = share.privatize(table, dn.seeded(2)), attack.real_attributes(share, n, 2)
-    found = attack.sampled_attribute(share, records)
+    records, truth = mechanism.privatize(table, dn.seeded(2)), attack.real_attributes(mechanism, n, 2)
+    found = attack.sampled_attribute(mechanism, records)
     frame = found.frame("polars")
     assert frame.columns == ["person", "attribute", "guess", "posterior"]
     assert frame["guess"].to_list() == [found.names[t] for t in found.attributes]
@@ -211,7 +211,7 @@ def test_counted_shares_have_exact_intervals() -> None:
     assert (judged["low"], judged["high"]) == pytest.approx((exact.low, exact.high))
     assert judged["right"] == found.right(truth) == (found.attributes == truth).mean()
     assert judged["expected"] == found.expected
-    guessed = attack.guess(share, records, SKEWED)
+    guessed = attack.guess(mechanism, records, SKEWED)
     by_attribute = guessed.judged(table.T, backend="polars")
     assert by_attribute.columns == ["attribute", "n", "right", "stderr", "low", "high", "expected"]
     for row in by_attribute.iter_rows(named=True):
@@ -220,10 +220,10 @@ def test_counted_shares_have_exact_intervals() -> None:
 
 
 def test_frame_of_a_trained_attack() -> None:
-    share, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 400
+    mechanism, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 400
     table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
-    records, truth = share.privatize(table, dn.seeded(2)), attack.real_attributes(share, n, 2)
-    found = attack.trained_attribute(share, records, truth, "PK-0.5n", "logistic", jobs=1, seed=4)
+    records, truth = mechanism.privatize(table, dn.seeded(2)), attack.real_attributes(mechanism, n, 2)
+    found = attack.trained_attribute(mechanism, records, truth, "PK-0.5n", "logistic", jobs=1, seed=4)
     row = found.frame(backend="polars").row(0, named=True)
     assert (row["attack"], row["classifier"], row["n"], row["seed"]) == ("PK-0.5n", "logistic", 200, 4)
     assert row["blind"] == pytest.approx(1 / 3)
@@ -272,20 +272,23 @@ def test_nobody_reported_what_the_background_has() -> None:
 
 
 def test_attackers_who_learn_from_nobody_are_refused() -> None:
-    share = dn.rsfd(KS, 2.0, "sue-z", "published")
-    records, truth = share.privatize([[0, 0, 0]] * 5, dn.seeded(1)), attack.real_attributes(share, 5, 1)
+    mechanism = dn.rsfd(KS, 2.0, "sue-z", "published")
+    records, truth = (
+        mechanism.privatize([[0, 0, 0]] * 5, dn.seeded(1)),
+        attack.real_attributes(mechanism, 5, 1),
+    )
     for knowledge in ("NK-0n", "NK-0.0n", "PK-0n", "HM-0n-0.1n", "HM-1n-0n"):
         with pytest.raises(dn.InvalidParameter, match=f"'{knowledge}' learns from nobody"):
-            attack.trained_attribute(share, records, truth, knowledge, "logistic")
+            attack.trained_attribute(mechanism, records, truth, knowledge, "logistic")
     assert parse_knowledge("NK-0.01n") == (0.01, 0.0)
-    one = attack.trained_attribute(share, records, truth, "NK-0.01n", "logistic")  # one invented person
+    one = attack.trained_attribute(mechanism, records, truth, "NK-0.01n", "logistic")  # one invented person
     assert len(set(one.attributes.tolist())) == 1
 
 
 def test_truths_of_another_size_are_refused() -> None:
-    share = dn.rsfd(KS, 2.0, "grr", "published")
-    records = share.privatize([[0, 0, 0]] * 5, dn.seeded(1))
-    found = attack.sampled_attribute(share, records)
+    mechanism = dn.rsfd(KS, 2.0, "grr", "published")
+    records = mechanism.privatize([[0, 0, 0]] * 5, dn.seeded(1))
+    found = attack.sampled_attribute(mechanism, records)
     with pytest.raises(
         dn.InvalidParameter, match="truth is the attribute of each of 5 reports, got 2 numbers"
     ):
@@ -300,9 +303,9 @@ def test_truths_of_another_size_are_refused() -> None:
         dn.InvalidParameter, match="of each of 5 reports, in one list, got rows of different lengths"
     ):
         found.right([[0, 1], [1]])
-    none = share.privatize(np.zeros((0, 3), dtype=np.int64), dn.seeded(1))
+    none = mechanism.privatize(np.zeros((0, 3), dtype=np.int64), dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match="there are no reports to attack; sampled_success tells"):
-        attack.sampled_attribute(share, none, [[1 / k] * k for k in KS])
+        attack.sampled_attribute(mechanism, none, [[1 / k] * k for k in KS])
 
 
 def test_what_is_not_what_is_asked_for_is_refused() -> None:
@@ -385,11 +388,11 @@ def test_one_collection_is_not_several() -> None:
 
 
 def test_drawn_attributes_of_a_plan() -> None:
-    share = dn.rsfd(KS, 1.0, "grr")
+    mechanism = dn.rsfd(KS, 1.0, "grr")
     plan = dn.Plan.of(
-        {name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, share, 1000
+        {name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, mechanism, 1000
     )
-    assert attack.real_attributes(plan, 50, 3).tolist() == attack.real_attributes(share, 50, 3).tolist()
+    assert attack.real_attributes(plan, 50, 3).tolist() == attack.real_attributes(mechanism, 50, 3).tolist()
     with pytest.raises(dn.InvalidParameter, match="only among fakes"):
         attack.real_attributes(SAMPLED.plan(100), 50, 3)
     with pytest.raises(dn.InvalidParameter, match="number of people"):

@@ -41,9 +41,9 @@ def one(mechanism: dn.Mechanism, **more: int) -> Plan:
     return Plan.of({"x": [str(value) for value in range(mechanism.k)]}, mechanism, people=1000, **more)  # type: ignore[arg-type]
 
 
-def many(share: dn.RecordMechanism, **more: int) -> Plan:
-    names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(share.mechanisms)}
-    return Plan.of(names, share, people=1000, **more)  # type: ignore[arg-type]
+def many(mechanism: dn.RecordMechanism, **more: int) -> Plan:
+    names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(mechanism.mechanisms)}
+    return Plan.of(names, mechanism, people=1000, **more)  # type: ignore[arg-type]
 
 
 class FaultyDevices(dn.audit.Devices):
@@ -349,10 +349,10 @@ def test_fake_data_claimed_at_epsilon_per_record_is_found(ks: list[int], protoco
     """RS+FD as published says epsilon = 1; per record it is ln(d (e - 1) + 1), which is what the
     plan states.
     """
-    share = dn.rsfd(ks, 1.0, protocol, calibration="published")
-    plan = many(share)
+    mechanism = dn.rsfd(ks, 1.0, protocol, calibration="published")
+    plan = many(mechanism)
     found = audited(Seeded(plan, 2), claim=1.0, trials=MILLION // 4)
-    assert 1.0 < found.lower_bound <= share.loss("record")
+    assert 1.0 < found.lower_bound <= mechanism.loss("record")
     assert audited(Seeded(plan, 3), trials=50_000).passed, "what the plan itself states is true"
 
 
@@ -1104,7 +1104,9 @@ def test_of_several_attributes_a_value_is_no_record() -> None:
 @pytest.mark.parametrize(
     "client", [dn.grr(10, 1.0), dn.oue(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.l_grr(4, 0.5, 1.0)], ids=repr
 )
-def test_mechanisms_and_shares_are_audited_themselves(client: dn.Mechanism | dn.RecordMechanism) -> None:
+def test_mechanisms_of_values_and_records_are_audited_themselves(
+    client: dn.Mechanism | dn.RecordMechanism,
+) -> None:
     """Held to their own loss, and to another where it is claimed."""
     found = audited(client, trials=1e4, level=SURE)
     assert found.passed, found.summary

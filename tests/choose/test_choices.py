@@ -50,22 +50,22 @@ def possible(rows: list[Considered]) -> list[Considered]:
 def everything(
     ks: Sequence[int], epsilon: float, n: int
 ) -> Iterator[tuple[RecordMechanism, list[float], list[float], int]]:
-    """Every combination in every share, from the laws alone: the share, its errors, guesses and largest
+    """Every combination in every mechanism, from the laws alone: mechanism, errors, guesses and largest
     report.
     """
     for names in product(PLAIN, repeat=len(ks)):
-        for share in ("SPL", "SMP"):
-            budget = equal_part(epsilon, len(ks)) if share == "SPL" else epsilon
+        for mechanism in ("SPL", "SMP"):
+            budget = equal_part(epsilon, len(ks)) if mechanism == "SPL" else epsilon
             parts = tuple(PROTOCOLS[name].make(k, budget) for name, k in zip(names, ks, strict=True))
-            made = (Split if share == "SPL" else Sample)(parts)  # type: ignore[arg-type]
-            scale = 1 if share == "SPL" else len(ks)
+            made = (Split if mechanism == "SPL" else Sample)(parts)  # type: ignore[arg-type]
+            scale = 1 if mechanism == "SPL" else len(ks)
             sizes = [part.report_bytes for part in parts]
             errors = [made.marginal(j).error(1) * scale / n for j in range(len(ks))]
             yield (
                 made,
                 errors,
                 [part.success() for part in parts],
-                sum(sizes) if share == "SPL" else 1 + max(sizes),
+                sum(sizes) if mechanism == "SPL" else 1 + max(sizes),
             )
     for names in product(("grr", "oue-z", "oue-r"), repeat=len(ks)):
         fakes = tuple(rsfd([k, k], epsilon, name).fakes[0] for name, k in zip(names, ks, strict=True))
@@ -92,17 +92,15 @@ def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, worst: bo
     for guess, size in caps:
         objective = Objective(success_cap=guess, bytes_cap=size, worst=worst, people="answered")
         rows = consider(ks, epsilon, n, objective, protocols=PLAIN)
-        for share in (Split, Sample, Faked):
+        for kind in (Split, Sample, Faked):
             allowed = [
                 objective.score(errors)
                 for made, errors, success, most in all_of_them
-                if isinstance(made, share)
+                if isinstance(made, kind)
                 and (guess is None or max(success) <= guess)
                 and (size is None or most <= size)
             ]
-            found = [
-                objective.score(row.errors) for row in possible(rows) if isinstance(row.mechanism, share)
-            ]
+            found = [objective.score(row.errors) for row in possible(rows) if isinstance(row.mechanism, kind)]
             assert bool(allowed) == bool(found)
             if allowed:
                 assert min(found) == pytest.approx(min(allowed), rel=1e-8)
@@ -490,9 +488,14 @@ def test_a_warning_that_far_values_do_not_hide_each_other(part: MetricMechanism)
 
     def about(*parts: MetricMechanism) -> Considered:
         names = tuple("xy"[: len(parts)])
-        share = parts[0] if len(parts) == 1 else Split(parts)
+        mechanism = parts[0] if len(parts) == 1 else Split(parts)
         return Considered.of(
-            share, "SPL" if len(parts) > 1 else "", ["metric"] * len(parts), 1000, Objective(), names=names
+            mechanism,
+            "SPL" if len(parts) > 1 else "",
+            ["metric"] * len(parts),
+            1000,
+            Objective(),
+            names=names,
         )
 
     matrix = part.law.matrix()
@@ -658,7 +661,7 @@ def test_several_attributes_within_a_cap_on_bytes(drawn: int) -> None:
                 assert objective.score(row.errors) == pytest.approx(min(scores), rel=1e-9)
 
 
-def shares_to_attack() -> Iterator[tuple[str, RecordMechanism]]:
+def mechanisms_to_attack() -> Iterator[tuple[str, RecordMechanism]]:
     yield "SPL", spl([3, 2], 2.0, "grr")
     yield "SMP", smp([3, 2, 2], 1.0, "oue")
     yield "SMP-2", smp([3, 2, 2], 2.0, "grr", attributes=2)
@@ -670,14 +673,14 @@ def shares_to_attack() -> Iterator[tuple[str, RecordMechanism]]:
     yield "RS+RFD", rsrfd([3, 2], 2.0, [[0.7, 0.2, 0.1], [0.9, 0.1]], "oue-r")
 
 
-@pytest.mark.parametrize(("kind", "share"), list(shares_to_attack()))
-def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: RecordMechanism) -> None:
+@pytest.mark.parametrize(("kind", "mechanism"), list(mechanisms_to_attack()))
+def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, mechanism: RecordMechanism) -> None:
     """An attacker who knows the law of every record's report, and takes all records as equally likely."""
-    assert isinstance(share, Split | Sample | Faked)
-    records = enumeration.records_of(share)
-    laws = {record: enumeration.law_of(share, record) for record in records}
-    stated = Considered.of(share, kind, ["any"] * share.d, 100, Objective())
-    for j, part in enumerate(share.mechanisms):
+    assert isinstance(mechanism, Split | Sample | Faked)
+    records = enumeration.records_of(mechanism)
+    laws = {record: enumeration.law_of(mechanism, record) for record in records}
+    stated = Considered.of(mechanism, kind, ["any"] * mechanism.d, 100, Objective())
+    for j, part in enumerate(mechanism.mechanisms):
         joint: dict[object, dict[int, float]] = {}
         for record, law in laws.items():
             for report, chance in law.items():
@@ -688,7 +691,7 @@ def test_the_best_guess_from_a_whole_report_by_enumeration(kind: str, share: Rec
         assert stated.success_reported[j] == part.success()
 
 
-def test_shares_can_be_compared_by_their_guesses() -> None:
+def test_mechanisms_can_be_compared_by_their_guesses() -> None:
     """Not naming the attribute does not help against a guess: at equal loss per record RS+FD[grr] is as open
     as SMP[grr].
     """
@@ -734,16 +737,16 @@ def test_kept_bits_only_if_they_are_named() -> None:
 def test_kept_bits_err_as_much_as_is_stated() -> None:
     """About everyone: each value is known from the people who are asked about it, a part of all."""
     k, bits, n, repeats = 4, 2, 400, 300
-    share = dn.Sample((dn.dbitflip(k, 3.0, bits), dn.dbitflip(k, 3.0, bits)))
-    row = Considered.of(share, "SMP", ["dbitflip"] * 2, n, Objective())
+    mechanism = dn.Sample((dn.dbitflip(k, 3.0, bits), dn.dbitflip(k, 3.0, bits)))
+    row = Considered.of(mechanism, "SMP", ["dbitflip"] * 2, n, Objective())
     table, words, squares = np.column_stack([np.arange(n) % k] * 2), dn.seeded(3), []
     for _ in range(repeats):
-        estimates = share.estimate(share.tally(share.privatize(table, words)))
+        estimates = mechanism.estimate(mechanism.tally(mechanism.privatize(table, words)))
         squares.append(np.mean([(estimate.frequencies - 1 / k) ** 2 for estimate in estimates]))
     seen, error = float(np.mean(squares)), float(np.std(squares) / math.sqrt(repeats))
     assert abs(seen - np.mean(row.errors)) < 5 * error + 0.02 * seen
     alone = Considered.of(
-        dn.Sample(share.mechanisms), "SMP", ["dbitflip"] * 2, n, Objective(people="answered")
+        dn.Sample(mechanism.mechanisms), "SMP", ["dbitflip"] * 2, n, Objective(people="answered")
     )
     assert np.mean(alone.errors) < 0.8 * seen
 
@@ -803,13 +806,13 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])
-@pytest.mark.parametrize("share", ["split", "sample", "faked", None])
-def test_a_plan_explains_the_row_that_was_chosen(share: str | None, per: Per) -> None:
+@pytest.mark.parametrize("mechanism", ["split", "sample", "faked", None])
+def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per) -> None:
     """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is
     counted.
     """
     asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
-    plan = dn.Study(asked, epsilon=0.5, mechanism=share, per=per).plan(people=20_000)
+    plan = dn.Study(asked, epsilon=0.5, mechanism=mechanism, per=per).plan(people=20_000)
     here, chosen = explain._reconsider(plan.content, plan.considered), plan.considered[0]
     assert (here.kind, here.per, here.report_bytes) == (chosen.kind, per, chosen.report_bytes)
     assert here.errors == pytest.approx(chosen.errors)

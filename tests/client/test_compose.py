@@ -33,8 +33,8 @@ def test_ratios_of_independent_reports_multiply() -> None:
 
 
 def test_a_split_record_is_the_composition_of_its_parts() -> None:
-    share = spl([3, 5, 4], 1.0, "grr")
-    assert composed_ratio(share.mechanisms) == share.ratio("record")
+    mechanism = spl([3, 5, 4], 1.0, "grr")
+    assert composed_ratio(mechanism.mechanisms) == mechanism.ratio("record")
 
 
 def test_two_reports_enumerated() -> None:
@@ -57,7 +57,7 @@ def test_two_reports_enumerated() -> None:
     assert worst <= composed < worst * (1 + Fraction(1, 10**15))  # the bias of `below` is counted
 
 
-def test_shares_compose_per_record_and_per_attribute() -> None:
+def test_record_mechanisms_compose_per_record_and_per_attribute() -> None:
     sampled, faked = smp([3, 5], 1.0, "oue"), rsfd([3, 5], 1.0, "oue-z")
     assert composed_ratio([sampled, faked]) == sampled.ratio() * faked.ratio()
     assert composed_ratio([sampled, faked], per="attribute") == sampled.ratio("attribute") * faked.ratio(

@@ -455,14 +455,14 @@ SAMPLES: dict[str, Callable[[], RecordMechanism]] = {
 }
 
 
-def sure(share: RecordMechanism) -> RecordMechanism:
+def sure(mechanism: RecordMechanism) -> RecordMechanism:
     """With parts that send every value as it is, and fakes that are nobody's value: a report shows what was
     sampled.
     """
-    if not isinstance(share, Faked):
-        return share
+    if not isinstance(mechanism, Faked):
+        return mechanism
     shown: list[Fake] = []
-    for fake in share.fakes:
+    for fake in mechanism.fakes:
         k = fake.part.k
         largest = Prior((*([1] * (k - 1)), FULL - k + 1))
         match fake:
@@ -477,12 +477,12 @@ def sure(share: RecordMechanism) -> RecordMechanism:
     return Faked(tuple(shown))
 
 
-def sampled(share: RecordMechanism, table: Array, words: dn.Words) -> Array:
+def sampled(mechanism: RecordMechanism, table: Array, words: dn.Words) -> Array:
     """Which attributes of each record are real, as a number; no value may be an attribute's largest, which
     fakes are.
     """
-    shown = sure(share)
-    assert shown.words == share.words
+    shown = sure(mechanism)
+    assert shown.words == mechanism.words
     records = shown.privatize(table, words)
     found = np.zeros(len(table), dtype=int)
     for j, (part, column) in enumerate(zip(shown.mechanisms, records.columns, strict=True)):
@@ -500,12 +500,12 @@ def some_table(seed: int) -> Array:
     return np.column_stack([random.integers(0, k - 1, size=N) for k in KS])
 
 
-def check_sampled(share: RecordMechanism, words: dn.Words) -> None:
+def check_sampled(mechanism: RecordMechanism, words: dn.Words) -> None:
     """The same attributes at each collection, whatever the values have become."""
-    one, two, three = (sampled(share, some_table(seed), words) for seed in (1, 1, 2))
+    one, two, three = (sampled(mechanism, some_table(seed), words) for seed in (1, 1, 2))
     assert np.array_equal(one, two), "the sampled attribute was redrawn"
     assert np.array_equal(one, three), "the sampled attribute goes by the values"
-    drawn = share.reported if isinstance(share, Sample) else 1
+    drawn = mechanism.reported if isinstance(mechanism, Sample) else 1
     sets = [sum(1 << j for j in some) for some in itertools.combinations(range(len(KS)), drawn)]
     seen = np.bincount(one, minlength=8)[sets]
     statistics.goodness_of_fit(seen, np.full(len(sets), N / len(sets)), "sampled attributes")
@@ -524,8 +524,8 @@ def test_an_attribute_that_is_redrawn_is_seen(name: str) -> None:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_reports_of_a_kept_attribute_are_new_each_time(name: str) -> None:
-    share, words, table = SAMPLES[name](), crowd_words(), some_table(1)
-    one, two = share.privatize(table, words), share.privatize(table, words)
+    mechanism, words, table = SAMPLES[name](), crowd_words(), some_table(1)
+    one, two = mechanism.privatize(table, words), mechanism.privatize(table, words)
     assert any(a.tobytes() != b.tobytes() for a, b in zip(one.columns, two.columns, strict=True))
     if one.reporters is not None:
         assert two.reporters is not None
@@ -535,11 +535,11 @@ def test_reports_of_a_kept_attribute_are_new_each_time(name: str) -> None:
 @pytest.mark.parametrize("name", ["smp", "allomfree", "rsfd grr"])
 def test_the_sampled_attribute_says_nothing_of_the_values(name: str) -> None:
     """Over many people, attribute and value are independent: chi-square of the table of both."""
-    share = SAMPLES[name]()
+    mechanism = SAMPLES[name]()
     n = 30_000
     random = np.random.default_rng(8)
     table = np.column_stack([random.integers(0, k - 1, size=n) for k in KS])
-    found = sampled(share, table, remembering(11, dn.seeded(12)))
+    found = sampled(mechanism, table, remembering(11, dn.seeded(12)))
     for j, k in enumerate(KS):
         for value in range(k - 2):
             has = table[:, j] == value
@@ -558,13 +558,13 @@ def test_a_leak_from_value_to_attribute_is_seen() -> None:
         )
 
 
-def test_permanent_answers_inside_a_share() -> None:
+def test_permanent_answers_inside_a_record_mechanism() -> None:
     """Each attribute of a record has its own; in a sample, that of the attribute that was drawn."""
     parts = tuple(exact_second(l_grr(6, 1.0, 2.0)) for _ in range(3))
     table = np.zeros((N, 3), dtype=int)
-    for share in (Split(parts), Sample(parts), Sample(parts, 2)):
+    for mechanism in (Split(parts), Sample(parts), Sample(parts, 2)):
         words = crowd_words()
-        one, two = share.privatize(table, words), share.privatize(table, words)
+        one, two = mechanism.privatize(table, words), mechanism.privatize(table, words)
         assert all(a.tobytes() == b.tobytes() for a, b in zip(one.columns, two.columns, strict=True))
     columns = Split(parts).privatize(table, crowd_words()).columns
     # one value in three attributes, three independent answers
@@ -575,18 +575,20 @@ def test_permanent_answers_inside_a_share() -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_share_with_a_memory_is_its_records_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mechanism_with_a_memory_is_its_records_one_by_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Compiled or not, the same reports; a person's are the same in a crowd as alone."""
-    share, table = SAMPLES[name](), some_table(3)
+    mechanism, table = SAMPLES[name](), some_table(3)
     found = []
     for compiled in (False, True):
         compile_loops(monkeypatch, compiled)
-        found.append(share.privatize(table, crowd_words()))
+        found.append(mechanism.privatize(table, crowd_words()))
     plain, fast = found
     assert all(a.tobytes() == b.tobytes() for a, b in zip(plain.columns, fast.columns, strict=True))
-    rows = crowd_words().rows(N, share.words)
+    rows = crowd_words().rows(N, mechanism.words)
     for i in (0, 5, N - 1):
-        alone = share.encode(np.ascontiguousarray(table[i : i + 1].T), rows.pick(np.array([i])))
+        alone = mechanism.encode(np.ascontiguousarray(table[i : i + 1].T), rows.pick(np.array([i])))
         for j, column in enumerate(plain.columns):
             who = np.arange(N) if plain.reporters is None else plain.reporters[j]
             assert alone.columns[j].tobytes() == column[who == i].tobytes()
@@ -599,9 +601,9 @@ DEVICES: dict[str, Callable[[], RecordMechanism]] = {
 }
 
 
-def device_report(share: RecordMechanism, secret: bytes, label: str, value: int = 0) -> tuple[bytes, ...]:
+def device_report(mechanism: RecordMechanism, secret: bytes, label: str, value: int = 0) -> tuple[bytes, ...]:
     """What a device reports of a record in one round, without the noise of the round."""
-    records = share.privatize([[value] * share.d], dn.device(secret, label))
+    records = mechanism.privatize([[value] * mechanism.d], dn.device(secret, label))
     return tuple(column.tobytes() for column in records.columns)
 
 
@@ -610,14 +612,14 @@ def test_a_device_keeps_its_answers_by_a_secret(name: str) -> None:
     """Nothing is stored but a key, and every round repeats the attribute and the permanent answer of every
     value.
     """
-    share = DEVICES[name]()
+    mechanism = DEVICES[name]()
     one, two = bytes(range(32)), bytes(range(1, 33))
-    answers = [device_report(share, one, "study", value) for value in range(6)]
-    assert answers == [device_report(share, one, "study", value) for value in range(6)], (
+    answers = [device_report(mechanism, one, "study", value) for value in range(6)]
+    assert answers == [device_report(mechanism, one, "study", value) for value in range(6)], (
         "the permanent answer was redrawn"
     )
-    assert answers != [device_report(share, two, "study", value) for value in range(6)]
-    assert answers != [device_report(share, one, "another", value) for value in range(6)]
+    assert answers != [device_report(mechanism, two, "study", value) for value in range(6)]
+    assert answers != [device_report(mechanism, one, "another", value) for value in range(6)]
 
 
 def test_devices_answer_by_the_law() -> None:

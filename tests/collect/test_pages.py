@@ -879,9 +879,9 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
         for one in page.locator(".guesses > li").all()
     }
     headline = page.locator(".headline").inner_text()
-    share = MIXED.content.mechanism
-    assert isinstance(share, dn.Split)
-    truth = dict(zip(MIXED.names, (part.success() for part in share.mechanisms), strict=True))
+    mechanism = MIXED.content.mechanism
+    assert isinstance(mechanism, dn.Split)
+    truth = dict(zip(MIXED.names, (part.success() for part in mechanism.mechanisms), strict=True))
     for (
         name,
         chance,

@@ -765,10 +765,10 @@ def test_squarem_by_name_reaches_the_certificate() -> None:
 
 
 def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
-    share = dn.rsfd([4, 3], 2.0, "oue-z")
+    mechanism = dn.rsfd([4, 3], 2.0, "oue-z")
     people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 2])
-    tally = share.tally(share.privatize(people, dn.seeded(1)))[0]
-    result = mle(share.marginal(0), tally)
+    tally = mechanism.tally(mechanism.privatize(people, dn.seeded(1)))[0]
+    result = mle(mechanism.marginal(0), tally)
     assert result.method == "composite"
     assert result.certified
     assert np.abs(result.frequencies - [1 / 3, 1 / 3, 1 / 3, 0]).max() < 0.25
@@ -777,17 +777,17 @@ def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
 
 
 @pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.allomfree(sizes, e / 2, e)])
-def test_attributes_of_shares_without_fakes_go_by_their_laws(
+def test_attributes_of_mechanisms_without_fakes_go_by_their_laws(
     make: Callable[[list[int], float], RecordMechanism],
 ) -> None:
     """Their marginals are plain laws, which were taken for a table of numbers: the same shares as by the
     mechanism.
     """
-    share = make([4, 30], 2.0)
+    mechanism = make([4, 30], 2.0)
     people = np.column_stack([np.arange(4000) % 3, np.arange(4000) % 7])
-    for j, tally in enumerate(share.tally(share.privatize(people, dn.seeded(1)))):
-        law: Any = share.marginal(j)
-        by_law, by_mechanism = mle(law, tally), mle(share.mechanisms[j], tally)
+    for j, tally in enumerate(mechanism.tally(mechanism.privatize(people, dn.seeded(1)))):
+        law: Any = mechanism.marginal(j)
+        by_law, by_mechanism = mle(law, tally), mle(mechanism.mechanisms[j], tally)
         assert by_law.method == by_mechanism.method
         assert by_law.certified
         assert np.allclose(by_law.frequencies, by_mechanism.frequencies, atol=1e-12)
@@ -807,17 +807,17 @@ def test_laws_by_themselves() -> None:
         sets.interval()
     outputs = line.tally(line.privatize(np.arange(600) % 6, dn.seeded(1)))
     assert np.array_equal(mle(line.law, outputs).frequencies, mle(line, outputs).frequencies)
-    share = dn.spl([4, 3], 2.0)
-    tallies = share.tally(share.privatize(np.zeros((9, 2), dtype=int), dn.seeded(1)))
+    mechanism = dn.spl([4, 3], 2.0)
+    tallies = mechanism.tally(mechanism.privatize(np.zeros((9, 2), dtype=int), dn.seeded(1)))
     for source, data, message in [
         ("geo", tally, "'geo' is not known here: give a mechanism"),
-        (share, tallies, r"mle\(m.marginal\(j\), tallies\[j\]\)"),
+        (mechanism, tallies, r"mle\(m.marginal\(j\), tallies\[j\]\)"),
         (7, tally, "7 is not known here"),
         (None, tally, "None is not known here"),
         ([[0.5, "x"], [0.5, 0.5]], tally, "not known here"),
         (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
         (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "says nothing about"),
-        (share.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
+        (mechanism.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
         (
             metric.averaged("duchi", 1.0),
             dn.Tally(9, np.array([4, 5])),

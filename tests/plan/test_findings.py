@@ -155,8 +155,8 @@ def test_no_answer_stays_on_its_own_and_fakes_have_no_groups() -> None:
     result = plan.estimate(Tallies(plan.id, 1000, {"age": draw_tally(dn.grr(51, 3.0), bell(51, 1000), RNG)}))
     assert groups_of(result["age"], ages)[-1].label == "no answer"
     assert groups_of(result["age"], ages)[-1].values.tolist() == [50]
-    share = dn.rsfd([50, 2], 1.0, "grr")
-    faked = Plan.of({"age": ages, "smokes": ["yes", "no"]}, share, 100)
+    mechanism = dn.rsfd([50, 2], 1.0, "grr")
+    faked = Plan.of({"age": ages, "smokes": ["yes", "no"]}, mechanism, 100)
     drawn = faked.privatize({"age": [1] * 500, "smokes": ["no"] * 500}, dn.seeded(1))
     assert groups_of(faked.estimate(faked.tally(drawn))["age"], ages) == []
     found = Findings.of(faked, faked.tally(drawn), quantiles=[0.5])

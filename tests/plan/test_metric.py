@@ -67,33 +67,33 @@ SMALL: dict[str, RecordMechanism] = {
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("per", ["record", "attribute"])
 def test_the_loss_of_a_mixed_record_is_the_largest_ratio_over_all_reports(name: str, per: Any) -> None:
-    share = SMALL[name]
-    truth = true_ratio(share, per)
-    check_ratio(share.ratio(per), share.loss(per), truth, f"{name}, {per}")
+    mechanism = SMALL[name]
+    truth = true_ratio(mechanism, per)
+    check_ratio(mechanism.ratio(per), mechanism.loss(per), truth, f"{name}, {per}")
     if "piecewise" not in name and "hybrid" not in name:  # whose ratio counts the bias of `below` both ways
-        assert share.ratio(per) == truth
+        assert mechanism.ratio(per) == truth
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_sampled_is_the_law(name: str) -> None:
-    share = SMALL[name]
-    for record in records_of(share)[:: 1 if share.d == 2 else 17]:
-        law = {outcome: chance for outcome, chance in law_of(share, record).items() if chance}
-        assert sampled_law(share, record) == law
+    mechanism = SMALL[name]
+    for record in records_of(mechanism)[:: 1 if mechanism.d == 2 else 17]:
+        law = {outcome: chance for outcome, chance in law_of(mechanism, record).items() if chance}
+        assert sampled_law(mechanism, record) == law
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_loss_of_the_rest_and_per_unit_are_those_of_who_differ_so(name: str) -> None:
-    share = SMALL[name]
-    laws = {record: law_of(share, record) for record in records_of(share)}
-    metric = [j for j, part in enumerate(share.mechanisms) if isinstance(part, MetricMechanism)]
+    mechanism = SMALL[name]
+    laws = {record: law_of(mechanism, record) for record in records_of(mechanism)}
+    metric = [j for j, part in enumerate(mechanism.mechanisms) if isinstance(part, MetricMechanism)]
     fixed: dict[tuple[int, ...], list[Any]] = {}
     for record, law in laws.items():
         fixed.setdefault(tuple(record[j] for j in metric), []).append(law)
     rest = max(worst_ratio(alike) for alike in fixed.values())
-    assert 0 <= rest_loss(share) - float(log_up(rest)) < 1e-9
+    assert 0 <= rest_loss(mechanism) - float(log_up(rest)) < 1e-9
     for j in metric:
-        part = share.mechanisms[j]
+        part = mechanism.mechanisms[j]
         assert isinstance(part, Geometric | PlanarGeometric)
         for record in laws:
             other = (*record[:j], (record[j] + 1) % part.k, *record[j + 1 :])
@@ -211,8 +211,8 @@ def mixed(**changed: Any) -> Study:
 
 
 def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
-    for share in ("split", "sample"):
-        plan = mixed(mechanism=share).plan(people=10_000)
+    for mechanism in ("split", "sample"):
+        plan = mixed(mechanism=mechanism).plan(people=10_000)
         assert plan.loss.rest is not None
         assert 0 <= 1.0 - plan.loss.rest < 1e-8
         assert [(one.name, one.unit) for one in plan.loss.units] == [("age", "step"), ("home", "kilometer")]
@@ -223,12 +223,12 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
         assert 0 <= 0.5 - home.loss < 1e-3
         parts = plan.content.parts
         worst = [part.loss() for part in parts]
-        assert plan.loss.record == pytest.approx(sum(worst) if share == "split" else max(worst), abs=1e-9)
-        each = 0.5 if share == "split" else 1.0
+        assert plan.loss.record == pytest.approx(sum(worst) if mechanism == "split" else max(worst), abs=1e-9)
+        each = 0.5 if mechanism == "split" else 1.0
         assert [round(part.loss(), 6) for part in (parts[0], parts[3])] == [each, each]
         assert (
             0
-            <= 1.0 - rest_loss(mixed(mechanism=share, per="attribute").plan(100).mechanism, "attribute")
+            <= 1.0 - rest_loss(mixed(mechanism=mechanism, per="attribute").plan(100).mechanism, "attribute")
             < 1e-8
         )
     rows = mixed().plan(people=10_000).considered
@@ -396,11 +396,11 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
     deviation(income.mean, table["income"].mean(), income.stderr, "the mean income")
 
 
-@pytest.mark.parametrize("share", ["split", "sample"])
-def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(share: str) -> None:
+@pytest.mark.parametrize("mechanism", ["split", "sample"])
+def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(mechanism: str) -> None:
     table = people(ESTIMATE_REPORTS // 4)
     plan, other = (
-        mixed(mechanism=share, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000)
+        mixed(mechanism=mechanism, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000)
         for epsilon in (1.0, 1.5)
     )
     check_estimates(plan, table)
@@ -489,9 +489,9 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
     assert as_parquet(shown)
 
 
-@pytest.mark.parametrize("share", ["split", "sample"])
-def test_a_store_counts_recounts_and_scrubs_them(share: str, tmp_path: Path) -> None:
-    plan = mixed(mechanism=share).plan(people=10_000)
+@pytest.mark.parametrize("mechanism", ["split", "sample"])
+def test_a_store_counts_recounts_and_scrubs_them(mechanism: str, tmp_path: Path) -> None:
+    plan = mixed(mechanism=mechanism).plan(people=10_000)
     made = plan.privatize(people(2000), dn.seeded(1))
     store = open_store(f"sqlite:///{tmp_path}/store.db")
     store.register(plan)

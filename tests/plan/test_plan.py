@@ -40,7 +40,7 @@ from tests.cases import check_each
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]
-SHARES: dict[str, RecordMechanism | ExactMechanism] = {
+MECHANISMS: dict[str, RecordMechanism | ExactMechanism] = {
     "split": many.spl(KS, 1.0),
     "sample": many.smp(KS, 1.0),
     "sample of two": many.smp(KS, 1.0, "grr", attributes=2),
@@ -74,11 +74,11 @@ SHARES: dict[str, RecordMechanism | ExactMechanism] = {
 
 
 def made(name: str, **options: Any) -> Plan:
-    share = SHARES[name]
-    parts = share.mechanisms if isinstance(share, RecordMechanism) else (share,)
+    mechanism = MECHANISMS[name]
+    parts = mechanism.mechanisms if isinstance(mechanism, RecordMechanism) else (mechanism,)
     rounds = 5 if parts[0].repeated else None
     asked = dict(list((ASKED | {"smokes": ["yes", "no"]}).items())[: len(parts)])
-    return Plan.of(asked, share, people=1000, rounds=rounds, **options)
+    return Plan.of(asked, mechanism, people=1000, rounds=rounds, **options)
 
 
 def answers(n: int, seed: int = 1) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def privatized(plan: Plan, table: object, seed: int = 2) -> Reports:
 # what is written is read back
 
 
-@pytest.mark.parametrize("name", SHARES)
-def test_every_share_is_written_and_read_back(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_written_and_read_back(name: str, tmp_path: Path) -> None:
     plan = made(name, title="Été", missing="random")
     text = plan.to_json()
     read = Plan.from_json(text)
@@ -109,33 +109,33 @@ def test_every_share_is_written_and_read_back(name: str, tmp_path: Path) -> None
     assert not re.search(r"\d\.\d|[eE][+-]?\d+[,}\]]", re.sub(r'"[^"]*"', '""', text))
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_what_is_stated_is_the_loss_rounded_up(name: str) -> None:
     plan = made(name)
-    share = plan.mechanism
-    record, attribute = share.loss("record"), share.loss("attribute")
-    if len(share.mechanisms) == 1:
-        assert record == attribute == share.mechanisms[0].loss()
+    mechanism = plan.mechanism
+    record, attribute = mechanism.loss("record"), mechanism.loss("attribute")
+    if len(mechanism.mechanisms) == 1:
+        assert record == attribute == mechanism.mechanisms[0].loss()
     assert (plan.loss.record, plan.loss.attribute) == (record, attribute)
     for stated, loss in ((plan.stated.record, record), (plan.stated.attribute, attribute)):
         assert Fraction(loss) * NANO <= stated < Fraction(loss) * NANO + 1
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_every_plan_fits_the_schema(name: str) -> None:
     refuse_unfit(json.loads(made(name).to_json()), SCHEMA)
 
 
-@pytest.mark.parametrize("name", SHARES)
-def test_reports_of_a_plan_are_those_of_its_share_and_estimate_the_truth(name: str) -> None:
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_reports_of_a_plan_are_those_of_its_mechanism_and_estimate_the_truth(name: str) -> None:
     plan = made(name)
     table = answers(30_000)
     reports = privatized(plan, table)
     assert len(reports) == 30_000
     tallies = plan.tally(reports)
     codes = plan.encode(table)
-    share, words = plan.mechanism, remembering(2, seeded(2)) if plan.content.rounds else seeded(2)
-    assert tuple(tallies.tallies.values()) == share.tally(share.privatize(codes.T, words))
+    mechanism, words = plan.mechanism, remembering(2, seeded(2)) if plan.content.rounds else seeded(2)
+    assert tuple(tallies.tallies.values()) == mechanism.tally(mechanism.privatize(codes.T, words))
     result = plan.estimate(tallies)
     assert list(result) == list(plan.names)
     for attribute, estimate, values in zip(plan.content.attributes, result.values(), codes, strict=True):
@@ -145,7 +145,7 @@ def test_reports_of_a_plan_are_those_of_its_share_and_estimate_the_truth(name: s
         assert estimate.labels == attribute.domain.labels
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_reports_survive_a_file(name: str, tmp_path: Path) -> None:
     plan = made(name)
     blocks = [privatized(plan, answers(n, n), n) for n in (700, 1, 0, 300)]
@@ -169,7 +169,7 @@ def sum_of(plan: Plan, blocks: Any) -> Tallies:
     return total
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_every_plan_explains_and_cites_itself(name: str) -> None:
     plan = made(name)
     text = plan.explain()
@@ -821,15 +821,15 @@ def test_the_study_of_the_front_page() -> None:
     ks=st.lists(st.integers(2, 40), min_size=1, max_size=4),
     epsilon=st.floats(0.05, 6.0),
     per=st.sampled_from(["record", "attribute"]),
-    share=st.sampled_from([None, "split", "sample", "faked"]),
+    mechanism=st.sampled_from([None, "split", "sample", "faked"]),
     missing=st.sampled_from(["refuse", "value", "random"]),
 )
 @settings(max_examples=25)
 def test_no_plan_has_a_loss_above_the_studys_epsilon(
-    ks: list[int], epsilon: float, per: Any, share: str | None, missing: Any
+    ks: list[int], epsilon: float, per: Any, mechanism: str | None, missing: Any
 ) -> None:
     asked = {f"a{j}": [f"v{v}" for v in range(k)] for j, k in enumerate(ks)}
-    plan = Study(asked, epsilon=epsilon, per=per, mechanism=share, missing=missing).plan(people=1000)
+    plan = Study(asked, epsilon=epsilon, per=per, mechanism=mechanism, missing=missing).plan(people=1000)
     loss = Plan.from_json(plan.to_json()).verify()
     assert (loss.record if per == "record" else loss.attribute) <= epsilon
     assert loss.attribute <= loss.record

@@ -45,9 +45,9 @@ def test_people_are_any_whole_number(people: Any) -> None:
     assert type(study.plan(people).content.people) is int
     again = Study(ASKED, epsilon_first=1.0, epsilon_forever=2.0, rounds=int_like(3)).plan(people)
     assert Plan.from_json(again.to_json()) == again
-    share = dn.smp([3, 10, 4], 1.0, attributes=int_like(2))
+    mechanism = dn.smp([3, 10, 4], 1.0, attributes=int_like(2))
     three = {**ASKED, "size": list("SMLX")}
-    assert Plan.from_json(Plan.of(three, share, people).to_json()).mechanism == share
+    assert Plan.from_json(Plan.of(three, mechanism, people).to_json()).mechanism == mechanism
 
 
 @pytest.mark.parametrize("people", [0, -1, 1.5, float("inf"), float("nan"), True, "1000", None])

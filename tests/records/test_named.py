@@ -59,10 +59,10 @@ def test_what_published_parameters_give_away(
         ("oue-z", epsilon),
         ("sue-z", epsilon),
     ):
-        share = rsfd(ks, epsilon, protocol, "published")
-        assert share.claim == epsilon
-        assert share.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
-        assert share.loss() == pytest.approx(record, abs=5.1e-4)
+        mechanism = rsfd(ks, epsilon, protocol, "published")
+        assert mechanism.claim == epsilon
+        assert mechanism.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
+        assert mechanism.loss() == pytest.approx(record, abs=5.1e-4)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_what_published_parameters_give_away(
     [(MS_FIMU, 0.921, 1.946), (ADULT[1:], 1.035, 2.303), (NURSERY, 0.824, 2.303)],
 )
 def test_what_a_target_of_ln_2_becomes(ks: list[int], attribute: float, record: float) -> None:
-    share = rsfd(ks, math.log(2), "grr", "published")
-    assert share.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
-    assert share.loss() == pytest.approx(record, abs=5.1e-4)
+    mechanism = rsfd(ks, math.log(2), "grr", "published")
+    assert mechanism.loss("attribute") == pytest.approx(attribute, abs=5.1e-4)
+    assert mechanism.loss() == pytest.approx(record, abs=5.1e-4)
 
 
 def test_fakes_and_sampling_at_equal_and_at_claimed_loss() -> None:
@@ -91,10 +91,10 @@ def test_mixed_fakes_of_equal_sizes() -> None:
     """GRR beside OUE-z at epsilon = 1 and k = (3, 3): 1.082 per attribute."""
     budget = amplified(1.0, 2)
     guessed, blank = (rsfd((3, 3), 1.0, name, "published").fakes[0] for name in ("grr", "oue-z"))
-    share = Faked((guessed, blank))
-    assert share.mechanisms[0].loss() == pytest.approx(budget, abs=1e-9)
-    assert share.loss("attribute") == pytest.approx(1.082, abs=5.1e-4)
-    assert share.loss("attribute") == pytest.approx(log(true_ratio(share, "attribute")), abs=1e-9)
+    mechanism = Faked((guessed, blank))
+    assert mechanism.mechanisms[0].loss() == pytest.approx(budget, abs=1e-9)
+    assert mechanism.loss("attribute") == pytest.approx(1.082, abs=5.1e-4)
+    assert mechanism.loss("attribute") == pytest.approx(log(true_ratio(mechanism, "attribute")), abs=1e-9)
 
 
 # The table of losses per attribute, in closed form.
@@ -105,10 +105,10 @@ def closed_form(b: Sequence[float], s: Sequence[float], e: float) -> float:
     return max(math.log1p((e - 1) * one / (one + sum(s) - s[j])) for j, one in enumerate(b))
 
 
-def rows_of_the_table(share: Faked, e: float) -> tuple[list[float], list[float]]:
+def rows_of_the_table(mechanism: Faked, e: float) -> tuple[list[float], list[float]]:
     """b and s of each attribute, from its kind of fake, its number of values and its prior."""
     b, s = [], []
-    for fake in share.fakes:
+    for fake in mechanism.fakes:
         k = fake.part.k
         match fake:
             case Guessed(prior=prior):
@@ -137,13 +137,15 @@ def test_losses_per_attribute_are_those_of_the_table(ks: tuple[int, ...], epsilo
     d, e = len(ks), math.exp(amplified(epsilon, len(ks)))
     random = np.random.default_rng(4)
     priors = [random.dirichlet(np.ones(k)) + 1e-3 for k in ks]
-    shares = [rsfd(ks, epsilon, protocol, "published") for protocol in [*FAKED, "adaptive"]]
-    shares += [rsrfd(ks, epsilon, priors, protocol, "published") for protocol in ("grr", "oue-r", "sue-r")]
-    shares.append(rsrfd(ks, epsilon, priors, "grr", "published", "published"))
-    for share in shares:
-        assert share.loss() == pytest.approx(amplified(epsilon, d), abs=1e-9)
-        assert share.loss("attribute") == pytest.approx(
-            closed_form(*rows_of_the_table(share, e), e), abs=1e-9
+    mechanisms = [rsfd(ks, epsilon, protocol, "published") for protocol in [*FAKED, "adaptive"]]
+    mechanisms += [
+        rsrfd(ks, epsilon, priors, protocol, "published") for protocol in ("grr", "oue-r", "sue-r")
+    ]
+    mechanisms.append(rsrfd(ks, epsilon, priors, "grr", "published", "published"))
+    for mechanism in mechanisms:
+        assert mechanism.loss() == pytest.approx(amplified(epsilon, d), abs=1e-9)
+        assert mechanism.loss("attribute") == pytest.approx(
+            closed_form(*rows_of_the_table(mechanism, e), e), abs=1e-9
         )
 
 
@@ -160,23 +162,23 @@ def test_when_the_claim_is_kept_per_attribute() -> None:
             ("oue-r", binary),
             ("sue-r", binary),
         ):
-            share = rsfd(ks, 1.0, protocol, "published")
-            assert (share.loss("attribute") < 1.0 + 1e-9) == kept, f"{protocol} {ks}"
-            assert share.loss() > 1.4
+            mechanism = rsfd(ks, 1.0, protocol, "published")
+            assert (mechanism.loss("attribute") < 1.0 + 1e-9) == kept, f"{protocol} {ks}"
+            assert mechanism.loss() > 1.4
 
 
 @pytest.mark.parametrize("protocol", FAKED)
 def test_published_parameters_keep_neither(protocol: str) -> None:
     """The counterexample: two records and the one report that tells them apart by more than is claimed."""
     ks, epsilon = (2, 4), 1.0
-    share = rsfd(ks, epsilon, protocol, "published")
-    one, other = law_of(share, (0, 0)), law_of(share, (1, 3))
+    mechanism = rsfd(ks, epsilon, protocol, "published")
+    one, other = law_of(mechanism, (0, 0)), law_of(mechanism, (1, 3))
     telling: Any = (0, 0) if protocol == "grr" else ((True, False), (True, False, False, False))
     found = log(one[telling] / other[telling])
     assert found == pytest.approx(amplified(epsilon, 2), abs=1e-9)
     assert found > epsilon + 0.4
     if not protocol.endswith("-z"):
-        one, other = law_of(share, (0, 0)), law_of(share, (0, 1))
+        one, other = law_of(mechanism, (0, 0)), law_of(mechanism, (0, 1))
         assert max(log(one[y] / other[y]) for y in one) > epsilon + 0.05
 
 
@@ -191,8 +193,8 @@ def test_a_prior_makes_it_worse() -> None:
         priors = [np.random.default_rng(seed).dirichlet(np.ones(3)) for _ in range(2)]
         assert rsrfd((3, 3), 1.0, priors, "grr", "published", "published").loss("attribute") > uniform
     tiny = [[1e-9, 0.5, 0.5], [1.0, 1.0, 1.0]]
-    share = rsrfd((3, 3), 1.0, tiny, "grr", "published", "published")
-    assert share.loss("attribute") == pytest.approx(share.loss(), abs=1e-6)
+    mechanism = rsrfd((3, 3), 1.0, tiny, "grr", "published", "published")
+    assert mechanism.loss("attribute") == pytest.approx(mechanism.loss(), abs=1e-6)
 
 
 # Calibration.
@@ -205,9 +207,9 @@ QUICK = settings(max_examples=40)
 @QUICK
 @given(SIZES, BUDGETS, st.sampled_from([*FAKED, "adaptive"]))
 def test_a_record_never_loses_more_than_epsilon(ks: list[int], epsilon: float, protocol: str) -> None:
-    share = rsfd(ks, epsilon, protocol)
-    assert epsilon - 1e-9 < share.loss() <= epsilon
-    assert share.loss("attribute") <= share.loss()
+    mechanism = rsfd(ks, epsilon, protocol)
+    assert epsilon - 1e-9 < mechanism.loss() <= epsilon
+    assert mechanism.loss("attribute") <= mechanism.loss()
 
 
 @QUICK
@@ -221,9 +223,9 @@ def test_a_record_never_loses_more_than_epsilon(ks: list[int], epsilon: float, p
 def test_nor_with_priors(ks: list[int], epsilon: float, protocol: str, fakes: Any, seed: int) -> None:
     random = np.random.default_rng(seed)
     priors = [random.dirichlet(np.full(k, 0.3)) for k in ks]
-    share = rsrfd(ks, epsilon, priors, protocol, fakes=fakes, mixed=0.01)
-    assert epsilon - 1e-9 < share.loss() <= epsilon
-    assert share.loss("attribute") <= share.loss()
+    mechanism = rsrfd(ks, epsilon, priors, protocol, fakes=fakes, mixed=0.01)
+    assert epsilon - 1e-9 < mechanism.loss() <= epsilon
+    assert mechanism.loss("attribute") <= mechanism.loss()
 
 
 @QUICK
@@ -232,8 +234,8 @@ def test_nor_by_splitting_or_sampling(
     ks: list[int], epsilon: float, protocol: str, data: st.DataObject
 ) -> None:
     attributes = data.draw(st.integers(1, len(ks)))
-    for share in (spl(ks, epsilon, protocol), smp(ks, epsilon, protocol, attributes)):
-        assert epsilon - 1e-8 < share.loss() <= epsilon
+    for mechanism in (spl(ks, epsilon, protocol), smp(ks, epsilon, protocol, attributes)):
+        assert epsilon - 1e-8 < mechanism.loss() <= epsilon
 
 
 def test_each_attribute_may_have_its_own_epsilon() -> None:
@@ -243,12 +245,12 @@ def test_each_attribute_may_have_its_own_epsilon() -> None:
         smp([3, 4, 5], tuple(budgets), "oue"),
         smp([3, 4, 5], budgets, "grr", 2),
     )
-    for share in (split, sampled, two):
-        for part, budget in zip(share.mechanisms, budgets, strict=True):
+    for mechanism in (split, sampled, two):
+        for part, budget in zip(mechanism.mechanisms, budgets, strict=True):
             assert budget - 1e-8 < part.loss() <= budget
-        assert 2 - 1e-8 < share.loss("attribute") <= 2
-    for share, loss in ((split, 3.5), (sampled, 2.0), (two, 3.0)):
-        assert loss - 1e-8 < share.loss() <= loss
+        assert 2 - 1e-8 < mechanism.loss("attribute") <= 2
+    for mechanism, loss in ((split, 3.5), (sampled, 2.0), (two, 3.0)):
+        assert loss - 1e-8 < mechanism.loss() <= loss
     assert sampled.mechanisms == tuple(
         dn.oue(k, budget) for k, budget in zip([3, 4, 5], budgets, strict=True)
     )
@@ -282,9 +284,9 @@ def test_an_epsilon_of_numpy_is_one_and_sets_have_no_order() -> None:
 @settings(max_examples=20)
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=3), BUDGETS, st.sampled_from(FAKED))
 def test_an_attribute_loses_epsilon_and_no_more(ks: list[int], epsilon: float, protocol: str) -> None:
-    share = rsfd(ks, epsilon, protocol, "attribute")
-    assert epsilon - 1e-9 < share.loss("attribute") <= epsilon
-    assert share.loss("attribute") <= share.loss()
+    mechanism = rsfd(ks, epsilon, protocol, "attribute")
+    assert epsilon - 1e-9 < mechanism.loss("attribute") <= epsilon
+    assert mechanism.loss("attribute") <= mechanism.loss()
 
 
 @settings(max_examples=10)
@@ -298,19 +300,19 @@ def test_an_attribute_loses_epsilon_and_no_more_with_priors(
     ks: list[int], epsilon: float, protocol: str, fakes: Any
 ) -> None:
     priors = [np.arange(1, k + 1) for k in ks]
-    share = rsrfd(ks, epsilon, priors, protocol, "attribute", fakes)
-    assert epsilon - 1e-9 < share.loss("attribute") <= epsilon
+    mechanism = rsrfd(ks, epsilon, priors, protocol, "attribute", fakes)
+    assert epsilon - 1e-9 < mechanism.loss("attribute") <= epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_adaptive_choice_per_attribute_keeps_epsilon(epsilon: float) -> None:
     """The choice jumps with the budget, so that all of epsilon need not be spent; more never is."""
     for ks in ((3, 3), (2, 9, 40), (4, 16)):
-        share = rsfd(ks, epsilon, "adaptive", "attribute")
-        assert 0.8 * epsilon < share.loss("attribute") <= epsilon
+        mechanism = rsfd(ks, epsilon, "adaptive", "attribute")
+        assert 0.8 * epsilon < mechanism.loss("attribute") <= epsilon
 
 
-def test_calibrated_shares_by_enumeration() -> None:
+def test_calibrated_mechanisms_by_enumeration() -> None:
     for protocol in FAKED:
         assert log(true_ratio(rsfd((2, 3), 0.8, protocol, "attribute"), "attribute")) == pytest.approx(
             0.8, abs=1e-9
@@ -321,8 +323,8 @@ def test_calibrated_shares_by_enumeration() -> None:
 def test_closed_calibration_where_there_is_one() -> None:
     """UE-z, and GRR of equal sizes: ln(d (e^epsilon - 1) + 1) per attribute is right there."""
     for protocol, ks in (("oue-z", (3, 8)), ("sue-z", (2, 2, 9)), ("grr", (4, 4, 4))):
-        share = rsfd(ks, 0.9, protocol, "attribute")
-        assert share.loss() == pytest.approx(amplified(0.9, len(ks)), abs=1e-8)
+        mechanism = rsfd(ks, 0.9, protocol, "attribute")
+        assert mechanism.loss() == pytest.approx(amplified(0.9, len(ks)), abs=1e-8)
 
 
 @given(st.floats(1e-3, 50.0), st.integers(1, 1000))
@@ -355,30 +357,30 @@ PAIRS = {"grr": grr_pq, "oue": oue_pq, "sue": sue_pq}
 
 
 def check_estimator(
-    share: RecordMechanism,
+    mechanism: RecordMechanism,
     j: int,
     n: int,
     estimator: Callable[[Array], Array],
     variance: Callable[[Array], Array],
 ) -> None:
-    """The share's estimate of any counts, and its variance at any frequencies, are the paper's."""
-    k = share.mechanisms[j].k
+    """The mechanism's estimate of any counts, and its variance at any frequencies, are the paper's."""
+    k = mechanism.mechanisms[j].k
     random = np.random.default_rng(j)
     counts = random.integers(0, n, size=k)
-    tallies = [dn.Tally(n, np.zeros(part.k, dtype=int)) for part in share.mechanisms]
+    tallies = [dn.Tally(n, np.zeros(part.k, dtype=int)) for part in mechanism.mechanisms]
     tallies[j] = dn.Tally(n, counts)
-    found = share.estimate(tallies)[j].frequencies
+    found = mechanism.estimate(tallies)[j].frequencies
     np.testing.assert_allclose(found, estimator(counts), rtol=1e-12, atol=1e-12)
     for f in (np.zeros(k), random.dirichlet(np.ones(k))):
-        np.testing.assert_allclose(share.marginal(j).variance(n, f), variance(f), rtol=1e-12)
+        np.testing.assert_allclose(mechanism.marginal(j).variance(n, f), variance(f), rtol=1e-12)
         fixed = variance(f) - f * (1 - f) / n
-        np.testing.assert_allclose(share.marginal(j).variance(n, f, "fixed"), fixed, rtol=1e-12)
+        np.testing.assert_allclose(mechanism.marginal(j).variance(n, f, "fixed"), fixed, rtol=1e-12)
 
 
 @pytest.mark.parametrize("protocol", FAKED)
 def test_estimator_of_rsfd(protocol: str) -> None:
     ks, epsilon = (3, 8, 12), 0.8
-    d, share = len(ks), rsfd(ks, epsilon, protocol, "published")
+    d, mechanism = len(ks), rsfd(ks, epsilon, protocol, "published")
     for j, k in enumerate(ks):
         p, q = PAIRS[protocol[:3]](k, math.log(d * (math.exp(epsilon) - 1) + 1))
         fakes = {"gr": 1 / k, "-z": q, "-r": (p + (k - 1) * q) / k}[
@@ -392,7 +394,7 @@ def test_estimator_of_rsfd(protocol: str) -> None:
             t = (q + f * (p - q) + (d - 1) * fakes) / d
             return np.asarray(d**2 * t * (1 - t) / (N * (p - q) ** 2))
 
-        check_estimator(share, j, N, estimator, variance)
+        check_estimator(mechanism, j, N, estimator, variance)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +407,7 @@ def test_estimator_of_rsrfd(protocol: str, fakes: Any) -> None:
     """
     ks, epsilon = (3, 8), 0.8
     priors = [np.random.default_rng(j).dirichlet(np.ones(k)) for j, k in enumerate(ks)]
-    d, share = len(ks), rsrfd(ks, epsilon, priors, protocol, "published", fakes)
+    d, mechanism = len(ks), rsrfd(ks, epsilon, priors, protocol, "published", fakes)
     for j, k in enumerate(ks):
         p, q = PAIRS[protocol[:3]](k, math.log(d * (math.exp(epsilon) - 1) + 1))
         supported = priors[j] if fakes == "published" else q + (p - q) * priors[j]
@@ -417,7 +419,7 @@ def test_estimator_of_rsrfd(protocol: str, fakes: Any) -> None:
             gamma = (f * (p - q) + q + (d - 1) * supported) / d
             return np.asarray(d**2 * gamma * (1 - gamma) / (N * (p - q) ** 2))
 
-        check_estimator(share, j, N, estimator, variance)
+        check_estimator(mechanism, j, N, estimator, variance)
 
 
 @pytest.mark.parametrize("protocol", ["grr", "oue", "sue"])
@@ -426,7 +428,7 @@ def test_estimator_of_sampling_and_splitting(protocol: str, attributes: int) -> 
     """r of d, epsilon / r each, from n r / d people; r = d is splitting."""
     ks, epsilon = (3, 8, 12), 1.5
     n, d, e = 9000, 3, math.exp(epsilon / attributes)
-    share: RecordMechanism = smp(ks, epsilon, protocol, attributes)
+    mechanism: RecordMechanism = smp(ks, epsilon, protocol, attributes)
     reports = n * attributes // d
     for j, k in enumerate(ks):
         p, q = PAIRS[protocol](k, epsilon / attributes)
@@ -435,7 +437,7 @@ def test_estimator_of_sampling_and_splitting(protocol: str, attributes: int) -> 
             "sue": d * math.sqrt(e) / (n * attributes * (math.sqrt(e) - 1) ** 2),
             "oue": 4 * d * e / (n * attributes * (e - 1) ** 2),
         }[protocol]
-        assert share.marginal(j).variance(reports) == pytest.approx(printed, rel=1e-12)
+        assert mechanism.marginal(j).variance(reports) == pytest.approx(printed, rel=1e-12)
 
         def estimator(counts: Array, p: float = p, q: float = q) -> Array:
             return np.asarray((counts / reports - q) / (p - q))
@@ -444,7 +446,7 @@ def test_estimator_of_sampling_and_splitting(protocol: str, attributes: int) -> 
             t = q + f * (p - q)
             return np.asarray(t * (1 - t) / (reports * (p - q) ** 2))
 
-        check_estimator(share, j, reports, estimator, variance)
+        check_estimator(mechanism, j, reports, estimator, variance)
         if attributes == d:
             check_estimator(spl(ks, epsilon, protocol), j, reports, estimator, variance)
 
@@ -454,7 +456,7 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
     for ks, epsilon in (((2, 3, 50), 1.0), ((4, 8, 16, 32), 0.5), ((2, 10), 3.0)):
         grr, oue, both = (rsfd(ks, epsilon, name, "published") for name in ("grr", "oue-z", "adaptive"))
         for j in range(len(ks)):
-            direct, unary = (float(np.mean(share.marginal(j).variance(1))) for share in (grr, oue))
+            direct, unary = (float(np.mean(mechanism.marginal(j).variance(1))) for mechanism in (grr, oue))
             assert isinstance(both.mechanisms[j], dn.Direct if direct <= unary else dn.Unary)
             assert float(np.mean(both.marginal(j).variance(1))) == min(direct, unary)
     kinds = {type(part) for part in rsfd((2, 3, 50), 1.0, "adaptive").mechanisms}
@@ -520,9 +522,9 @@ def test_epsilon_must_be_positive(make: Any, epsilon: Any) -> None:
 
 
 def test_a_prior_with_an_empty_cell_can_be_mixed() -> None:
-    share = rsrfd((2, 3), 1.0, [[1, 1], [1, 0, 1]], "grr", mixed=0.01)
-    assert share.loss() <= 1.0
-    prior = share.fakes[1]
+    mechanism = rsrfd((2, 3), 1.0, [[1, 1], [1, 0, 1]], "grr", mixed=0.01)
+    assert mechanism.loss() <= 1.0
+    prior = mechanism.fakes[1]
     assert isinstance(prior, Imitated)
     np.testing.assert_allclose(prior.prior.shares, [0.495 + 0.01 / 3, 0.01 / 3, 0.495 + 0.01 / 3], atol=1e-15)
 
@@ -538,8 +540,8 @@ def test_the_adaptive_choice_errs_no_more_than_either_of_its_own(
     """
 
     def error(protocol: str) -> float:
-        share = dn.rsfd(ks, epsilon, protocol, calibration)
-        assert share.loss(per=calibration) <= epsilon
-        return sum(float(share.marginal(j).error(1, 0.0)) for j in range(len(ks)))
+        mechanism = dn.rsfd(ks, epsilon, protocol, calibration)
+        assert mechanism.loss(per=calibration) <= epsilon
+        return sum(float(mechanism.marginal(j).error(1, 0.0)) for j in range(len(ks)))
 
     assert error("adaptive") <= min(error("grr"), error("oue-z")) * (1 + 1e-9)

@@ -1,4 +1,4 @@
-"""Records: what a share sends, word for word; what it loses, by enumeration; what its estimates are worth."""
+"""Check what a record mechanism sends word for word, loses by enumeration, and estimates."""
 
 from __future__ import annotations
 
@@ -53,14 +53,17 @@ def some_priors(ks: Sequence[int], seed: int) -> list[Array]:
 # What is lost.
 
 
-def check_losses(share: RecordMechanism) -> None:
+def check_losses(mechanism: RecordMechanism) -> None:
     """Both losses against all reports of all records."""
-    record = share.loss("record")
-    check_ratio(share.ratio("record"), record, true_ratio(share, "record"), "per record")
+    record = mechanism.loss("record")
+    check_ratio(mechanism.ratio("record"), record, true_ratio(mechanism, "record"), "per record")
     check_ratio(
-        share.ratio("attribute"), share.loss("attribute"), true_ratio(share, "attribute"), "per attribute"
+        mechanism.ratio("attribute"),
+        mechanism.loss("attribute"),
+        true_ratio(mechanism, "attribute"),
+        "per attribute",
     )
-    assert share.loss() == record
+    assert mechanism.loss() == record
 
 
 @pytest.mark.parametrize("ks", KS, ids=str)
@@ -169,11 +172,11 @@ def test_losses_of_unequal_budgets(name: str) -> None:
 def test_a_fake_never_helps_or_harms_the_record() -> None:
     """The record's loss is that of the parts, whatever the fakes: no amplification."""
     for protocol in FAKED:
-        share = rsfd((2, 3), 1.0, protocol, "published")
-        assert share.loss() == max(part.loss() for part in share.mechanisms)
+        mechanism = rsfd((2, 3), 1.0, protocol, "published")
+        assert mechanism.loss() == max(part.loss() for part in mechanism.mechanisms)
     for seed in range(5):
-        share = rsrfd((4, 3), 0.7, some_priors((4, 3), seed), "oue-r")
-        assert share.loss() == max(part.loss() for part in share.mechanisms)
+        mechanism = rsrfd((4, 3), 0.7, some_priors((4, 3), seed), "oue-r")
+        assert mechanism.loss() == max(part.loss() for part in mechanism.mechanisms)
 
 
 # What is sent.
@@ -206,21 +209,21 @@ SENT: dict[str, Callable[[], RecordMechanism]] = {
 @pytest.mark.parametrize("name", SENT)
 def test_the_sampler_follows_the_definition_to_the_last_word(name: str) -> None:
     """All that can be sent, with its exact chances, from the first and the last word of every kind."""
-    share = SENT[name]()
-    records = records_of(share)
+    mechanism = SENT[name]()
+    records = records_of(mechanism)
     for record in (records[0], records[len(records) // 2], records[-1]):
-        assert sampled_law(share, record) == law_of(share, record)
+        assert sampled_law(mechanism, record) == law_of(mechanism, record)
 
 
 def test_the_definition_finds_a_choice_that_is_one_word_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault that no statistic would ever find: the first attribute gets one word too many."""
-    share = rsfd((2, 3), 1.0, "grr")
+    mechanism = rsfd((2, 3), 1.0, "grr")
     monkeypatch.setattr(
         "deniable.records.sampling.below",
         lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound),
     )
     with pytest.raises(AssertionError, match="not where the definition says"):
-        sampled_law(share, (0, 0))
+        sampled_law(mechanism, (0, 0))
 
 
 def test_the_enumeration_finds_a_loss_that_is_claimed_too_low() -> None:
@@ -242,7 +245,7 @@ limits.
 """
 MOVED = 0.05
 
-SHARES: dict[str, Callable[[], RecordMechanism]] = {
+MECHANISMS: dict[str, Callable[[], RecordMechanism]] = {
     **{f"split {name}": lambda name=name: spl(SIZES, 3.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"sample {name}": lambda name=name: smp(SIZES, 1.5, name) for name in EXACT},  # type: ignore[misc]
     **{f"both of two {name}": lambda name=name: smp(SIZES, 3.0, name, 2) for name in ("grr", "oue")},  # type: ignore[misc]
@@ -265,7 +268,7 @@ SHARES: dict[str, Callable[[], RecordMechanism]] = {
 
 @cache
 def made(name: str) -> RecordMechanism:
-    return SHARES[name]()
+    return MECHANISMS[name]()
 
 
 def moved(part: ExactMechanism, by: float) -> ExactMechanism:
@@ -295,13 +298,13 @@ def moved_fake(fake: Fake, by: float) -> Fake:
     return replace(fake, part=moved(fake.part, by))  # type: ignore[type-var]
 
 
-def moved_share(share: RecordMechanism, by: float) -> RecordMechanism:
-    match share:
+def move_p(mechanism: RecordMechanism, by: float) -> RecordMechanism:
+    match mechanism:
         case Split() | Sample():
-            return replace(share, parts=tuple(moved(part, by) for part in share.mechanisms))
+            return replace(mechanism, parts=tuple(moved(part, by) for part in mechanism.mechanisms))
         case Faked():
-            return replace(share, fakes=tuple(moved_fake(fake, by) for fake in share.fakes))
-    raise AssertionError(f"say what p is for {type(share).__name__}")
+            return replace(mechanism, fakes=tuple(moved_fake(fake, by) for fake in mechanism.fakes))
+    raise AssertionError(f"say what p is for {type(mechanism).__name__}")
 
 
 @cache
@@ -319,16 +322,16 @@ def population(n: int, kind: str) -> Array:
 Blocks = list[list[dn.Estimate]]
 
 
-def estimates(share: RecordMechanism, sender: RecordMechanism, kind: str, words: dn.Words) -> Blocks:
+def estimates(mechanism: RecordMechanism, sender: RecordMechanism, kind: str, words: dn.Words) -> Blocks:
     """For each attribute its estimates, one for each block of people."""
     records = sender.privatize(population(BLOCKS * BLOCK, kind), words)
     found = []
-    for j, (part, column) in enumerate(zip(share.mechanisms, records.columns, strict=True)):
+    for j, (part, column) in enumerate(zip(mechanism.mechanisms, records.columns, strict=True)):
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
         order = np.argsort(who // BLOCK, kind="stable")
         ends = np.searchsorted(who[order] // BLOCK, np.arange(1, BLOCKS))
         tallies = [part.tally(some) for some in np.split(column[order], ends)]
-        law: Any = share.marginal(j)
+        law: Any = mechanism.marginal(j)
         found.append([dn.Estimate(tally.n, tally.counts, law) for tally in tallies])
     return found
 
@@ -355,30 +358,30 @@ def check_scatter(blocks: Blocks, kind: Any) -> None:
         statistics.spread(float(np.sum(squares)), len(squares), f"scatter of an estimate, {kind}")
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_estimates_are_unbiased_and_scatter_as_they_say(name: str) -> None:
-    share = made(name)
-    blocks = estimates(share, share, "sampled", dn.seeded(11))
+    mechanism = made(name)
+    blocks = estimates(mechanism, mechanism, "sampled", dn.seeded(11))
     check_unbiased(blocks, "sampled")
     check_scatter(blocks, "sampled")
 
 
 @pytest.mark.parametrize(
-    "name", ["split grr", "split oue", "split of repeated", *(n for n in SHARES if n.startswith("rs"))]
+    "name", ["split grr", "split oue", "split of repeated", *(n for n in MECHANISMS if n.startswith("rs"))]
 )
 def test_estimates_of_the_people_who_answered(name: str) -> None:
     """The same people in every block: the smaller of the two variances."""
-    share = made(name)
-    blocks = estimates(share, share, "fixed", dn.seeded(12))
+    mechanism = made(name)
+    blocks = estimates(mechanism, mechanism, "fixed", dn.seeded(12))
     check_unbiased(blocks, "fixed")
     check_scatter(blocks, "fixed")
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_a_moved_p_is_seen_in_bias_and_in_scatter(name: str) -> None:
-    """The planted fault: reports of a share whose p is off, estimated as if it were not."""
-    share = made(name)
-    blocks = estimates(share, moved_share(share, MOVED), "sampled", dn.seeded(13))
+    """The planted fault: reports of a mechanism whose p is off, estimated as if it were not."""
+    mechanism = made(name)
+    blocks = estimates(mechanism, move_p(mechanism, MOVED), "sampled", dn.seeded(13))
     with pytest.raises(AssertionError, match="standard errors off"):
         check_unbiased(blocks, "sampled")
     with pytest.raises(AssertionError, match="of the variance"):
@@ -389,12 +392,12 @@ def test_sampled_people_of_a_fixed_crowd() -> None:
     """SMP of n fixed people: about m = n / d of them report an attribute, which adds f (1 - f) / m * (n - m)
     / (n - 1).
     """
-    share = made("sample grr")
-    for j, some in enumerate(estimates(share, share, "fixed", dn.seeded(14))):
+    mechanism = made("sample grr")
+    for j, some in enumerate(estimates(mechanism, mechanism, "fixed", dn.seeded(14))):
         truth = TRUTH[j]
         ratios = []
         for one in some:
-            reported = share.marginal(j).variance(one.n, truth, "fixed")
+            reported = mechanism.marginal(j).variance(one.n, truth, "fixed")
             crowd = truth * (1 - truth) / one.n * (BLOCK - one.n) / (BLOCK - 1)
             ratios.append(((one.frequencies - truth) ** 2 / (reported + crowd))[0])
         statistics.spread(float(np.sum(ratios)), len(ratios), "scatter of a sampled attribute")
@@ -475,32 +478,32 @@ def bulk(name: str) -> RecordMechanism:
 def test_a_batch_is_its_records_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From seeded words, which are computed where they are used, and from the same words in a list."""
     compile_loops(monkeypatch, False)
-    share, table = bulk(name), some_records(WIDE, 24)
+    mechanism, table = bulk(name), some_records(WIDE, 24)
     words = dn.seeded(7)
-    single = joined([share.privatize(row[None, :], words) for row in table], share.d)
-    assert same(share.privatize(table, dn.seeded(7)), single)
-    listed = dn.seeded(7).take(24 * share.words)
-    assert same(share.privatize(table, dn.fixed(listed)), single), "not the declared number of words"
+    single = joined([mechanism.privatize(row[None, :], words) for row in table], mechanism.d)
+    assert same(mechanism.privatize(table, dn.seeded(7)), single)
+    listed = dn.seeded(7).take(24 * mechanism.words)
+    assert same(mechanism.privatize(table, dn.fixed(listed)), single), "not the declared number of words"
 
 
 @pytest.mark.parametrize("name", BULK)
 def test_compiled_loops_equal_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit from the same seeded words, and the same tallies."""
-    share, table = bulk(name), some_records(WIDE, 2500)
+    mechanism, table = bulk(name), some_records(WIDE, 2500)
     found = []
     for compiled in (False, True):
         compile_loops(monkeypatch, compiled)
-        records = share.privatize(table, dn.seeded(8))
-        found.append((records, share.tally(records)))
+        records = mechanism.privatize(table, dn.seeded(8))
+        found.append((records, mechanism.tally(records)))
     assert same(found[0][0], found[1][0])
     assert found[0][1] == found[1][1]
 
 
 @pytest.mark.parametrize("name", BULK)
 def test_how_a_table_lies_in_memory_makes_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    share, table = bulk(name), some_records(WIDE, 300)
-    expected = share.privatize(table, dn.seeded(8))
-    wider = np.zeros((300, share.d + 3), dtype=np.int64)
+    mechanism, table = bulk(name), some_records(WIDE, 300)
+    expected = mechanism.privatize(table, dn.seeded(8))
+    wider = np.zeros((300, mechanism.d + 3), dtype=np.int64)
     wider[:, 1:-2] = table
     kinds = [
         np.asfortranarray(table),
@@ -512,7 +515,7 @@ def test_how_a_table_lies_in_memory_makes_no_difference(name: str, monkeypatch: 
     for given_table in [*kinds, table.tolist()]:
         for compiled in (False, True):
             compile_loops(monkeypatch, compiled)
-            assert same(share.privatize(given_table, dn.seeded(8)), expected)
+            assert same(mechanism.privatize(given_table, dn.seeded(8)), expected)
 
 
 def test_who_reports_what_is_in_order() -> None:
@@ -533,12 +536,12 @@ def test_who_reports_what_is_in_order() -> None:
 @pytest.mark.parametrize("drawn", [1, 2, 3])
 def test_which_attributes_are_named_does_not_depend_on_the_record(drawn: int) -> None:
     """Uniform over all sets of attributes, and the same sets from the same words whatever the values are."""
-    share = smp((3, 3, 3, 3), 1.0, "grr", drawn)
+    mechanism = smp((3, 3, 3, 3), 1.0, "grr", drawn)
     n = 60_000
     tables = [np.zeros((n, 4), dtype=int), np.full((n, 4), 2), some_records((3, 3, 3, 3), n)]
     named = []
     for table in tables:
-        records = share.privatize(table, dn.seeded(10))
+        records = mechanism.privatize(table, dn.seeded(10))
         assert records.reporters is not None
         code = np.zeros(n, dtype=int)
         for j, who in enumerate(records.reporters):
@@ -555,15 +558,15 @@ def test_which_attributes_are_named_does_not_depend_on_the_record(drawn: int) ->
 
 
 def test_tables_of_a_wrong_shape_are_refused() -> None:
-    share = spl((3, 5), 1.0, "grr")
+    mechanism = spl((3, 5), 1.0, "grr")
     for wrong in ([0, 1], [[0, 1, 2]], [[[0, 1]]], 3):
         with pytest.raises(dn.InvalidValue, match="a row per record and 2 columns, got shape"):
-            share.privatize(wrong)
+            mechanism.privatize(wrong)
 
 
 @pytest.mark.parametrize("make", [spl, smp, rsfd])
 def test_a_value_outside_its_domain_is_named_with_its_attribute(make: Any) -> None:
-    share = make((3, 5), 1.0, "grr")
+    mechanism = make((3, 5), 1.0, "grr")
     for row, message in (
         ([3, 0], r"attribute 0: 3 is not a value of this mechanism \(0 to 2\)"),
         ([0, 5], r"attribute 1: 5 is not a value of this mechanism \(0 to 4\)"),
@@ -571,18 +574,18 @@ def test_a_value_outside_its_domain_is_named_with_its_attribute(make: Any) -> No
         ([0.0, 1.5], r"attribute 0: values must be integers"),
     ):
         with pytest.raises(dn.InvalidValue, match=message):
-            share.privatize([[0, 0], row], dn.seeded(1))
+            mechanism.privatize([[0, 0], row], dn.seeded(1))
 
 
 def test_tables_that_are_ragged_or_of_text_are_refused() -> None:
-    share = spl((3, 5), 1.0, "grr")
+    mechanism = spl((3, 5), 1.0, "grr")
     with pytest.raises(dn.InvalidValue):
-        share.privatize([["a", "b"]])
+        mechanism.privatize([["a", "b"]])
     with pytest.raises(dn.InvalidValue):
-        share.privatize([[1, 2], [3]])
+        mechanism.privatize([[1, 2], [3]])
 
 
-def test_one_attribute_is_no_share() -> None:
+def test_one_attribute_is_no_record() -> None:
     part = dn.grr(3, 1.0)
     for make in (
         lambda: Split((part,)),
@@ -608,21 +611,21 @@ def test_an_unknown_neighborhood_is_refused() -> None:
         spl((2, 3), 1.0).loss("person")  # type: ignore[arg-type]
 
 
-def test_records_and_tallies_of_another_share_are_refused() -> None:
-    share = spl((3, 5), 1.0, "grr")
+def test_records_and_tallies_of_another_mechanism_are_refused() -> None:
+    mechanism = spl((3, 5), 1.0, "grr")
     others = spl((3, 5, 2), 1.0, "grr").privatize([[0, 1, 1]], dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match="have 3 attributes, the record mechanism has 2"):
-        share.tally(others)
+        mechanism.tally(others)
     with pytest.raises(dn.InvalidReport, match="1 tallies, the record mechanism has 2"):
-        share.estimate([dn.Tally(1, np.array([1, 0, 0]))])
-    records = share.privatize([[0, 1]] * 3, dn.seeded(1))
+        mechanism.estimate([dn.Tally(1, np.array([1, 0, 0]))])
+    records = mechanism.privatize([[0, 1]] * 3, dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match=r"m.estimate\(m.tally\(records\)\), got Records"):
-        share.estimate(records)  # type: ignore[arg-type]
+        mechanism.estimate(records)  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidReport, match=r"a record mechanism counts what it has made, .* got list"):
-        share.tally([[0, 1]])  # type: ignore[arg-type]
+        mechanism.tally([[0, 1]])  # type: ignore[arg-type]
     assert (len(records), repr(records)) == (3, "<Records: 3 records of 2 attributes>")
     with pytest.raises(dn.InvalidReport, match="counts 3 values, the mechanism has 5"):
-        share.estimate([dn.Tally(1, np.array([1, 0, 0]))] * 2)
+        mechanism.estimate([dn.Tally(1, np.array([1, 0, 0]))] * 2)
 
 
 def test_an_attribute_among_fakes_states_no_loss_of_its_own() -> None:

@@ -148,11 +148,11 @@ def test_which_of_two_chains_is_chosen(share: float) -> None:
 
 
 def test_one_attribute_each_and_its_losses() -> None:
-    share = allomfree([3, 50, 8], 1.0, 2.0)
-    assert share.reported == 1
-    assert 1.0 - 1e-9 < share.loss() <= 1.0
-    assert 1.0 - 1e-9 < share.loss("attribute") <= 1.0
-    for part in share.mechanisms:
+    mechanism = allomfree([3, 50, 8], 1.0, 2.0)
+    assert mechanism.reported == 1
+    assert 1.0 - 1e-9 < mechanism.loss() <= 1.0
+    assert 1.0 - 1e-9 < mechanism.loss("attribute") <= 1.0
+    for part in mechanism.mechanisms:
         assert isinstance(part, Memoized)
         assert 2.0 - 1e-9 < part.losses().one_value_forever <= 2.0
 
@@ -313,7 +313,7 @@ def test_the_buckets_that_fit_are_capped_and_too_many_are_named() -> None:
         loloha(10, 20.0, 25.0, g=most + 1)
 
 
-def test_one_attribute_is_no_share() -> None:
+def test_one_attribute_is_no_record() -> None:
     with pytest.raises(dn.InvalidParameter, match="at least two attributes"):
         allomfree([3], 0.5, 1.0)
     with pytest.raises(dn.InvalidParameter, match="ks is a list"):

@@ -493,17 +493,17 @@ def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism)
         )
 
 
-def test_shares_of_channels_are_measured() -> None:
-    share = dn.Split((dn.geometric(4, 1.0), dn.grr(3, 1.0)))
+def test_errors_of_metric_attributes_are_measured() -> None:
+    mechanism = dn.Split((dn.geometric(4, 1.0), dn.grr(3, 1.0)))
     people = [np.array([300, 200, 100, 200, 200]), np.array([500, 300, 200])]
     runs = 400
-    errors = simulate.measure_record_errors(share, people, runs, np.random.default_rng(1))
+    errors = simulate.measure_record_errors(mechanism, people, runs, np.random.default_rng(1))
     line, direct = dn.geometric(4, 1.0), dn.grr(3, 1.0)
     expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
     expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
     assert errors.unbiased.stderr is not None
     statistics.deviation(
-        errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a share with distances"
+        errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a metric attribute"
     )
     numbers = dn.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):

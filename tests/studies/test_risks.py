@@ -158,21 +158,21 @@ def test_few_people_are_attacked_by_all() -> None:
 
 def school(people: int | None = None, n: int = 800) -> School:
     crowd = invented(n)
-    share = dn.rsfd(crowd.ks, 4.0, "sue-z", "published")
+    mechanism = dn.rsfd(crowd.ks, 4.0, "sue-z", "published")
     records, truth = (
-        share.privatize(crowd.table.astype(np.int64), dn.seeded(3)),
-        attack.real_attributes(share, n, 3),
+        mechanism.privatize(crowd.table.astype(np.int64), dn.seeded(3)),
+        attack.real_attributes(mechanism, n, 3),
     )
-    return School(share, records, truth, seed=5, people=people)
+    return School(mechanism, records, truth, seed=5, people=people)
 
 
 def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attacker of some people is the attacker of all: the same model, that finds the same of them."""
     invented_people = list[int]()
 
-    def counting(share: dn.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
+    def counting(mechanism: dn.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
         invented_people.append(n)
-        return simulate_reports(share, marginals, n, seed)
+        return simulate_reports(mechanism, marginals, n, seed)
 
     monkeypatch.setattr("deniable.attack.trained.simulate_reports", counting)
     some = np.array([3, 40, 41, 700])

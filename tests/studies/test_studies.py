@@ -1,4 +1,4 @@
-"""Shares drawn directly have the law of real records; the studies show the papers' numbers and the true
+"""Tallies drawn directly have the law of real records; the studies show the papers' numbers and the true
 losses.
 
 Draws and records are compared by the means, variances and covariances of their counts, attribute by
@@ -51,7 +51,7 @@ def mixed(*parts: ExactMechanism) -> tuple[ExactMechanism, ...]:
     return parts
 
 
-SHARES: dict[str, dn.RecordMechanism] = {
+MECHANISMS: dict[str, dn.RecordMechanism] = {
     "split": dn.Split(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.sue(2, 1.0))),
     "sample": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0))),
     "sample two": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0)), reported=2),
@@ -67,11 +67,11 @@ SHARES: dict[str, dn.RecordMechanism] = {
 }
 
 
-def recorded(share: dn.RecordMechanism) -> list[Floats]:
+def recorded(mechanism: dn.RecordMechanism) -> list[Floats]:
     """For each attribute the number of reports and the counts of real records, a row for each run."""
-    records = share.privatize(np.tile(PEOPLE, (REPORTED, 1)), dn.seeded(21))
+    records = mechanism.privatize(np.tile(PEOPLE, (REPORTED, 1)), dn.seeded(21))
     found = []
-    for j, (part, column) in enumerate(zip(share.mechanisms, records.columns, strict=True)):
+    for j, (part, column) in enumerate(zip(mechanism.mechanisms, records.columns, strict=True)):
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
         run = who // len(PEOPLE)
         supported = part.support(column)
@@ -80,9 +80,9 @@ def recorded(share: dn.RecordMechanism) -> list[Floats]:
     return found
 
 
-def drawn(share: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
+def drawn(mechanism: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
     """The same, drawn directly."""
-    draws = draw_record_tallies(share, TRUE, DRAWN, np.random.default_rng(seed))
+    draws = draw_record_tallies(mechanism, TRUE, DRAWN, np.random.default_rng(seed))
     return [np.column_stack([each.n, each.counts]).astype(np.float64) for each in draws]
 
 
@@ -95,14 +95,14 @@ def same_law(one: Floats, other: Floats, what: str) -> None:
 
 @pytest.fixture(scope="module")
 def real() -> Callable[[str], list[Floats]]:
-    """Real records of each share, made once."""
+    """Real records of each mechanism, made once."""
     seen: dict[str, list[Floats]] = {}
-    return lambda name: seen[name] if name in seen else seen.setdefault(name, recorded(SHARES[name]))
+    return lambda name: seen[name] if name in seen else seen.setdefault(name, recorded(MECHANISMS[name]))
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_both_ways_have_one_law(name: str, real: Callable[[str], list[Floats]]) -> None:
-    for j, (one, other) in enumerate(zip(real(name), drawn(SHARES[name]), strict=True)):
+    for j, (one, other) in enumerate(zip(real(name), drawn(MECHANISMS[name]), strict=True)):
         same_law(one, other, f"attribute {j} of {name}")
 
 
@@ -113,9 +113,9 @@ def _moved(part: dn.Direct | dn.Unary) -> dn.Direct | dn.Unary:
 
 
 def _faked(name: str, change: Callable[[dn.Fake], dn.Fake]) -> dn.Faked:
-    share = SHARES[name]
-    assert isinstance(share, dn.Faked)
-    return dn.Faked(tuple(change(fake) for fake in share.fakes))
+    mechanism = MECHANISMS[name]
+    assert isinstance(mechanism, dn.Faked)
+    return dn.Faked(tuple(change(fake) for fake in mechanism.fakes))
 
 
 def _other_part(fake: dn.Fake) -> dn.Fake:
@@ -141,18 +141,18 @@ def _even_prior(fake: dn.Fake) -> dn.Fake:
 FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
     "p of a sampled part moved by 5 %": (
         "sample",
-        dn.Sample(tuple(_moved(p) for p in SHARES["sample"].parts)),  # type: ignore[arg-type]
+        dn.Sample(tuple(_moved(p) for p in MECHANISMS["sample"].parts)),  # type: ignore[arg-type]
     ),
-    "two attributes sampled as if one": ("sample two", replace(SHARES["sample two"], reported=1)),  # type: ignore[type-var]
+    "two attributes sampled as if one": ("sample two", replace(MECHANISMS["sample two"], reported=1)),  # type: ignore[type-var]
     "p among guesses moved by 5 %": ("rsfd grr", _faked("rsfd grr", _other_part)),
     "p among blanks moved by 5 %": ("rsfd oue-z", _faked("rsfd oue-z", _other_part)),
     "p among imitations moved by 5 %": ("rsfd oue-r", _faked("rsfd oue-r", _other_part)),
-    "blank fakes where values are imitated": ("rsfd oue-r", SHARES["rsfd oue-z"]),
+    "blank fakes where values are imitated": ("rsfd oue-r", MECHANISMS["rsfd oue-z"]),
     "even fakes where a prior is used": ("rsrfd oue-r", _faked("rsrfd oue-r", _even_prior)),
-    "fakes sent as they are": ("rsrfd grr", SHARES["rsrfd grr as published"]),
+    "fakes sent as they are": ("rsrfd grr", MECHANISMS["rsrfd grr as published"]),
     "the first round alone": (
         "two rounds",
-        dn.Sample(tuple(part.first for part in SHARES["two rounds"].mechanisms)),  # type: ignore[attr-defined]
+        dn.Sample(tuple(part.first for part in MECHANISMS["two rounds"].mechanisms)),  # type: ignore[attr-defined]
     ),
 }
 
@@ -170,39 +170,40 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
     ids=["ss", "loloha", "dbitflip"],
 )
 def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism) -> None:
-    share = dn.Sample((part, part))
-    tallies = draw_run_tallies(share, [TRUE[0], TRUE[0]], np.random.default_rng(3))
+    mechanism = dn.Sample((part, part))
+    tallies = draw_run_tallies(mechanism, [TRUE[0], TRUE[0]], np.random.default_rng(3))
     assert all(150 < tally.n < 350 for tally in tallies)
-    assert share.estimate(tallies)[0].frequencies.sum() == pytest.approx(1.0, abs=0.9)
-    many = draw_record_tallies(share, [TRUE[0]] * 2, 300, np.random.default_rng(4))[0]
+    assert mechanism.estimate(tallies)[0].frequencies.sum() == pytest.approx(1.0, abs=0.9)
+    many = draw_record_tallies(mechanism, [TRUE[0]] * 2, 300, np.random.default_rng(4))[0]
     errors = many.frequencies(part.law) - TRUE[0] / 500
     statistics.deviation(errors[:, 0].mean(), 0.0, errors[:, 0].std() / 300**0.5, f"bias of {part!r}")
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_many_runs_are_estimated_as_one_is(name: str) -> None:
-    share = SHARES[name]
-    draws = draw_record_tallies(share, TRUE, 3, np.random.default_rng(5))
+    mechanism = MECHANISMS[name]
+    draws = draw_record_tallies(mechanism, TRUE, 3, np.random.default_rng(5))
     for run in range(3):
-        estimates = share.estimate([each.tally(run) for each in draws])
+        estimates = mechanism.estimate([each.tally(run) for each in draws])
         for j, estimate in enumerate(estimates):
-            assert draws[j].frequencies(share.marginal(j))[run].tolist() == estimate.frequencies.tolist()
+            assert draws[j].frequencies(mechanism.marginal(j))[run].tolist() == estimate.frequencies.tolist()
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_measured_error_is_the_laws(name: str) -> None:
     """For a sample of m = n r / d people, their being drawn adds f (1 - f) / m (1 - r / d)."""
-    share = SHARES[name]
+    mechanism = MECHANISMS[name]
     expected = 0.0
     for j, counts in enumerate(TRUE):
-        part = float(share.chance(j))
+        part = float(mechanism.chance(j))
         f, m = counts / 500, round(500 * part)
         expected += (
-            float(np.mean(share.marginal(j).variance(m, f, "fixed") + f * (1 - f) / m * (1 - part))) / share.d
+            float(np.mean(mechanism.marginal(j).variance(m, f, "fixed") + f * (1 - f) / m * (1 - part)))
+            / mechanism.d
         )
-    seen = measure_record_errors(share, TRUE, 5000, np.random.default_rng(6)).unbiased
+    seen = measure_record_errors(mechanism, TRUE, 5000, np.random.default_rng(6)).unbiased
     assert seen.stderr is not None
-    sampled = any(share.chance(j) < 1 for j in range(share.d))
+    sampled = any(mechanism.chance(j) < 1 for j in range(mechanism.d))
     allowed = 0.01 * expected if sampled else 0.0  # the mean of 1 / m is not one over its mean
     off = max(0.0, abs(seen.mean - expected) - allowed)
     statistics.deviation(off, 0.0, seen.stderr, f"error of {name}")
@@ -223,12 +224,12 @@ def test_what_cannot_be_drawn_is_refused(
     counts: Sequence[npt.NDArray[np.int64]], runs: int, message: str
 ) -> None:
     with pytest.raises(dn.InvalidParameter, match=message):
-        draw_record_tallies(SHARES["split"], counts, runs, np.random.default_rng(1))
+        draw_record_tallies(MECHANISMS["split"], counts, runs, np.random.default_rng(1))
 
 
 def test_unknown_steps_are_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match="did you mean 'norm-mul'"):
-        measure_record_errors(SHARES["split"], TRUE, 1, np.random.default_rng(1), step="normmul")
+        measure_record_errors(MECHANISMS["split"], TRUE, 1, np.random.default_rng(1), step="normmul")
 
 
 # --- RS+FD
@@ -256,9 +257,9 @@ ACS = (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6)
 def test_published_methods_lose_what_enumeration_found(
     ks: Sequence[int], epsilon: float, method: str, attribute: float, record: float
 ) -> None:
-    share = rsfd.METHODS[method](ks, epsilon)
-    assert share.loss("record") == pytest.approx(record, abs=6e-4)
-    assert share.loss("attribute") == pytest.approx(attribute, abs=6e-4)
+    mechanism = rsfd.METHODS[method](ks, epsilon)
+    assert mechanism.loss("record") == pytest.approx(record, abs=6e-4)
+    assert mechanism.loss("attribute") == pytest.approx(attribute, abs=6e-4)
     assert rsfd.METHODS[f"{method} at record"](ks, epsilon).loss("record") <= epsilon
 
 

@@ -229,7 +229,7 @@ def held(m: dn.Geometric, n: int, truth: Floats, bare: bool = False) -> tuple[in
 @pytest.mark.parametrize(
     ("n", "k", "epsilon"), [(300, 101, 5.0), (100, 21, 3.0), (20, 21, 1.0), (100, 21, 0.3)]
 )
-def test_intervals_of_shares_with_distances_cover(n: int, k: int, epsilon: float) -> None:
+def test_intervals_of_metric_attributes_cover(n: int, k: int, epsilon: float) -> None:
     """People who are spread evenly, by a falling law, or all of one value."""
     m, falling = dn.geometric(k - 1, epsilon), 1 / np.arange(1.0, k + 1)
     for truth in (np.full(k, 1 / k), falling / falling.sum(), np.eye(k)[k // 3]):

@@ -88,12 +88,12 @@ def test_many_reports_at_once_are_those_one_by_one() -> None:
 
 
 def test_unsound_reports_of_a_batch_are_found_and_the_others_counted() -> None:
-    for share in (
+    for mechanism in (
         dn.spl([5, 7, 2], 2.0, "grr"),
         Sample(dn.smp([5, 7, 2], 1.0, "grr").mechanisms, 2),
         dn.rsfd([5, 7, 2], 1.0, "oue-z"),
     ):
-        plan = vectors.of(share)
+        plan = vectors.of(mechanism)
         wire = Wire(plan)
         bodies = wire.bodies(plan.privatize(vectors.ANSWERS * 5, dn.seeded(3)))
         wrong = {3: b"", 5: bytes([255]) * len(bodies[5]), 11: bodies[11] + b"\0", 19: bodies[19][:-1]}
