@@ -47,14 +47,16 @@ def test_the_loss_that_is_printed_is_the_loss(name: str) -> None:
 
 def test_words_and_numbers_people_know() -> None:
     assert str(dn.oue(16, 1.0)) == (
-        "OUE: one bit per value, 16 values, loss 1.0000, best guess right 11.6 % (blind 6.25 %), "
-        "2 bytes a report"
+        "OUE, 16 values: a report is one bit per value, loss 1.0000, "
+        "best guess right 11.6 % (blind 6.25 %), 2 bytes a report"
     )
 
 
 def test_what_no_protocol_makes_is_called_by_its_shape() -> None:
-    assert str(dn.ss(100, 1.0, size=20)).startswith("Subset selection: a set of 20 values, 100 values, ")
-    assert str(dn.ss(100, 1.0)).startswith("SS: a set of 27 values, ")
+    assert str(dn.ss(100, 1.0, size=20)).startswith(
+        "Subset selection, 100 values: a report is a set of 20 values, "
+    )
+    assert str(dn.ss(100, 1.0)).startswith("SS, 100 values: a report is a set of 27 values, ")
 
 
 def test_repeated_and_metric_mechanisms_print_both_losses() -> None:
@@ -123,7 +125,7 @@ def test_one_byte_is_not_many() -> None:
 
 
 def test_a_notebook_shows_a_mechanism_in_words() -> None:
-    assert dn.grr(3, 1.0)._repr_html_().startswith("<p><b>GRR</b>: one value")
+    assert dn.grr(3, 1.0)._repr_html_().startswith("<p><b>GRR, 3 values</b>: a report is one value")
 
 
 def test_sizes_of_a_record_are_a_range_where_attributes_are_sampled() -> None:

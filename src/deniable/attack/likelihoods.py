@@ -18,6 +18,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
+from deniable.formatting import format_percent, format_points
 from deniable.likelihood.rows import Supports
 from deniable.likelihood.supports import pack_layers
 from deniable.mechanisms import BLOCK, ExactMechanism, SetMechanism, Summed
@@ -57,6 +58,10 @@ class Chance:
     """Whether it is a sum; otherwise it is simulated, and the standard error says how well."""
     bound: bool = False
     """Whether the truth may be below."""
+
+    def __str__(self) -> str:
+        how = "" if self.exact else f" (simulated, standard error {format_points(self.stderr)})"
+        return f"{'at most ' if self.bound else ''}{format_percent(self.value)}{how}"
 
 
 @final

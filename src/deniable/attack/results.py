@@ -78,6 +78,10 @@ class AttributeSuccess:
         """Whether any of it is."""
         return bool(self.stderr)
 
+    def __str__(self) -> str:
+        guess = f"best guess right {format_percent(self.report)} (blind {format_percent(self.blind)})"
+        return f"{self.name}, {format_count(self.k, 'value')}: {guess}"
+
     def rows(self, level: float = LEVEL) -> list[Columns]:
         """A row per figure that is known, its interval at `level`."""
         values = {name: getattr(self, name) for name in ATTRIBUTE}
@@ -120,6 +124,12 @@ class ProfileSuccess:
     def simulated(self) -> bool:
         """Whether any of it is."""
         return bool(self.stderr)
+
+    def __str__(self) -> str:
+        most = "at most " if self.bound else ""
+        reported = f"all reported attributes right {most}{format_percent(self.all_reported)}"
+        whole = f"the whole record right {most}{format_percent(self.whole_record)}"
+        return f"Profile of {format_count(self.collections, 'collection')}: {reported}, {whole}"
 
     def rows(self, level: float = LEVEL) -> list[Columns]:
         """A row per figure that is known, its interval at `level`."""

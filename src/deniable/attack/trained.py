@@ -26,6 +26,7 @@ from deniable.attack.sampling import Assumed, assume_fakes, estimate_marginals, 
 from deniable.attack.tables import LEVEL, find_share_interval
 from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import whole_number
+from deniable.formatting import format_percent
 from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
@@ -71,6 +72,13 @@ class TrainedAttack:
     def n(self) -> int:
         """The number of people who were attacked."""
         return int(self.whom.size)
+
+    def __str__(self) -> str:
+        rate = f"{format_percent(self.accuracy)} right (blind {format_percent(self.blind)})"
+        return f"Trained attack {self.knowledge}, {self.n:,} people: the sampled attribute is {rate}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """Makes a dataframe of one row: how often it was right, with its interval at `level`."""

@@ -97,6 +97,10 @@ class Event:
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", self.odds or ((1.0, self.guesses),))
 
+    def __str__(self) -> str:
+        right = f"{self.right:,} of {self.guesses:,} guesses right"
+        return f"{self.name}: {right}, so epsilon is at least {self.bound:.4f} (claim {self.claim:.4f})"
+
     @property
     def bound(self) -> float:
         """The lower bound on epsilon."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
+from deniable.formatting import format_loss, format_points
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
 
@@ -105,6 +106,14 @@ class Considered:
             names=names,
             revealed=tuple(map(most_revealed, parts) if revealed is None else revealed),
         )
+
+    def __str__(self) -> str:
+        if self.why_not is not None:
+            return f"{self.name}: excluded, {self.why_not}"
+        error = f"standard error {format_points(max(self.standard_errors))} at most"
+        size = f"{self.report_bytes.most:,} bytes a report at most"
+        loss = f"loss {format_loss(self.loss_record)} per record"
+        return f"{self.name}, {self.n:,} people: {error}, {loss}, {size}"
 
     @property
     def kind(self) -> str:

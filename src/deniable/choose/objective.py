@@ -10,6 +10,7 @@ from typing import Literal, final
 
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.formatting import format_count, format_percent
 from deniable.law import ReportLaw
 from deniable.metric import Averages
 
@@ -55,6 +56,15 @@ class Objective:
             raise InvalidParameter(f"f is a frequency from 0 to 1, got {self.f!r}")
         if self.people not in ("answered", "everyone"):
             raise InvalidParameter(f"people is 'answered' or 'everyone', got {self.people!r}")
+
+    def __str__(self) -> str:
+        error = f"the least error of the {'worst attribute' if self.worst else 'attributes on average'}"
+        caps = [] if self.f is None else [f"at a frequency of {self.f:g}"]
+        if self.success_cap is not None:
+            caps.append(f"best guess right at most {format_percent(self.success_cap)}")
+        if self.bytes_cap is not None:
+            caps.append(f"at most {format_count(self.bytes_cap, 'byte')} a report")
+        return f"Objective: {', '.join([error, *caps])}"
 
     @property
     def about_everyone(self) -> bool:

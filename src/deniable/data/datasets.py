@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Integers
 from deniable.data.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
+from deniable.formatting import format_count
 from deniable.simulate.population import from_column
 from deniable.words import below
 from deniable.words.simulated import seeded
@@ -37,6 +38,14 @@ class Dataset:
         table = np.ascontiguousarray(self.table, dtype=np.min_scalar_type(max(self.ks) - 1))
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
+
+    def __str__(self) -> str:
+        sizes = [f"{name} ({k:,})" for name, k in zip(self.attributes, self.ks, strict=True)]
+        what = f"{self.n:,} people, {format_count(self.d, 'attribute')} with numbers of values"
+        return f"Dataset {self.name}: {what}: {', '.join(sizes)}"
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: {self.n:,} people, {format_count(self.d, 'attribute')}>"
 
     @property
     def n(self) -> int:

@@ -32,6 +32,7 @@ from deniable.domain.answer import (
 )
 from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
 from deniable.exact import positive_epsilon, whole_number
+from deniable.formatting import format_count, shorten_names
 from deniable.mechanisms import checked_values
 
 NO_ANSWER = -1
@@ -120,6 +121,9 @@ class Categories(Domain):
         if len(known) < 2:
             raise InvalidParameter(f"an attribute needs at least two values, got {len(known)}")
         object.__setattr__(self, "labels", known)
+
+    def __str__(self) -> str:
+        return f"{format_count(len(self.labels), 'value')}: {shorten_names(self.labels, _SHOWN)}"
 
     @cached_property
     def _lookup(self) -> dict[object, int]:
@@ -213,6 +217,10 @@ class Range(Domain):
             raise InvalidParameter(
                 f"a range has from 2 to {_MOST_BINS:,} bins, got {bins:,}; change the step"
             )
+
+    def __str__(self) -> str:
+        ends = format_ends(self.low, self.high, self.open_low, self.open_high)
+        return f"{self.k:,} bins of {self.step:,}, {ends}{format_privacy(self, 'unit')}"
 
     @staticmethod
     def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
@@ -316,6 +324,22 @@ def check_privacy(domain: Domain) -> None:
             "an attribute has an epsilon of its own only with privacy='metric', per unit of distance; all "
             "others share the study's"
         )
+
+
+def format_ends(low: float, high: float, open_low: bool, open_high: bool) -> str:
+    """From where to where numbers go, in words.
+
+    >>> format_ends(0, 1000, False, True)
+    'from 0 to 1,000 or more'
+    """
+    return f"from {low:,}{' or less' if open_low else ''} to {high:,}{' or more' if open_high else ''}"
+
+
+def format_privacy(domain: Domain, unit: str) -> str:
+    """What a report may lose per unit of distance, in words; nothing where all values are alike."""
+    if domain.privacy != "metric":
+        return ""
+    return f", metric{'' if domain.epsilon is None else f' (epsilon {domain.epsilon:g} per {unit})'}"
 
 
 def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.domain.answer import SELF, is_missing, number_of, quote
-from deniable.domain.domain import NO_ANSWER, Domain, Privacy, check_privacy
+from deniable.domain.domain import NO_ANSWER, Domain, Privacy, check_privacy, format_privacy
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
 from deniable.metric import great_circle
@@ -80,6 +80,10 @@ class Grid(Domain):
             raise InvalidParameter(
                 "a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on"
             )
+
+    def __str__(self) -> str:
+        box = f"latitude {self.south:g} to {self.north:g}, longitude {self.west:g} to {self.east:g}"
+        return f"{self.rows:,} x {self.columns:,} cells, {box}{format_privacy(self, 'meter')}"
 
     @property
     def _wide(self) -> float:

@@ -16,6 +16,7 @@ from deniable.domain.domain import (
     NO_ANSWER,
     Domain,
     decimal_exponent,
+    format_ends,
     from_integer,
     plain_number,
     to_integer,
@@ -56,6 +57,9 @@ class Number(Domain):
             raise InvalidParameter(
                 f"low and high have at most {MOST_DIGITS} digits, got {self.low} and {self.high}; round them"
             )
+
+    def __str__(self) -> str:
+        return f"a number {format_ends(self.low, self.high, self.open_low, self.open_high)}, for its mean"
 
     @staticmethod
     def from_integers(low: int, high: int, digits: int, open_low: bool, open_high: bool) -> Number:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
+from deniable.formatting import format_count, format_loss
 
 Convention = Literal["sampled", "fixed"]
 """Whom the truth is about: people `sampled` from a larger population, or the `fixed` people who answered."""
@@ -97,6 +98,11 @@ class Law:
         return Law(k, p, q, ratio, tuple(parts), "design")
 
     solve = staticmethod(solve)
+
+    def __str__(self) -> str:
+        chances = f"the true one with probability {self.p:.4f}, any other with {self.q:.4f}"
+        loss = "no loss of its own" if self.ratio is None else f"loss {format_loss(log_up(self.ratio))}"
+        return f"Law, {format_count(self.k, 'value')}: a report supports {chances}, {loss}"
 
     def mix(self, other: Law, weight: Fraction) -> Law:
         """This law with probability `weight`, the other one otherwise: an attribute among fakes."""
@@ -401,6 +407,13 @@ class Marginal:
     q: Floats
     gain: float
 
+    def __str__(self) -> str:
+        chances = (
+            f"the true one with probability {self.p.min():.4f} to {self.p.max():.4f}, "
+            f"any other with {self.q.min():.4f} to {self.q.max():.4f}"
+        )
+        return f"Marginal law, {format_count(self.k, 'value')}: a report supports {chances}"
+
     def loss(self) -> float:
         """Refused: ask the record mechanism."""
         raise NotExact(
@@ -445,6 +458,10 @@ class Moments:
     """
 
     p, q, gain = 1.0, 0.0, 1.0
+
+    def __str__(self) -> str:
+        noise = f"a report adds noise of variance {self.noise:.4g} to each"
+        return f"Law of a noisy sum, {format_count(self.k, 'value')}: {noise}"
 
     def loss(self) -> float:
         """Refused: the floats that are sent do not follow the real-valued law that a proof is about."""

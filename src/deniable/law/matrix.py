@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, whole_number
+from deniable.formatting import format_count, format_loss
 from deniable.law.law import checked_prior
 
 
@@ -56,6 +57,10 @@ class Matrix:
             scale = math.lcm(*(entry.denominator for entry in exact))
             scaled.append(tuple(int(entry * scale) for entry in exact))
         return Matrix(tuple(scaled))
+
+    def __str__(self) -> str:
+        sizes = f"{format_count(self.inputs, 'value')}, {format_count(self.outputs, 'report')}"
+        return f"Matrix, {sizes}: loss {format_loss(self.loss())}"
 
     @property
     def inputs(self) -> int:

@@ -117,10 +117,11 @@ class Mechanism(ABC):
         return 1 / self.k
 
     def describe(self) -> str:
-        """What it is, in a line: name, report, values, loss, best guess and size."""
-        facts = [self.phrase, self.describe_values(), self.describe_loss(), self.describe_guess()]
+        """What it is, in a line: name, values, report, loss, best guess and size."""
+        report = f"a report is {self.phrase}" if self.phrase else ""
+        facts = [report, self.describe_loss(), self.describe_guess()]
         size = f"{format_count(self.report_bytes, 'byte')} a report"
-        return f"{self.describe_name()}: {', '.join([*filter(None, facts), size])}"
+        return f"{self.describe_name()}, {self.describe_values()}: {', '.join([*filter(None, facts), size])}"
 
     def describe_name(self) -> str:
         """The name of the protocol that makes it, or else what its shape is called."""

@@ -11,6 +11,7 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.formatting import format_count
 
 
 @final
@@ -54,6 +55,10 @@ class Tally:
             raise InvalidParameter("counts must be finite")
         frozen.setflags(write=False)
         object.__setattr__(self, "counts", frozen)
+
+    def __str__(self) -> str:
+        counts = f"counts from {self.counts.min():,g} to {self.counts.max():,g}"
+        return f"Tally, {format_count(self.counts.size, 'value')}: {format_count(self.n, 'report')}, {counts}"
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):

@@ -18,7 +18,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
-from deniable.formatting import format_loss, format_up
+from deniable.formatting import format_count, format_loss, format_up
 from deniable.law import Convention, Matrix, Moments, ReportLaw, checked_prior, finite
 from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.certified import divided_up, times_up
@@ -265,6 +265,10 @@ class Channel:
     """The law of a mechanism that does not treat all values alike: each output's chance from each input."""
 
     of: MetricMechanism
+
+    def __str__(self) -> str:
+        sizes = f"{format_count(self.k, 'value')}, {format_count(self.outputs, 'report')}"
+        return f"Channel of {self.of.describe_name()}, {sizes}: {self.of.describe_loss()}"
 
     @property
     def k(self) -> int:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import InvalidValue, NotExact
 from deniable.exact import number, positive_epsilon
+from deniable.formatting import format_up
 from deniable.words import Words, checked_source
 
 EARTH = 6_371_008.8
@@ -34,6 +35,11 @@ class PlanarLaplace:
 
     def __repr__(self) -> str:
         return f"PlanarLaplace(epsilon={self.epsilon:.6g})"
+
+    def __str__(self) -> str:
+        mean = f"{format_up(self.mean_distance)} m on average"
+        loss = f"no exact loss (epsilon {self.epsilon:g} per meter)"
+        return f"Planar Laplace noise: a location moves {mean}, {loss}"
 
     def loss(self) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""

@@ -69,9 +69,9 @@ class Mean(ABC):
     def describe(self) -> str:
         """What it is, in a line: name, report, loss and size."""
         size = format_count(smallest(self.outputs).itemsize, "byte")
-        report = f"one of {self.outputs:,} numbers that are right on average"
+        report = f"a report is one of {self.outputs:,} numbers that are right on average"
         loss = f"loss {format_loss(self.loss())}"
-        return f"{type(self).__name__}: {report}, answers from -1 to 1, {loss}, {size} a report"
+        return f"{type(self).__name__}, numbers from -1 to 1: {report}, {loss}, {size} a report"
 
     def __str__(self) -> str:
         return self.describe()

@@ -151,6 +151,10 @@ class ContinuousWave:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 700.0))
 
+    def __str__(self) -> str:
+        window = f"a report is a number mostly within {self.width:.4g} of the true one"
+        return f"Square wave, numbers from 0 to 1: {window}, no exact loss (epsilon {self.epsilon:g})"
+
     @property
     def width(self) -> float:
         """Half the window: the width whose report reveals most about the value."""

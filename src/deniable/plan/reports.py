@@ -44,6 +44,10 @@ class Tallies:
     """How many records were reported; the tally of an attribute counts the records that report it."""
     tallies: Mapping[str, Tally]
 
+    def __str__(self) -> str:
+        title = f"Tallies of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}"
+        return "\n".join([title, *(f"  {name}: {tally}" for name, tally in self.tallies.items())])
+
     def __getitem__(self, name: str) -> Tally:
         return self.tallies[name]
 

@@ -15,6 +15,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
+from deniable.formatting import format_up
 
 Bound = Literal["numerical", "closed"]
 # numbers of clones that are looked at one by one; beyond, neighbors count as the smallest of them
@@ -30,6 +31,9 @@ class Shuffled:
     epsilon: float
     delta: float
     bound: str
+
+    def __str__(self) -> str:
+        return f"Shuffled: epsilon {format_up(self.epsilon)} with delta {self.delta:g} ({self.bound})"
 
 
 def shuffled(epsilon: float, n: int, delta: float = 1e-6, bound: Bound = "numerical") -> Shuffled:

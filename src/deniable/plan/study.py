@@ -21,6 +21,7 @@ from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
+from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
 from deniable.plan.plan import Plan
@@ -97,6 +98,24 @@ class Study:
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
             )
         self._check()
+
+    def __str__(self) -> str:
+        return "\n".join([self._heading, *(f"  {name}: {one}" for name, one in self.attributes.items())])
+
+    def _repr_html_(self) -> str:
+        rows = [[name, str(one)] for name, one in self.attributes.items()]
+        return format_html_table(["attribute", "values"], rows, self._heading, left=["attribute", "values"])
+
+    @property
+    def _heading(self) -> str:
+        title = f" · {self.title}" if self.title else ""
+        facts = [format_count(len(self.attributes), "attribute")]
+        if self.epsilon is not None:
+            facts.append(f"epsilon {self.epsilon:g} per {self.per}")
+        if self.repeated:
+            budgets = f"epsilon {self.epsilon_first:g} for a report, {self.epsilon_forever:g} for any number"
+            facts.append(budgets)
+        return f"Study{title}: {', '.join(facts)}"
 
     def _check(self) -> None:
         if self.missing not in POLICIES:

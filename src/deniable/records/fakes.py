@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
+from deniable.formatting import format_count, format_percent, shorten_names
 from deniable.law import checked_prior
 from deniable.mechanisms import Direct, SetShape, Unary
 from deniable.words import FULL, Rows, WordArray, below, cell
@@ -68,6 +69,10 @@ class Prior:
         weights = [int(share * 2.0**62) * 4 for share in believed]
         weights[int(np.argmax(believed))] += FULL - sum(weights)
         return Prior(tuple(weights))
+
+    def __str__(self) -> str:
+        shares = [format_percent(share) for share in self.shares.tolist()]
+        return f"Prior, {format_count(self.k, 'value')}: {shorten_names(shares)}"
 
     @property
     def k(self) -> int:
@@ -140,6 +145,14 @@ class Fake(ABC):
         """The factor by which the bias of `below` may move a fake's probability from that in `evidence`."""
         return Fraction(1)
 
+    @property
+    @abstractmethod
+    def phrase(self) -> str:
+        """What a fake is, in a few words."""
+
+    def __str__(self) -> str:
+        return f"Fake, {format_count(self.part.k, 'value')}: {self.phrase}"
+
 
 @final
 @dataclass(frozen=True)
@@ -158,6 +171,7 @@ class Guessed(Fake):
         return self.prior
 
     words = 1
+    phrase = "a value from a prior, sent as it is"
 
     def encode(self, rows: Rows) -> Array:
         return self.prior.draw(rows.array()[:, 0]).astype(self.part.blank(0).dtype)
@@ -190,6 +204,10 @@ class Imitated(Fake):
     def words(self) -> int:
         return 1 + self.part.words
 
+    @property
+    def phrase(self) -> str:
+        return f"a value from a prior, put through {self.part.describe_name()}"
+
     def encode(self, rows: Rows) -> Array:
         values = self.prior.draw(rows.columns(0, 1).array()[:, 0])
         return self.part.encode(values, rows.columns(1, self.words))
@@ -220,6 +238,10 @@ class Blank(Fake):
     @property
     def words(self) -> int:
         return self.part.words
+
+    @property
+    def phrase(self) -> str:
+        return f"no value at all, put through {self.part.describe_name()}"
 
     def encode(self, rows: Rows) -> Array:
         return self.part.encode(np.full(rows.n, -1), rows)

@@ -52,6 +52,10 @@ class ReidentificationRate:
     """The ends of the 95 % interval of `success`, which few people who are found make wide."""
     high: float
 
+    def __str__(self) -> str:
+        rate = f"{format_percent(self.success)} of people among the {self.top:,} best matches"
+        return f"{self.named}: {rate} (blind {format_percent(self.blind)})"
+
     @property
     def named(self) -> str:
         """The background with the names of its columns."""

@@ -1,0 +1,141 @@
+"""What people see when they print the objects of the library."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.choose import consider
+from deniable.law import Matrix
+
+GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=3, columns=2)
+FAKED = dn.rsrfd([3, 2], 1.0, priors=[[0.5, 0.3, 0.2], [0.5, 0.5]])
+STUDY = dn.Study(
+    {
+        "color": ["red", "green", "blue"],
+        "age": dn.Range(0, 100, step=10, open_high=True, privacy="metric", epsilon=0.1),
+        "income": dn.Number(0, 10_000),
+    },
+    epsilon=1.0,
+    title="Colors",
+)
+PRINTED: dict[str, tuple[Any, str]] = {
+    "law": (
+        dn.oue(16, 1.0).law,
+        "Law, 16 values: a report supports the true one with probability 0.5000, any other with 0.2689, "
+        "loss 1.0000",
+    ),
+    "noisy sum": (
+        dn.she(8, 1.0).law,
+        "Law of a noisy sum, 8 values: a report adds noise of variance 8 to each",
+    ),
+    "matrix": (Matrix.of([[3, 1], [1, 3]]), "Matrix, 2 values, 2 reports: loss 1.0987"),
+    "channel": (
+        dn.geometric(8, 1.0).law,
+        "Channel of Geometric noise, 9 values, 9 reports: loss 1 per step and 8.0000 in the worst case",
+    ),
+    "study": (
+        STUDY,
+        "Study · Colors: 3 attributes, epsilon 1 per record\n"
+        "  color: 3 values: red, green, blue\n"
+        "  age: 10 bins of 10, from 0 to 100 or more, metric (epsilon 0.1 per unit)\n"
+        "  income: a number from 0 to 10,000, for its mean",
+    ),
+    "repeated study": (
+        dn.Study({"smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0),
+        "Study: 1 attribute, epsilon 1 for a report, 2 for any number\n  smokes: 2 values: yes, no",
+    ),
+    "prior": (dn.Prior.of([0.5, 0.3, 0.2], 3), "Prior, 3 values: 50 %, 30 %, 20 %"),
+    "grid": (GRID, "3 x 2 cells, latitude 40 to 41, longitude -4 to -3, metric"),
+    "planar Laplace": (
+        dn.planar_laplace(0.01),
+        "Planar Laplace noise: a location moves 200 m on average, no exact loss (epsilon 0.01 per meter)",
+    ),
+    "wave": (
+        dn.square_wave(1.0),
+        "Square wave, numbers from 0 to 1: a report is a number mostly within 0.2561 of the true one, "
+        "no exact loss (epsilon 1)",
+    ),
+    "duchi": (
+        dn.duchi(1.0),
+        "Duchi, numbers from -1 to 1: a report is one of 2 numbers that are right on average, loss 1.0000, "
+        "1 byte a report",
+    ),
+    "objective": (
+        dn.Objective(success_cap=0.2, bytes_cap=10, worst=True),
+        "Objective: the least error of the worst attribute, best guess right at most 20 %, "
+        "at most 10 bytes a report",
+    ),
+    "tally": (dn.Tally(2000, [10, 1200]), "Tally, 2 values: 2,000 reports, counts from 10 to 1,200"),
+    "chance": (dn.attack.Chance(0.25, 0.01, exact=False), "25 % (simulated, standard error 1 point)"),
+    "event": (
+        dn.audit.Event("first byte", 1000, 500, 0.01, claim=1.0),
+        "first byte: 500 of 1,000 guesses right, so epsilon is at least 0.0000 (claim 1.0000)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_object_prints_words_and_numbers_that_people_know(name: str) -> None:
+    given, text = PRINTED[name]
+    assert str(given) == text
+
+
+def test_what_depends_on_computations_prints_its_numbers() -> None:
+    shuffled = dn.shuffled(1.0, 1000)
+    assert str(shuffled).startswith("Shuffled: epsilon 0.1825 with delta 1e-06 (Feldman")
+    best = consider([10, 2], 1.0, 1000)[0]
+    assert str(best).startswith(f"{best.name}, 1,000 people: standard error ")
+    assert "loss 1.0000 per record" in str(best)
+    assert str(FAKED.marginal(0)).startswith("Marginal law, 3 values: a report supports the true one")
+
+
+def test_a_choice_that_is_excluded_says_why() -> None:
+    out = next(one for one in consider([100, 2], 4.0, 1000, dn.Objective(bytes_cap=2)) if one.why_not)
+    assert str(out) == f"{out.name}: excluded, {out.why_not}"
+
+
+def test_a_study_is_a_table_in_a_notebook() -> None:
+    html = dn.Study({"<b>": ["x", "y"]}, epsilon=1.0)._repr_html_()
+    assert '<td style="text-align: left">&lt;b&gt;</td>' in html
+    assert "<caption>Study: 1 attribute, epsilon 1 per record</caption>" in html
+
+
+def test_tallies_of_a_plan_print_a_line_for_each_attribute() -> None:
+    plan = dn.Study({"color": ["red", "green"], "smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+    answers = {"color": ["red", "green"] * 50, "smokes": ["yes"] * 100}
+    lines = str(plan.tally(plan.privatize(answers))).split("\n")
+    assert lines[0] == f"Tallies of 100 records for plan {plan.id[:12]}"
+    assert [line.split(":")[0] for line in lines[1:]] == ["  color", "  smokes"]
+
+
+@pytest.mark.parametrize("fake", [*FAKED.fakes, dn.Blank(dn.oue(4, 1.0))])
+def test_a_fake_prints_what_it_is(fake: dn.Fake) -> None:
+    assert str(fake) == f"Fake, {fake.part.k} values: {fake.phrase}"
+
+
+def test_no_public_class_prints_its_fields() -> None:
+    """A dataclass without words of its own prints arrays and fractions."""
+    rooms = [dn, dn.attack, dn.audit, dn.data]
+    members = [getattr(room, name) for room in rooms for name in room.__all__]
+    raw = [
+        one.__name__
+        for one in members
+        if inspect.isclass(one)
+        and dataclasses.is_dataclass(one)
+        and one.__str__ is object.__str__
+        and hasattr(one.__repr__, "__wrapped__")  # made by dataclass
+    ]
+    assert raw == []
+
+
+def test_a_repr_stays_short() -> None:
+    people = np.zeros((3, 1), dtype=np.uint8)
+    dataset = dn.data.Dataset("tiny", ("color",), (("red", "green"),), people, "nowhere")
+    assert repr(dataset) == "<Dataset tiny: 3 people, 1 attribute>"
+    assert str(dataset) == "Dataset tiny: 3 people, 1 attribute with numbers of values: color (2)"
