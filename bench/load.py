@@ -235,9 +235,9 @@ def batches(folder: Path, count: int) -> Iterator[Ratio]:
         "PostgreSQL": (cluster.url(), lambda: bare_postgres(cluster.url(), reports, count)),
     }
     for name, (url, bare) in stores.items():
-        place = folder / name
-        place.mkdir()
-        running = Running(place, [plan], ["--rate", "0", "--store", url], {})
+        run_folder = folder / name
+        run_folder.mkdir()
+        running = Running(run_folder, [plan], ["--rate", "0", "--store", url], {})
         try:
             ours, theirs = in_turns(lambda: post_batches(running, reports, count), bare)  # noqa: B023
             yield f"batches of {BATCH:,}, {name}", ours, theirs, 0.5
@@ -249,9 +249,9 @@ def large(folder: Path, total: int) -> list[str]:
     """Memory and the time of an estimate as reports arrive."""
     plan = some_plan()
     reports = Reports(plan, "binary")
-    place = folder / "large"
-    place.mkdir()
-    running = Running(place, [plan], ["--rate", "0", "--store", f"sqlite:///{place}/large.db"], {})
+    run_folder = folder / "large"
+    run_folder.mkdir()
+    running = Running(run_folder, [plan], ["--rate", "0", "--store", f"sqlite:///{run_folder}/large.db"], {})
     lines, missed, sizes = [], [], []
     batches = max(1, round(total / BATCH))
     step, sent = max(100, -(-batches // 10)), 0

@@ -35,8 +35,8 @@ class Running:
     ) -> None:
         self.folder = folder
         files = []
-        for place, plan in enumerate(plans):
-            files.append(folder / f"plan-{place}.json")
+        for number, plan in enumerate(plans):
+            files.append(folder / f"plan-{number}.json")
             plan.write(files[-1])
         self._command = [sys.executable, "-m", "deniable.cli", "serve", *map(str, files), *options]
         self._environment = os.environ | {"DENIABLE_TOKEN": TOKEN} | environment

@@ -41,7 +41,7 @@ WORDS = 1 << 64
 Law = dict[Any, Fraction]
 """How likely every outcome is: a value, a tuple of bits, or a tuple of those."""
 NUMBERS = (0, 1, 1 << 31, (3 << 30) + 7, 1 << 32)
-"""Places of a number, of 2^32 + 1, that stand for all."""
+"""Positions of a number, of 2^32 + 1, that stand for all."""
 Record = tuple[int, ...]
 Choice = tuple[Fraction, list[int], list[int]]
 """Words with one and the same effect: how likely they are, the first and the last of them."""
@@ -164,24 +164,24 @@ def planar_law(part: PlanarGeometric, value: int) -> Law:
     return found
 
 
-def mean_law(of: Duchi | Piecewise | Hybrid, place: int) -> Law:
+def mean_law(of: Duchi | Piecewise | Hybrid, position: int) -> Law:
     """By its definition, in integers: a threshold that moves with the number, or a window that does."""
     if isinstance(of, Duchi):
-        yes = Fraction(duchi_threshold(of, place), WORDS)
+        yes = Fraction(duchi_threshold(of, position), WORDS)
         return {0: 1 - yes, 1: yes}
     if isinstance(of, Hybrid):
-        fine = mean_law(of.piecewise, place)
-        coarse = {of.piecewise.outputs + bit: chance for bit, chance in mean_law(of.duchi, place).items()}
+        fine = mean_law(of.piecewise, position)
+        coarse = {of.piecewise.outputs + bit: chance for bit, chance in mean_law(of.duchi, position).items()}
         share = Fraction(of.share, WORDS)
         return mixture([(share, fine), (1 - share, coarse)])
-    low, part = divmod(place * (of.k - 1), 1 << 32)
+    low, part = divmod(position * (of.k - 1), 1 << 32)
     up = Fraction(part, 1 << 32)
     return mixture([(1 - up, _window_law(of, low))] + ([(up, _window_law(of, low + 1))] if part else []))
 
 
-def duchi_threshold(of: Duchi, place: int) -> int:
-    moved = abs(place - (1 << 31)) * (of.keep - (WORDS >> 1)) // (1 << 31)
-    return (WORDS >> 1) + (moved if place >= 1 << 31 else -moved)
+def duchi_threshold(of: Duchi, position: int) -> int:
+    moved = abs(position - (1 << 31)) * (of.keep - (WORDS >> 1)) // (1 << 31)
+    return (WORDS >> 1) + (moved if position >= 1 << 31 else -moved)
 
 
 def _window_law(of: Piecewise, value: int) -> Law:
@@ -291,7 +291,7 @@ def records_of(mechanism: RecordMechanism) -> list[Record]:
 
 
 def values_of(part: ExactMechanism) -> Sequence[int]:
-    """All values; of a number, some places, both ends among them."""
+    """All values; of a number, some positions, both ends among them."""
     return NUMBERS if isinstance(part, Averaged) else range(part.k)
 
 
@@ -439,12 +439,16 @@ def _part_choices(part: ExactMechanism) -> list[Choice]:
 
 def _mean_choices(of: Duchi | Piecewise | Hybrid) -> list[Choice]:
     if isinstance(of, Duchi):
-        return _cut(*(duchi_threshold(of, place) for place in NUMBERS))
+        return _cut(*(duchi_threshold(of, position) for position in NUMBERS))
     if isinstance(of, Hybrid):
         return _joined([_cut(of.share), _mean_choices(of.piecewise), _mean_choices(of.duchi)])
-    places = [-(-WORDS * j // bound) for bound in (of.window, of.k - 1) for j in range(bound)]
+    positions = [-(-WORDS * j // bound) for bound in (of.window, of.k - 1) for j in range(bound)]
     return _joined(
-        [_cut(of.keep), _cut(*places), _cut(*((place * (of.k - 1) % (1 << 32)) << 32 for place in NUMBERS))]
+        [
+            _cut(of.keep),
+            _cut(*positions),
+            _cut(*((position * (of.k - 1) % (1 << 32)) << 32 for position in NUMBERS)),
+        ]
     )
 
 

@@ -115,9 +115,9 @@ class Cluster:
         self.start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        places = ("-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder))
+        options = ("-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder))
         server = self._run(
-            "postgres", *places, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=40"
+            "postgres", *options, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=40"
         )
         deadline = time.monotonic() + 60
         while self._run("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)).wait() != 0:

@@ -259,7 +259,7 @@ def test_blind_guesses_are_the_least_there_is() -> None:
 # Distances and numbers.
 
 
-def test_guesses_of_places_and_numbers() -> None:
+def test_guesses_of_locations_and_numbers() -> None:
     n, draws = 20_000, np.random.default_rng(3)
     study = dn.Study(
         {"age": dn.Range(0, 40, step=4, privacy="metric", epsilon=0.2), "pay": dn.Number(0, 1000)},
@@ -672,7 +672,7 @@ def test_simulated_and_exact_success_agree() -> None:
     statistics.deviation(found, simulated.value, error, "simulated success of the sampled attribute")
 
 
-def test_what_is_drawn_is_what_is_reported() -> None:
+def test_the_sampled_attribute_is_the_one_reported() -> None:
     mechanism, table = dn.rsfd([50, 50], 20.0, "grr"), np.array([[7, 7]] * 1000)
     records, drawn = mechanism.privatize(table, dn.seeded(3)), attack.real_attributes(mechanism, 1000, 3)
     chosen = np.where(drawn == 0, records.columns[0], records.columns[1])
@@ -780,11 +780,11 @@ def test_matching_by_definition(guess: bool) -> None:
     for i, person in enumerate(whom):
         scores = np.zeros(400)
         for one in held:
-            place = np.flatnonzero(one.clue.who == person)
-            if place.size and one.guessed is not None:
-                scores += table[:, one.column] == one.guessed[place[0]]
-            elif place.size:
-                scores += np.log(likelihoods(one.clue.part, one.clue.reports[place])[0])[table[:, one.column]]
+            row = np.flatnonzero(one.clue.who == person)
+            if row.size and one.guessed is not None:
+                scores += table[:, one.column] == one.guessed[row[0]]
+            elif row.size:
+                scores += np.log(likelihoods(one.clue.part, one.clue.reports[row])[0])[table[:, one.column]]
         assert found.above[i] == (scores > scores[person] + 1e-4).sum()
         assert found.tied[i] == (np.abs(scores - scores[person]) <= 1e-4).sum()
 

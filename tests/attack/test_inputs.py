@@ -140,7 +140,7 @@ def test_the_truth_of_one_attribute_is_a_list() -> None:
 
 
 def test_where_answers_are_numbers_a_list_is_of_answers() -> None:
-    """As `privatize` takes them: the third bin is that of 25, and 1, 2, 3 are labels and not places in a
+    """As `privatize` takes them: the third bin is that of 25, and 1, 2, 3 are labels and not positions in a
     list.
     """
     ages = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=9.0).plan(people=100)
@@ -285,7 +285,7 @@ def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
         attack.success(plan, few)
 
 
-def test_a_label_that_is_none_of_many_is_told_the_nearest() -> None:
+def test_a_label_that_is_none_of_many_gets_the_nearest() -> None:
     with pytest.raises(
         dn.InvalidParameter, match=r"got one of '33', which is not among its 74: .*mean '33 to under 34'\?"
     ) as told:
@@ -293,7 +293,7 @@ def test_a_label_that_is_none_of_many_is_told_the_nearest() -> None:
     assert str(told.value).count("to under") == 5
 
 
-def test_who_names_the_attribute_and_who_sends_all_are_told_so() -> None:
+def test_mechanisms_that_name_the_attribute_or_send_all_are_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match="here a report names it"):
         attack.sampled_attribute(SAMPLED, SAMPLED.privatize(PEOPLE, dn.seeded(1)))
     split = dn.Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.spl([10, 2], 2.0), people=30)

@@ -281,7 +281,7 @@ def test_attackers_who_learn_from_nobody_are_refused() -> None:
         with pytest.raises(dn.InvalidParameter, match=f"'{knowledge}' learns from nobody"):
             attack.trained_attribute(mechanism, records, truth, knowledge, "logistic")
     assert parse_knowledge("NK-0.01n") == (0.01, 0.0)
-    one = attack.trained_attribute(mechanism, records, truth, "NK-0.01n", "logistic")  # one invented person
+    one = attack.trained_attribute(mechanism, records, truth, "NK-0.01n", "logistic")  # one simulated person
     assert len(set(one.attributes.tolist())) == 1
 
 
@@ -387,7 +387,7 @@ def test_one_collection_is_not_several() -> None:
     assert attack.guess_from_collections(plan, iter([reports])).n == 2  # type: ignore[arg-type]
 
 
-def test_drawn_attributes_of_a_plan() -> None:
+def test_sampled_attributes_of_a_plan() -> None:
     mechanism = dn.rsfd(KS, 1.0, "grr")
     plan = dn.Plan.of(
         {name: [str(v) for v in range(k)] for name, k in zip("abc", KS, strict=True)}, mechanism, 1000
@@ -433,7 +433,7 @@ def run(*arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A skewed answer, of which one report teaches nothing, beside distances, places and numbers."""
+    """A skewed answer, of which one report teaches nothing, beside distances, locations and numbers."""
     folder, n, draws = tmp_path_factory.mktemp("mixed"), 600, np.random.default_rng(5)
     asked: Mapping[str, Any] = {
         "transport": ["car", "bus", "bike", "walk"],
@@ -611,7 +611,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_misspelt_column_of_the_people_is_told(asked: Path, tmp_path: Path) -> None:
+def test_a_misspelt_column_of_the_people_is_named(asked: Path, tmp_path: Path) -> None:
     """The page looks safer without it: what may be a slip is warned of, what differs in case only
     is refused.
     """
@@ -786,7 +786,7 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
     assert ("one report, knows frequencies" in labels) == (kind == "with people")
 
 
-# A place in two columns, names that were meant, frequencies of numbers, and what a row is known by.
+# A location in two columns, names that were meant, frequencies of numbers, and what a row is known by.
 
 DETAILED: Mapping[str, Any] = {
     "vote": ["yes", "no"],
@@ -808,7 +808,7 @@ def detailed(n: int = 1000) -> dict[str, Any]:
     }
 
 
-def test_a_place_in_two_columns_finds_people_as_one_of_pairs_does() -> None:
+def test_a_location_in_two_columns_finds_people_as_one_of_pairs_does() -> None:
     people = detailed()
     pairs = list(zip(people["home.latitude"], people["home.longitude"], strict=True))
     joined = {name: column for name, column in people.items() if "home" not in name} | {"home": pairs}
@@ -981,7 +981,7 @@ def test_errors_of_answers_are_not_in_points() -> None:
     assert f"standard error at most {format_points(shares, 2)}, of right" in section
 
 
-def test_success_is_told_in_a_line() -> None:
+def test_success_is_a_line() -> None:
     found = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), collections=3)
     worst = found.worst
     assert repr(found).startswith(

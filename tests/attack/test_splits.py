@@ -194,8 +194,8 @@ def outcome_of(mechanism: dn.RecordMechanism, records: dn.Records, i: int) -> tu
     found: list[object] = []
     reporters = records.reporters or (np.arange(records.n),) * mechanism.d
     for part, column, who in zip(mechanism.mechanisms, records.columns, reporters, strict=True):
-        place = np.flatnonzero(who == i)
-        found.append(enumeration.outcomes(part, column[place])[0] if place.size else None)
+        row = np.flatnonzero(who == i)
+        found.append(enumeration.outcomes(part, column[row])[0] if row.size else None)
     return tuple(found)
 
 

@@ -368,7 +368,7 @@ def test_fake_data_per_attribute_is_not_per_record() -> None:
 
 
 @pytest.mark.parametrize(("make", "rounds"), [(dn.l_grr, 5), (dn.l_osue, 5), (dn.loloha, 5)])
-def test_redrawn_permanent_answers_are_found(make: Callable[..., dn.Memoized], rounds: int) -> None:
+def test_permanent_answers_sampled_again_are_found(make: Callable[..., dn.Memoized], rounds: int) -> None:
     """Without a word about rounds: all of them are looked at."""
     plan = one(make(10, 1.0, 2.0), rounds=rounds)
     found = audited(Redrawing(plan, seed=2), trials=MILLION // 10)
@@ -399,7 +399,7 @@ def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
     assert both["attribute"] == max(each) <= both["record"]
 
 
-def test_redrawn_attribute_is_found() -> None:
+def test_attributes_sampled_again_are_found() -> None:
     again = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=6)
     assert audited(Redrawing(again, seed=2), trials=MILLION // 20).lower_bound > 2.0
 
@@ -718,7 +718,7 @@ def test_copies_where_nobody_waits_for_children() -> None:
         signal.signal(signal.SIGCHLD, before)
 
 
-# ---- values with distances, places and numbers
+# ---- values on a scale, locations and numbers
 
 
 def ages(epsilon: float = 0.1) -> Plan:
@@ -912,7 +912,7 @@ def test_what_it_says() -> None:
     assert "cannot show more than" in hopeless.summary
 
 
-def test_claims_that_no_trials_can_show_are_told_apart_from_those_that_more_trials_show() -> None:
+def test_claims_that_no_trials_can_show_differ_from_those_that_more_trials_show() -> None:
     """Claims of 22.9 and so on are of far ends; to ask for more trials would not help."""
     ages = dn.Study({"age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.4)}).plan(people=1000)
     far = audited(ages, trials=1000)
@@ -943,14 +943,14 @@ def test_only_claims_above_what_can_be_shown_are_called_so() -> None:
     assert f"any leak above a claim of {found.claims[1]:.4f}; ask" in missed
 
 
-def test_a_leak_in_one_of_many_pairs_that_nothing_can_show_is_told() -> None:
+def test_a_leak_in_one_of_many_pairs_that_nothing_can_show_is_reported() -> None:
     found = audited(Seeded(one(dn.grr(100, 1.0)), 3), pairs="every", trials=1000)
     assert found.noticeable_alone > found.ceiling
     assert "a leak in one pair alone may go unnoticed at all" in found.summary
     assert "if only one of the pairs leaks" not in found.summary
 
 
-def test_a_claim_that_is_given_holds_for_far_pairs_too_and_that_is_told() -> None:
+def test_a_claim_that_is_given_holds_for_far_pairs_too_and_is_reported() -> None:
     ages = dn.Study({"age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.1)}).plan(people=1000)
     held = [note for note in audited(ages, trials=1000, claim=0.1).notes if "far apart" in note]
     assert len(held) == 1
@@ -984,7 +984,7 @@ def test_middles_of_bins_and_cells_have_no_dust_of_floats() -> None:
     assert len(set(codes[0].tolist())) == 10
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     seen: list[tuple[int, int]] = []
     dn.audit.lower_bound(
         one(dn.grr(4, 1.0)), trials=1000, show=lambda done, total: seen.append((done, total))
@@ -1236,7 +1236,7 @@ def test_what_no_plan_can_be_made_of_is_refused() -> None:
         audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
 
 
-def test_a_function_is_told_as_much_as_it_asks_for() -> None:
+def test_a_function_receives_as_much_as_it_asks_for() -> None:
     plan = one(dn.oue(4, 1.0))
 
     def alone(answers: dict[str, object]) -> bytes:

@@ -131,7 +131,7 @@ def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
     assert "refuses 600 of 600 reports, by their JSON form (not canonical: sorted keys, no spaces)" in fault
 
 
-def test_plans_with_places_and_numbers(run: Run) -> None:
+def test_plans_with_locations_and_numbers(run: Run) -> None:
     home = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.per_meter(level=1.0, radius=1500))
     asked = {
         "home": home,

@@ -107,7 +107,7 @@ PARTS = dn.Study(
 
 
 def metric_plan() -> Plan:
-    """Age and place from everybody, one of two others sampled."""
+    """Age and location from everybody, one of two others sampled."""
     asked = {one.name: one.domain for one in PARTS.content.attributes}
     return Plan.of(
         asked | {"work": ["day", "night"], "pay": ["low", "mid", "high"]},

@@ -174,8 +174,8 @@ def test_no_larger_rate_of_blahut_arimoto_keeps_the_promise(n: int, epsilon: flo
 @pytest.mark.parametrize("rate", [0.3, 0.6, 0.9, 1.5])
 def test_blahut_arimoto_is_where_its_iteration_converges(rate: float) -> None:
     n, shares = 8, zipf(9).shares
-    places = np.arange(n + 1)
-    kernel = np.exp(-rate * np.abs(places[:, None] - places))
+    positions = np.arange(n + 1)
+    kernel = np.exp(-rate * np.abs(positions[:, None] - positions))
     outputs = np.full(n + 1, 1 / (n + 1))
     for _ in range(20_000):
         outputs = outputs * (kernel @ (shares / (kernel @ outputs)))
@@ -385,7 +385,7 @@ def test_runs_that_agree_have_no_scatter() -> None:
     assert study._scatter(None, 0.217) is None
 
 
-def test_the_study_is_drawn() -> None:
+def test_the_study_is_plotted() -> None:
     pytest.importorskip("matplotlib")
     from deniable.studies.plot import geometric as plot_geometric
 

@@ -147,7 +147,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
         assert Client(plan).report({}).to_bytes(), "a person may answer nothing"
 
 
-def test_who_answers_is_told_what_is_allowed_and_not_to_change_the_study() -> None:
+def test_who_answers_reads_what_is_allowed_and_not_to_change_the_study() -> None:
     asked = {
         "age": dn.Range(0, 100, step=10),
         "income": dn.Number(0, 5000),
@@ -329,7 +329,7 @@ def test_a_page_of_somebody_else_is_no_receipt() -> None:
         assert handed_on == []
 
 
-def test_what_is_not_http_is_tried_again_and_told() -> None:
+def test_what_is_not_http_is_tried_again_and_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
@@ -347,7 +347,7 @@ def test_what_is_not_http_is_tried_again_and_told() -> None:
         thread.join()
 
 
-def test_a_refusal_is_not_tried_again_and_silence_is_told() -> None:
+def test_a_refusal_is_not_tried_again_and_silence_is_reported() -> None:
     client = Client(once())
     report = client.report(ANSWER)
     with collector([(422, {})]) as (url, arrived):
@@ -360,7 +360,7 @@ def test_a_refusal_is_not_tried_again_and_silence_is_told() -> None:
         client.send("file:///etc", report)
 
 
-def test_a_refusal_is_told_in_the_collectors_own_sentence() -> None:
+def test_a_refusal_is_in_the_collectors_own_sentence() -> None:
     client = Client(once())
     report = client.report(ANSWER)
     for said, told, reason in (

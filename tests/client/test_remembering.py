@@ -168,7 +168,7 @@ def test_every_person_value_and_column_has_kept_words_of_its_own() -> None:
     assert np.unique(everything).size == everything.size
 
 
-def test_kept_words_belong_to_people_and_columns_not_to_places() -> None:
+def test_kept_words_belong_to_people_and_columns_not_to_positions() -> None:
     """Whichever rows and columns are picked first."""
     table = remembering(7, dn.seeded(8)).rows(60, 9)
     values = np.arange(60) % 4
@@ -343,7 +343,7 @@ def test_the_permanent_answer_repeats_and_the_noise_does_not(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_a_permanent_answer_that_is_redrawn_is_seen(name: str) -> None:
+def test_a_permanent_answer_that_is_sampled_again_is_seen(name: str) -> None:
     """In the answer itself, and in the reports alone."""
     with pytest.raises(AssertionError, match="permanent answer was redrawn"):
         check_kept_answers(CHAINS[name](), crowd_words(right=False))
@@ -358,7 +358,7 @@ class Frozen(dn.Words):
         return dn.seeded(1).take(count)
 
 
-def test_noise_that_is_not_redrawn_is_seen() -> None:
+def test_noise_that_is_not_sampled_again_is_seen() -> None:
     for make in CHAINS.values():
         with pytest.raises(AssertionError, match="fresh noise was not redrawn"):
             check_two_rounds(make(), remembering(5, Frozen()))
@@ -416,7 +416,7 @@ def test_the_hash_function_repeats(g: int | None) -> None:
     check_hash(loloha(50, 1.0, 2.0, g), crowd_words())
 
 
-def test_a_hash_function_that_is_redrawn_is_seen() -> None:
+def test_a_hash_function_that_is_sampled_again_is_seen() -> None:
     with pytest.raises(AssertionError, match="hash function was redrawn"):
         check_hash(loloha(50, 1.0, 2.0), crowd_words(right=False))
 
@@ -517,7 +517,7 @@ def test_the_sampled_attribute_repeats(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_an_attribute_that_is_redrawn_is_seen(name: str) -> None:
+def test_an_attribute_that_is_sampled_again_is_seen(name: str) -> None:
     with pytest.raises(AssertionError, match="sampled attribute was redrawn"):
         check_sampled(SAMPLES[name](), crowd_words(right=False))
 

@@ -127,7 +127,7 @@ def test_a_closed_round_keeps_its_closing_time(run: Run, plan_file: str) -> None
     assert asked <= opens <= time.time()
 
 
-def test_each_round_is_told_of_by_itself(run: Run, tmp_path: Path) -> None:
+def test_each_round_has_a_message_of_its_own(run: Run, tmp_path: Path) -> None:
     filled(AGAIN, 1)
     file = str(AGAIN.write(tmp_path / "again.json"))
     run("rounds", file, "--close", "1")
@@ -192,9 +192,9 @@ def test_the_only_round_with_reports_is_named(
     file = str(AGAIN.write(tmp_path / "again.json"))
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     with collecting(tmp_path, [AGAIN], "--minimum", "10") as running:
-        for place, source in enumerate((STORE, running.url, f"{running.url}/dashboard#token=x")):
-            assert run("estimate", file, "--from", source, "-o", f"{place}.csv").code == 0
-            with Path(f"{place}.csv").open(encoding="utf-8") as opened:
+        for number, source in enumerate((STORE, running.url, f"{running.url}/dashboard#token=x")):
+            assert run("estimate", file, "--from", source, "-o", f"{number}.csv").code == 0
+            with Path(f"{number}.csv").open(encoding="utf-8") as opened:
                 assert {row["round"] for row in csv.DictReader(opened)} == {"2"}
         shown = running.get(f"/plans/{AGAIN.id}/estimates").json()
         assert shown["round"] == 2
@@ -376,7 +376,7 @@ def test_where_other_machines_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
         assert serving.outside_address(taken) == f"http://here:{port}"
 
 
-def test_files_that_others_can_read_are_told(tmp_path: Path) -> None:
+def test_files_that_others_can_read_are_named(tmp_path: Path) -> None:
     with collecting(tmp_path, [PLAN]) as running:
         assert running.errors() == ""
         assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("reports.db*")} == {0o600}

@@ -333,7 +333,7 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_a_report_is_drawn_once_and_counted_once(visit: Visit, collector: Running) -> None:
+def test_a_report_is_sampled_once_and_counted_once(visit: Visit, collector: Running) -> None:
     page = visit.survey(ONCE)
     fill_in(page)
     make(page)
@@ -568,8 +568,8 @@ def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
 
 def test_text_of_others_cannot_turn_the_page_around(visit: Visit) -> None:
     page = visit.survey(ONCE)
-    for place in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
-        expect(page.locator(place).first, place).to_be_attached()
+    for selector in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
+        expect(page.locator(selector).first, selector).to_be_attached()
 
     def turn(data: dict[str, Any]) -> None:
         data["attributes"][0]["domain"]["labels"][0] = "\u202esey"
@@ -662,7 +662,7 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
         assert counted(running, FILLED) == 1
 
 
-def test_a_missing_invitation_is_told_before_anything_is_answered(
+def test_a_missing_invitation_is_reported_before_anything_is_answered(
     browser: Browser, run: Run, tmp_path: Path
 ) -> None:
     with collecting(tmp_path, [FILLED], "--invited") as running:
@@ -747,7 +747,7 @@ MIXTURE = dn.Plan.of(
 )
 
 
-def test_some_questions_are_reported_by_everybody_and_one_of_the_others_is_drawn(
+def test_some_questions_are_reported_by_everybody_and_one_of_the_others_is_sampled(
     browser: Browser, tmp_path: Path
 ) -> None:
     with (
@@ -899,7 +899,7 @@ NUMBERED = dn.Study({"Tea": COLORS, "Income": dn.Number(0, 10_000)}, epsilon=1.0
 )
 
 
-def test_of_a_number_the_half_is_guessed_and_whole_answers_are_told_beside_it(
+def test_of_a_number_the_half_is_guessed_and_whole_answers_are_shown_next_to_it(
     browser: Browser, tmp_path: Path
 ) -> None:
     with collecting(tmp_path, [NUMBERED]) as running, visiting(browser, running) as visit:
@@ -923,9 +923,7 @@ ORDERED = dn.Study(
 ).plan(people=1000)
 
 
-def test_of_many_questions_with_distances_the_worst_are_told_at_once(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_of_many_metric_questions_the_worst_are_shown_at_once(browser: Browser, tmp_path: Path) -> None:
     with collecting(tmp_path, [ORDERED]) as running, visiting(browser, running) as visit:
         page = visit.survey(ORDERED)
         shown = page.locator(".distant")
@@ -942,7 +940,7 @@ def test_of_many_questions_with_distances_the_worst_are_told_at_once(
         assert [one.locator("strong").inner_text() for one in folded.all()] == ["Scale 1", "Scale 2"]
 
 
-def test_a_place_is_written_or_pasted_into_one_field(visit: Visit) -> None:
+def test_a_location_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     page = visit.survey(MIXED)
     latitude, longitude = page.get_by_label("Latitude"), page.get_by_label("Longitude")
     cell = page.get_by_role("group", name="Home").get_by_text("In the cell")
@@ -1026,17 +1024,19 @@ def test_a_cell_is_chosen_on_a_picture_of_the_box(visit: Visit) -> None:
         assert marked is not None
         assert abs(marked["x"] + marked["width"] / 2 - box["x"] - x) < 2
         assert abs(marked["y"] + marked["height"] / 2 - box["y"] - y) < 2
-        place = (
+        location = (
             float(page.get_by_label("Latitude").input_value()),
             float(page.get_by_label("Longitude").input_value()),
         )
         assert (
-            TOWN.labels[MIXED.encode([{"Do you smoke?": "yes", "Age": 1, "Home": place, "Income": 1}])[2][0]]
+            TOWN.labels[
+                MIXED.encode([{"Do you smoke?": "yes", "Age": 1, "Home": location, "Income": 1}])[2][0]
+            ]
             == label
         )
 
 
-def test_a_place_is_where_the_device_is(browser: Browser, collector: Running) -> None:
+def test_a_location_is_where_the_device_is(browser: Browser, collector: Running) -> None:
     here, allowed = {"latitude": 47.641234567, "longitude": 6.8612, "accuracy": 20}, ["geolocation"]
     with visiting(browser, collector, geolocation=here, permissions=allowed, viewport=PHONE) as visit:
         page = visit.survey(MIXED)
@@ -1190,9 +1190,9 @@ def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
     page = visit.dashboard(FILLED)
     page.get_by_text("Tables", exact=True).click()
     table = page.get_by_role("table", name="Estimates of Coffee")
-    for place, told in ((1, "0.00 %,0.00 %,1.00 %,0"), (2, "-1.20 %,-10.00 %,1.00 %,-5")):
-        cells = table.get_by_role("row").nth(place).get_by_role("cell")
-        expect(cells).to_have_text(told.replace("-", "\N{MINUS SIGN}").split(","))
+    for row, texts in ((1, "0.00 %,0.00 %,1.00 %,0"), (2, "-1.20 %,-10.00 %,1.00 %,-5")):
+        cells = table.get_by_role("row").nth(row).get_by_role("cell")
+        expect(cells).to_have_text(texts.replace("-", "\N{MINUS SIGN}").split(","))
 
 
 def test_small_drawings_stay_in_their_frames(visit: Visit, collector: Running) -> None:
@@ -1303,7 +1303,7 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     assert TOKEN not in page.url
 
 
-def test_refused_reports_are_told_from_other_refusals(browser: Browser, tmp_path: Path) -> None:
+def test_refused_reports_are_distinguished_from_other_refusals(browser: Browser, tmp_path: Path) -> None:
     with collecting(tmp_path, [FILLED], "--minimum", "50") as running, visiting(browser, running) as visit:
         assert httpx.get(f"{running.url}/nowhere").status_code == 404
         assert running.get("/metrics").status_code == 200

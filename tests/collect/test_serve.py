@@ -82,7 +82,7 @@ async def deliver(
                 acknowledged.update(report.id for report in some)
 
     async with httpx.AsyncClient(timeout=10, verify=False) as client:
-        await asyncio.gather(*(one(client, place % 4 > 0) for place in range(clients)))
+        await asyncio.gather(*(one(client, number % 4 > 0) for number in range(clients)))
 
 
 async def crash(running: Running, reports: list[Report], acknowledged: set[bytes], after: float) -> None:
@@ -304,7 +304,7 @@ def test_who_reads_nothing_is_not_waited_for(tmp_path: Path) -> None:
         wait_until(False)
 
 
-def test_a_crowd_is_told_to_come_back(tmp_path: Path) -> None:
+def test_a_crowd_is_asked_to_come_back(tmp_path: Path) -> None:
     """As every other refusal: in words, with a time, and counted."""
     with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "CONNECTIONS = 20")) as running:
         held = [connect(running) for _ in range(25)]
@@ -431,7 +431,7 @@ class Slow:
         return self._store.add(arrivals, now)
 
 
-def test_more_than_can_be_written_is_told_to_wait(tmp_path: Path) -> None:
+def test_more_than_can_be_written_is_asked_to_wait(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/reports.db"
     store = open_store(url)
     store.register(PLAN)
@@ -468,7 +468,7 @@ def test_more_than_can_be_written_is_told_to_wait(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_store_that_is_gone_is_told_and_comes_back(tmp_path: Path) -> None:
+def test_a_store_that_is_gone_is_reported_and_comes_back(tmp_path: Path) -> None:
     cluster = services.cluster()
     reports = some_reports(PLAN, 2)
     with collecting(tmp_path, [PLAN], "--store", cluster.url()) as running:

@@ -316,7 +316,7 @@ def test_snapshots_are_few_and_far_apart(store: Store) -> None:
     assert store.history(SAMPLED.id, 1) == []
 
 
-def test_who_scrubs_is_told_of_traces_that_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_scrubs_is_warned_of_traces_that_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
     path = tmp_path / "reports.db"
     store, some = prepared(f"sqlite:///{path}"), arrivals(SPLIT, 100, 1)
@@ -370,9 +370,12 @@ class Model:
             for name, body in zip(one.ids, one.bodies, strict=True)
         ]
         decided = {
-            place: self._one(one, now) for key in groups for place, one in enumerate(each) if one[:2] == key
+            position: self._one(one, now)
+            for key in groups
+            for position, one in enumerate(each)
+            if one[:2] == key
         }
-        return [decided[place] for place in range(len(each))]
+        return [decided[position] for position in range(len(each))]
 
     def _one(self, one: Arrival, now: float) -> Outcome:
         if one.plan_id not in {plan.id for plan in PLANS}:

@@ -463,7 +463,7 @@ def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.Monkey
     store.close()
 
 
-def test_who_scrubs_beside_a_reader_of_postgres_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_scrubs_during_a_read_of_postgres_is_warned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
     url = services.cluster().url()
     store = prepared(url)
@@ -477,7 +477,7 @@ def test_who_scrubs_beside_a_reader_of_postgres_is_told(monkeypatch: pytest.Monk
     store.close()
 
 
-def test_a_store_that_takes_another_s_place_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_store_that_replaces_another_is_not_mistaken_for_it(tmp_path: Path) -> None:
     """There the same keys are other plans': reports must not be counted for those."""
     path, other = tmp_path / "a.db", tmp_path / "b.db"
     for file, plans in ((path, (SPLIT, SAMPLED)), (other, (SAMPLED, SPLIT))):

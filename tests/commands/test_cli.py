@@ -323,7 +323,7 @@ def test_without_matplotlib_plots_are_refused_before_any_work(
     assert outcome == (1, "", f"error: plots need matplotlib; install it with: {suggest_install('plot')}\n")
 
 
-def test_an_interruption_is_told_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -476,7 +476,7 @@ def test_pages_escape_what_they_show(tmp_path: Path) -> None:
     ]
 
 
-def test_the_story_can_be_told_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_runs_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tour, "find_spec", lambda _: None)
     page = parsed(tour.write_page(tour.tell(1), tmp_path / "page.html"))
     assert page.of("svg") == []

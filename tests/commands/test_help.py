@@ -114,7 +114,7 @@ def test_a_number_that_click_would_read_would_be_found() -> None:
         assert TECHNICAL.search(option.make_metavar(click.Context(click.Command("x"))))
 
 
-def test_groups_keep_the_order_in_which_they_are_told() -> None:
+def test_groups_keep_the_order_of_their_definition() -> None:
     for path, command in EVERY.items():
         if isinstance(command, click.Group):
             assert isinstance(command, InOrder), path

@@ -401,7 +401,7 @@ def test_everybody_has_a_name_of_their_own(run: Run, content: str, reason: str) 
     assert not Path("r.parquet").exists()
 
 
-def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
+def test_all_kinds_of_refused_answers_are_reported_at_once(run: Run) -> None:
     small_plan(run)
     lines = ["a,b", "x,1", *["yy,1"] * 3, "x,3", *["x,1"] * 70_000, "yy,", "y,2"]
     Path("data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -428,7 +428,7 @@ def test_all_kinds_of_refused_answers_are_told_at_once(run: Run) -> None:
     )
 
 
-def test_answers_drawn_at_random_are_counted(run: Run) -> None:
+def test_random_answers_are_counted(run: Run) -> None:
     small_plan(run, 'missing = "random"\nepsilon = 2.0')
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 70_000 + "x,\n,\nnan,2\n,\n", encoding="utf-8")
     done = run("privatize", "plan.json", "data.csv", "-o", "r.parquet")

@@ -43,7 +43,7 @@ def test_the_demo_does_without_node(run: Run, monkeypatch: pytest.MonkeyPatch) -
     )
 
 
-def test_a_collector_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_collector_that_does_not_start_is_reported(tmp_path: Path) -> None:
     plan = live.make_plan(1000)
     with live.collecting(plan, tmp_path, 0) as first:
         port = int(first.url.rpartition(":")[2])

@@ -111,7 +111,7 @@ def test_what_is_no_list_of_values_is_refused(values: object) -> None:
         ([1, 1 << 20_000], "a number has at most 300 digits"),
     ],
 )
-def test_labels_that_cannot_be_told_apart_or_shown_are_refused(labels: list[object], reason: str) -> None:
+def test_labels_that_cannot_be_distinguished_or_shown_are_refused(labels: list[object], reason: str) -> None:
     with pytest.raises(InvalidParameter, match=reason):
         Categories(labels)
 
@@ -342,9 +342,9 @@ def test_a_text_that_is_no_number_is_refused_by_all_domains_alike(text: str) -> 
     for domain in (dn.Range(0, 100, step=1), dn.Number(0, 100)):
         with pytest.raises(dn.InvalidValue, match=r"is not a number, as .* asks for$"):
             domain.codes([text])
-    for place in (f"{text}, 6.86", f"6.86, {text}", (text, 6.86)):
+    for location in (f"{text}, 6.86", f"6.86, {text}", (text, 6.86)):
         with pytest.raises(dn.InvalidValue, match=r"pairs of (latitude|degrees)"):
-            town.codes([place])
+            town.codes([location])
 
 
 def test_what_may_be_around_a_number_is_written_down() -> None:

@@ -218,7 +218,7 @@ def test_distances_take_results() -> None:
     assert dn.smoothed_kl(found, truth, n=400) == dn.smoothed_kl(found.frequencies, truth, n=400)
 
 
-def test_a_device_takes_a_place_in_two_parts() -> None:
+def test_a_device_takes_a_location_in_two_parts() -> None:
     client = Client(HOME, secret=bytes(32))
     whole = client._encode_answers({"home": (47.6033, 6.8149)})
     assert (
@@ -240,7 +240,7 @@ def test_a_warning_writes_numbers_of_people_alike() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the values of this study")
-def test_pairs_are_not_taken_for_places_unasked() -> None:
+def test_pairs_are_not_taken_for_locations_unasked() -> None:
     with pytest.raises(dn.InvalidParameter, match=r"metric=\{'home': dn\.per_meter"):
         dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]})
 

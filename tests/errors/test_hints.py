@@ -93,9 +93,9 @@ def test_a_clone_is_named_from_where_the_user_stands(tmp_path: Path, monkeypatch
 def test_an_installed_package_is_named_by_where_it_came_from(
     origin: dict[str, object] | None, requirement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "a folder"
-    place.mkdir()
-    text = None if origin is None else json.dumps(origin).replace("FOLDER", place.as_uri())
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    text = None if origin is None else json.dumps(origin).replace("FOLDER", folder.as_uri())
 
     class Installed:
         def read_text(self, name: str) -> str | None:
@@ -103,7 +103,7 @@ def test_an_installed_package_is_named_by_where_it_came_from(
 
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: Installed())
     monkeypatch.setattr(errors, "__file__", str(tmp_path / "lib/site-packages/deniable/errors.py"))
-    assert shlex.split(suggest_install("plot"))[-1] == requirement.replace("PATH", str(place))
+    assert shlex.split(suggest_install("plot"))[-1] == requirement.replace("PATH", str(folder))
 
 
 def test_pip_is_that_of_the_python_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

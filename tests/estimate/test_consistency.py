@@ -38,9 +38,7 @@ def nearest_distribution(frequencies: Floats) -> Floats:
 
 
 def nearest_monotone(values: Floats) -> Floats:
-    """The minimax formula: at each place, the largest over starts of the least over ends of the means between
-    them.
-    """
+    """The minimax formula: at each position, the largest over starts of the least mean over ends."""
     size = values.size
 
     def mean(start: int, stop: int) -> float:
@@ -135,9 +133,9 @@ def test_clip_and_norm_mul(frequencies: Floats) -> None:
 def test_norm_cut_keeps_the_largest(frequencies: Floats) -> None:
     room = 1.0
     expected = np.zeros(frequencies.size)
-    for place in sorted(range(frequencies.size), key=lambda i: -frequencies[i]):
-        expected[place] = min(max(0.0, frequencies[place]), max(room, 0.0))
-        room -= expected[place]
+    for position in sorted(range(frequencies.size), key=lambda i: -frequencies[i]):
+        expected[position] = min(max(0.0, frequencies[position]), max(room, 0.0))
+        room -= expected[position]
     np.testing.assert_allclose(consistency.norm_cut(frequencies), expected, atol=1e-12)
 
 

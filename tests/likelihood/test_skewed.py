@@ -162,9 +162,9 @@ def test_no_search_takes_more_steps_than_asked_for() -> None:
 
 
 def test_one_inverse_for_the_table_and_for_the_channel() -> None:
-    """Of all places and of some: the kernel of the pairs, inverted; far tails with all their digits."""
-    places = np.array([0, 1, 2, 5, 6, 11, 40])
-    kernel = Decaying(places, 0.3)
+    """Of all positions and of some: the kernel of the pairs, inverted; far tails with all their digits."""
+    positions = np.array([0, 1, 2, 5, 6, 11, 40])
+    kernel = Decaying(positions, 0.3)
     assert np.allclose(np.array([kernel.solved(row) for row in kernel.table]), np.eye(7), atol=1e-12)
     assert np.allclose(tridiagonal(np.ones(3), np.full(2, 2.0), np.array([1.0, 10.0, 100.0])), [21, 212, 120])
     m = metric.geometric(400, 0.5)

@@ -313,7 +313,7 @@ def test_repeats_are_exact_enough() -> None:
 # -----------------------------------------------------------------------------------------------
 
 
-def test_arguments_in_the_wrong_place_are_named() -> None:
+def test_arguments_at_the_wrong_position_are_named() -> None:
     m = metric.geometric(5, 1.0)
     tally = dn.Tally(6, np.ones(6, dtype=np.int64))
     with pytest.raises(dn.InvalidParameter, match="first the mechanism or channel, then its tally"):

@@ -85,11 +85,11 @@ def check_law(
 def _check_support_sets(m: dn.Mechanism, sent: list[Array], alpha: float) -> float:
     """All 2^k sets for every value; a set that the law rules out must never be seen."""
     assert isinstance(m.law, dn.Law)
-    places = 1 << np.arange(m.k)
+    powers = 1 << np.arange(m.k)
     likelihoods = [m.law.log_likelihood(size) for size in range(m.k + 1)]
     seen, wanted = [], []
     for value, reports in enumerate(sent):
-        seen.append(np.bincount(m.support(reports) @ places, minlength=1 << m.k))
+        seen.append(np.bincount(m.support(reports) @ powers, minlength=1 << m.k))
         inside = [
             math.exp(likelihoods[code.bit_count()][0 if code >> value & 1 else 1]) for code in range(1 << m.k)
         ]

@@ -54,7 +54,7 @@ def test_a_moved_probability_is_found(name: str) -> None:
         check_moments(moved, 1.0, law, dn.seeded(2))
 
 
-def test_no_random_place_between_bins_is_found() -> None:
+def test_no_random_position_between_bins_is_found() -> None:
     """The planted fault: numbers go to the nearest bin, which is biased."""
     m = piecewise(1.0, 5)
     values = np.full(statistics.ESTIMATE_REPORTS, 0.37)

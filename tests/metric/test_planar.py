@@ -1,4 +1,4 @@
-"""Places: noise on the globe by Kolmogorov and Smirnov, grids of cells, and what may be done after the
+"""Locations: noise on the globe by Kolmogorov and Smirnov, grids of cells, and what may be done after the
 report.
 """
 
@@ -36,7 +36,7 @@ from deniable.words import FULL
 from tests import statistics
 
 POINTS = 100_000
-"""Places for one comparison by Kolmogorov and Smirnov, which is wrong once in 1 / statistics.ALPHA."""
+"""Locations for one comparison by Kolmogorov and Smirnov, which is wrong once in 1 / statistics.ALPHA."""
 HERE = [
     (0.0, 0.0),
     (47.64, 6.86),
@@ -97,27 +97,28 @@ def test_radius_and_direction(here: tuple[float, float]) -> None:
     check_noise(planar_laplace(EPSILON).privatize, here)
 
 
-def flat_earth(places: Floats, words: dn.Words) -> Floats:
+def flat_earth(locations: Floats, words: dn.Words) -> Floats:
     """The planted fault, of a peer: the step north is stretched as the one east must be."""
-    good = planar_laplace(EPSILON).privatize(places, words)
-    stretched = places[:, 0] + (good[:, 0] - places[:, 0]) / np.cos(np.radians(places[:, 0]))
+    good = planar_laplace(EPSILON).privatize(locations, words)
+    stretched = locations[:, 0] + (good[:, 0] - locations[:, 0]) / np.cos(np.radians(locations[:, 0]))
     return np.stack([stretched, good[:, 1]], axis=1)
 
 
-def no_cosine(places: Floats, words: dn.Words) -> Floats:
+def no_cosine(locations: Floats, words: dn.Words) -> Floats:
     """Another: a degree east is taken for as long as one north."""
-    good = planar_laplace(EPSILON).privatize(places, words)
+    good = planar_laplace(EPSILON).privatize(locations, words)
     return np.stack(
-        [good[:, 0], places[:, 1] + (good[:, 1] - places[:, 1]) * np.cos(np.radians(places[:, 0]))], axis=1
+        [good[:, 0], locations[:, 1] + (good[:, 1] - locations[:, 1]) * np.cos(np.radians(locations[:, 0]))],
+        axis=1,
     )
 
 
-def exponential_radius(places: Floats, words: dn.Words) -> Floats:
+def exponential_radius(locations: Floats, words: dn.Words) -> Floats:
     """Another: a radius with the density e^(-epsilon r), without the factor r of a plane."""
     from deniable.metric.globe import destination
 
-    uniform = (words.take(2 * len(places)).reshape(-1, 2) >> np.uint64(12)) * 2.0**-52 + 1e-17
-    return destination(places, -2 * np.log(uniform[:, 0]) / EPSILON, 2 * np.pi * uniform[:, 1])
+    uniform = (words.take(2 * len(locations)).reshape(-1, 2) >> np.uint64(12)) * 2.0**-52 + 1e-17
+    return destination(locations, -2 * np.log(uniform[:, 0]) / EPSILON, 2 * np.pi * uniform[:, 1])
 
 
 @pytest.mark.parametrize("fault", [flat_earth, no_cosine, exponential_radius])
@@ -135,7 +136,7 @@ def test_far_noise_over_the_pole() -> None:
         assert (np.abs(there[:, 0]) < 90).all()
 
 
-def test_one_place_and_many() -> None:
+def test_one_location_and_many() -> None:
     m = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
     assert (
         repr(planar_laplace(0.0019999999999999996)) == "PlanarLaplace(epsilon=0.002)"
@@ -183,9 +184,9 @@ def test_epsilon_per_meter_is_rounded_down() -> None:
 
 
 def test_distances_on_the_globe() -> None:
-    places = np.random.default_rng(2).uniform((-90, -180), (90, 180), size=(500, 2))
+    locations = np.random.default_rng(2).uniform((-90, -180), (90, 180), size=(500, 2))
     for here in HERE:
-        np.testing.assert_allclose(great_circle(here, places), haversine(here, places), rtol=1e-6)
+        np.testing.assert_allclose(great_circle(here, locations), haversine(here, locations), rtol=1e-6)
     assert great_circle((10, 20), (10, 20)) == 0
     assert math.isclose(float(great_circle((90, 0), (-90, 77))), math.pi * EARTH, rel_tol=1e-12)
 
@@ -215,11 +216,11 @@ def test_cells_across_the_antimeridian() -> None:
 
 
 @pytest.mark.parametrize(
-    "place", [(47.59, 6.9), (47.71, 6.9), (47.65, 6.79), (47.65, 6.96), (95.0, 6.9), (47.65, 1e6)]
+    "location", [(47.59, 6.9), (47.71, 6.9), (47.65, 6.79), (47.65, 6.96), (95.0, 6.9), (47.65, 1e6)]
 )
-def test_places_outside_are_refused(place: tuple[float, float]) -> None:
+def test_locations_outside_are_refused(location: tuple[float, float]) -> None:
     with pytest.raises(dn.InvalidValue, match="is not in the box of 'home'"):
-        CITY.encode([place], "home")
+        CITY.encode([location], "home")
 
 
 @pytest.mark.parametrize(
@@ -348,12 +349,12 @@ def test_no_word_takes_more_than_rounding_may_leave(monkeypatch: pytest.MonkeyPa
 # After the report.
 
 
-def test_nearest_admissible_place() -> None:
+def test_nearest_admissible_location() -> None:
     rng = np.random.default_rng(1)
-    places = rng.uniform((-80, -180), (80, 180), size=(50, 2))
+    locations = rng.uniform((-80, -180), (80, 180), size=(50, 2))
     points = rng.uniform((-90, -180), (90, 180), size=(300, 2))
-    nearest = [int(great_circle(point, places).argmin()) for point in points]
-    assert remap_to(places)(points).tolist() == nearest
+    nearest = [int(great_circle(point, locations).argmin()) for point in points]
+    assert remap_to(locations)(points).tolist() == nearest
     assert remap_to([(0.0, 179.0), (0.0, 170.0)])((0.0, -179.5)) == 0
     with pytest.raises(dn.InvalidParameter, match="at least one"):
         remap_to((1.0, 2.0))

@@ -26,7 +26,7 @@ from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 AGES = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
 TOWN = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=12, columns=12, epsilon=0.01)
 STUDY = """
-title = "Ages and places"
+title = "Ages and locations"
 epsilon = 1.0
 [attributes.smokes]
 values = ["yes", "no"]
@@ -271,7 +271,7 @@ def test_smoothed_shares_err_less_than_half_as_much(findings: dict[str, Any]) ->
         ),
     ],
 )
-def test_smoothing_is_told_in_words(weight: float, words: str) -> None:
+def test_smoothing_is_described(weight: float, words: str) -> None:
     plan = dn.Study({"age": dn.Range(0, 30, step=1, privacy="metric", epsilon=1.0)}).plan(1000)
     tallies = plan.tally(plan.privatize({"age": [20] * 600 + [3] * 400}, dn.seeded(1)))
     soft = plan.mle(tallies, "age").smooth(weights=[weight], passes=[30])
@@ -313,7 +313,7 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
 REST = ["frequency", "stderr", "low", "high", "count", "projected", "n", "level", "plan"]
 
 
-def test_what_cannot_be_told_is_refused_in_words(run: Run) -> None:
+def test_options_that_no_attribute_allows_are_refused(run: Run) -> None:
     Path("study.toml").write_text('epsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n', encoding="utf-8")
     Path("data.csv").write_text("a\n" + "x\ny\n" * 50, encoding="utf-8")
     run("plan", "study.toml", "--people", "100", "-o", "plan.json")
@@ -348,10 +348,10 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
 @pytest.mark.parametrize("bins", [False, True])
 def test_plots_stay_small(bins: bool) -> None:
     """In inches: an age that has a hundred bins does not make the figure as tall as a hundred bars."""
-    mechanism, place = dn.geometric(99, 0.5), PLANAR
-    assert place is not None
+    mechanism, planar = dn.geometric(99, 0.5), PLANAR
+    assert planar is not None
     age = mechanism.estimate(draw_tally(mechanism, bell(100, 5000), RNG))
-    home = place.estimate(draw_tally(place, bell(144, 5000), RNG))
+    home = planar.estimate(draw_tally(planar, bell(144, 5000), RNG))
     likely = {"mle": {"age": np.full(100, 0.01), "home": np.full(144, 1 / 144)}}
     figure = shares_plot(
         {"age": age, "home": home}, "People", domains={"age": AGES, "home": TOWN}, bins=bins, likely=likely
@@ -378,7 +378,7 @@ def words_of(figure: Any) -> str:
 def test_a_map_shows_the_blocks_of_the_table() -> None:
     """All 144 cells, mostly noise, were drawn beside a table of 16 groups."""
     home = drawn_home()
-    figure = shares_plot({"home": home}, "Places", domains={"home": TOWN})
+    figure = shares_plot({"home": home}, "Locations", domains={"home": TOWN})
     cells = np.asarray(figure.axes[0].images[0].get_array())
     for group in groups_of(home, TOWN):
         np.testing.assert_allclose(cells.ravel()[group.values], 100 * group.share.value)
@@ -388,7 +388,7 @@ def test_a_map_shows_the_blocks_of_the_table() -> None:
         )
     for wanted in ("144 cells in 16 blocks", "share of people in a block, %", "with 95 % intervals"):
         assert wanted in words_of(figure)
-    every = shares_plot({"home": home}, "Places", domains={"home": TOWN}, bins=True)
+    every = shares_plot({"home": home}, "Locations", domains={"home": TOWN}, bins=True)
     np.testing.assert_allclose(
         np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies
     )
@@ -399,7 +399,7 @@ def test_every_kind_of_shares_has_a_map() -> None:
     """The smoothed shares were drawn nowhere beside the most likely ones."""
     home, generator = drawn_home(), np.random.default_rng(4)
     likely = {of: {"home": generator.dirichlet(np.ones(144))} for of in ("mle", "smoothed")}
-    figure = shares_plot({"home": home}, "Places", domains={"home": TOWN}, likely=likely)
+    figure = shares_plot({"home": home}, "Locations", domains={"home": TOWN}, likely=likely)
     maps = {axes.get_title(loc="left"): axes.images[0].get_array() for axes in figure.axes if axes.images}
     assert len(maps) == 2
     for (title, drawn), (of, shares) in zip(maps.items(), likely.items(), strict=True):
@@ -431,13 +431,13 @@ def test_keys_lie_over_nothing(bins: bool) -> None:
     assert title.get_window_extent().y1 < figure.bbox.height
 
 
-def test_a_title_promises_only_intervals_that_are_drawn() -> None:
+def test_a_title_promises_only_intervals_that_are_plotted() -> None:
     home, smokes = drawn_home(), dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60])))
     likely = {"mle": {"home": np.full(144, 1 / 144)}}
-    alone = words_of(shares_plot({"home": home}, "Places", domains={"home": TOWN}, likely=likely))
+    alone = words_of(shares_plot({"home": home}, "Locations", domains={"home": TOWN}, likely=likely))
     assert "most likely shares, without intervals" in alone
     assert "95 %" not in alone
-    both = shares_plot({"home": home, "smokes": smokes}, "Places", domains={"home": TOWN}, likely=likely)
+    both = shares_plot({"home": home, "smokes": smokes}, "Locations", domains={"home": TOWN}, likely=likely)
     assert "estimated shares with 95 % intervals; maps without intervals" in words_of(both)
 
 
@@ -448,9 +448,9 @@ def test_means_and_quantiles_are_marked(bins: bool) -> None:
     found = Findings.of(plan, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9])
     mean, high = found.means()["age"].value, found.quantiles["age"][0.9].value
     lines = {line.get_label(): line for line in found.plot(bins).axes[0].lines}
-    for name, place in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
+    for name, position in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
         drawn = lines[name].get_xdata() if bins else lines[name].get_ydata()
-        expected = place if bins else place / 10 - 0.5  # ten bars, of ten years each, at 0 to 9
+        expected = position if bins else position / 10 - 0.5  # ten bars, of ten years each, at 0 to 9
         assert np.asarray(drawn)[0] == pytest.approx(expected)
 
 
@@ -472,9 +472,10 @@ def test_little_of_a_page_is_empty() -> None:
 
 def columns_of(figure: Any) -> list[list[Any]]:
     boxes = [axes.get_tightbbox() for axes in figure.axes]
-    places = [round(axes.get_window_extent().x0) for axes in figure.axes]
+    positions = [round(axes.get_window_extent().x0) for axes in figure.axes]
     return [
-        [box for box, at in zip(boxes, places, strict=True) if at == place] for place in sorted(set(places))
+        [box for box, at in zip(boxes, positions, strict=True) if at == position]
+        for position in sorted(set(positions))
     ]
 
 

@@ -1,4 +1,4 @@
-"""Plans with ordered attributes, places and numbers: what they state is true, what they estimate is right."""
+"""Check that plans with ordered attributes, locations and numbers state true losses and estimate rightly."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def square(epsilon: float) -> PlanarGeometric:
 
 SMALL: dict[str, RecordMechanism] = {
     "split": Split((dn.grr(3, 0.8), geometric(3, 0.7), averaged("duchi", 0.6))),
-    "split, places": Split((dn.oue(2, 0.8), square(0.3), averaged("duchi", 0.6))),
+    "split, locations": Split((dn.oue(2, 0.8), square(0.3), averaged("duchi", 0.6))),
     "sample": Sample((dn.grr(3, 0.8), geometric(3, 0.7), square(0.3), averaged("duchi", 0.6))),
     "two of four": Sample((dn.grr(2, 0.8), geometric(2, 0.7), square(0.3), averaged("duchi", 0.6)), 2),
     "piecewise": Split((geometric(2, 0.7), Averaged(piecewise(1.0, 4)))),
@@ -267,7 +267,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric")}, epsilon=1.0),
         "'age' is metric, and needs an epsilon of its own: give epsilon, .* such as 0.1 per year",
     ),
-    "no epsilon of places": (
+    "no epsilon of locations": (
         lambda: Study({"home": dn.Grid(**CITY, rows=3, columns=3)}),  # type: ignore[arg-type]
         "'home' is metric, .* per meter, such as dn.per_meter",
     ),
@@ -509,7 +509,7 @@ def test_a_store_counts_recounts_and_scrubs_them(mechanism: str, tmp_path: Path)
 # Tables, files and the command line.
 
 
-def test_places_in_tables() -> None:
+def test_locations_in_tables() -> None:
     plan = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
     pairs = [(47.6033, 6.8149), (47.609, 6.801)]
     wanted = plan.encode({"home": pairs})
@@ -613,7 +613,7 @@ def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) ->
     assert "income" not in [row["attribute"] for row in told["rows"]]
 
 
-def test_refused_answers_in_a_file_are_told_with_their_lines(run: Run) -> None:
+def test_refused_answers_in_a_file_are_reported_with_their_lines(run: Run) -> None:
     Path("study.toml").write_text(TOML, encoding="utf-8")
     assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
     Path("people.csv").write_text(
@@ -664,7 +664,7 @@ def test_swapped_columns_are_one_kind_of_refused_answers(run: Run, two: bool) ->
     )
 
 
-def test_columns_of_places_in_a_file(run: Run) -> None:
+def test_columns_of_locations_in_a_file(run: Run) -> None:
     Path("study.toml").write_text(TOML, encoding="utf-8")
     assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
     for content, reason in (
@@ -694,7 +694,7 @@ def test_columns_of_places_in_a_file(run: Run) -> None:
 
 
 def test_emergency_calls_of_a_county() -> None:
-    """Real places: shares of quarters of the county, and the mean latitude, from reports alone."""
+    """Real locations: shares of quarters of the county, and the mean latitude, from reports alone."""
     path = Path(os.environ.get("DENIABLE_DATA", "../shared/datasets")) / "montgomery-911.csv"
     if not path.exists():
         missing(f"the emergency calls are not in {path.parent}", "set $DENIABLE_DATA to their folder")
@@ -703,17 +703,17 @@ def test_emergency_calls_of_a_county() -> None:
         39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000)
     )
     inside = calls["lat"].between(39.95, 40.5) & calls["lng"].between(-75.75, -75.0)
-    table = {"place.latitude": calls["lat"][inside], "place.longitude": calls["lng"][inside]}
-    plan = Study({"place": box}).plan(people=9000)
+    table = {"location.latitude": calls["lat"][inside], "location.longitude": calls["lng"][inside]}
+    plan = Study({"location": box}).plan(people=9000)
     result = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1))))
     latitude = box.centers[:, 0]
     truth = latitude[plan.encode(table)[0]].mean()
-    found = dn.mean_of(result["place"], latitude)
+    found = dn.mean_of(result["location"], latitude)
     deviation(found.value, float(truth), found.stderr, "the mean latitude")
     assert found.stderr < 0.002
 
 
-def test_an_open_end_is_no_place() -> None:
+def test_an_open_end_is_no_position() -> None:
     """Where nobody knows where people are, no mean is claimed, and a quantile that may be there
     is infinite.
     """
@@ -746,7 +746,7 @@ def test_few_small_steps_are_better_asked_plainly() -> None:
     assert errors[1] < errors[0]
 
 
-def test_the_mean_place_is_found_as_the_refusal_says() -> None:
+def test_the_mean_location_is_found_as_the_refusal_says() -> None:
     home = dn.Grid(**CITY, rows=4, columns=4, epsilon=0.01)  # type: ignore[arg-type]
     plan = Study({"home": home}).plan(people=2000)
     result = plan.estimate(

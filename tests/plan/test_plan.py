@@ -231,20 +231,20 @@ def forged(change: Callable[[dict[str, Any]], object], plan: Plan = FIXED) -> st
 
 def setting(*path: str | int, to: object) -> Callable[[dict[str, Any]], object]:
     def change(data: dict[str, Any]) -> None:
-        place: Any = data
+        node: Any = data
         for step in path[:-1]:
-            place = place[step]
-        place[path[-1]] = to
+            node = node[step]
+        node[path[-1]] = to
 
     return change
 
 
 def removing(*path: str | int) -> Callable[[dict[str, Any]], object]:
     def change(data: dict[str, Any]) -> None:
-        place: Any = data
+        node: Any = data
         for step in path[:-1]:
-            place = place[step]
-        del place[path[-1]]
+            node = node[step]
+        del node[path[-1]]
 
     return change
 
@@ -455,11 +455,11 @@ def test_a_reformatted_plan_is_refused_and_a_last_newline_is_not() -> None:
 @settings(max_examples=150)
 def test_no_change_of_one_character_goes_unnoticed(data: st.DataObject) -> None:
     text = FIXED.to_json()
-    place = data.draw(st.integers(0, len(text) - 1))
+    position = data.draw(st.integers(0, len(text) - 1))
     other = data.draw(st.sampled_from('0123456789abcdef"{}[],:. -eE\\'))
-    if text[place] != other:
+    if text[position] != other:
         with pytest.raises(InvalidPlan):
-            Plan.from_json(text[:place] + other + text[place + 1 :])
+            Plan.from_json(text[:position] + other + text[position + 1 :])
 
 
 # what does not fit cannot be made
@@ -527,7 +527,7 @@ def test_the_rest_of_a_nested_plan_is_what_its_other_attributes_lose() -> None:
     assert fakes.loss.rest == many.rsfd([2, 2], 1.0).loss()
 
 
-def test_floating_point_noise_has_no_place_in_a_plan() -> None:
+def test_a_plan_refuses_floating_point_noise() -> None:
     with pytest.raises(
         InvalidParameter, match="a mechanism with an exact loss, or by a record mechanism, got Summed"
     ):

@@ -193,7 +193,7 @@ def test_what_is_kept_follows_people() -> None:
         ("abc", "must be a list"),
     ],
 )
-def test_people_who_cannot_be_told_apart_are_refused(people: Any, reason: str) -> None:
+def test_people_who_cannot_be_distinguished_are_refused(people: Any, reason: str) -> None:
     with pytest.raises(dn.InvalidValue, match=reason):
         AGAIN.privatize(answers(3), dn.remembering(7), people=people)
     with pytest.raises(dn.InvalidParameter, match="are not kept by person"):

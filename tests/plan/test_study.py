@@ -100,7 +100,7 @@ def test_what_is_no_table_is_no_study() -> None:
         Study.from_dict(7)  # type: ignore[arg-type]
 
 
-def test_protocols_can_be_named_in_both_places() -> None:
+def test_protocols_can_be_named_per_study_and_per_attribute() -> None:
     data = {
         "epsilon": 1.0,
         "attributes": {"a": {"values": ["x", "y"], "protocol": "grr"}, "b": ["x", "y"], "c": ["x", "y"]},

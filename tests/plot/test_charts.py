@@ -45,7 +45,7 @@ def test_a_plot_of_likely_shares_has_intervals_only_where_they_are_asked_for() -
     assert likely.plot(0.9).axes[0].collections
 
 
-def test_of_very_many_bars_the_largest_are_drawn() -> None:
+def test_of_very_many_bars_the_largest_are_plotted() -> None:
     values = np.arange(100) / 100
     figure = plot_bars(range(100), [Bars(values)], "All", "share")
     assert lengths(figure) == values[-40:].tolist()
@@ -59,7 +59,7 @@ def test_bars_side_by_side_have_a_legend_and_a_line() -> None:
         assert word in words
 
 
-def test_a_matrix_is_drawn_as_it_is() -> None:
+def test_a_matrix_is_plotted_as_it_is() -> None:
     matrix = dn.geometric(4, 1.0).law.matrix()
     drawn = plot_matrix(matrix, "Noise", "report", "value").axes[0].images[0].get_array()
     np.testing.assert_array_equal(drawn, matrix)

@@ -49,7 +49,7 @@ def texts(figure: Any) -> str:
     return "\n".join(item.get_text() for item in figure.findobj(lambda item: hasattr(item, "get_text")))
 
 
-def test_errors_are_drawn_where_the_rows_say(rows: list[Row]) -> None:
+def test_errors_are_plotted_where_the_rows_say(rows: list[Row]) -> None:
     axes = plot.error_plot(rows).axes[0]
     points = {
         bars.get_label(): bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)
@@ -131,7 +131,7 @@ def test_every_k_and_n_has_a_panel_and_a_protocol_one_color() -> None:
 LONG = "How do you usually get to work on an ordinary weekday morning, all things considered?"
 
 
-def test_shares_are_drawn_in_the_order_of_the_plan_with_bars_of_one_thickness() -> None:
+def test_shares_are_plotted_in_the_order_of_the_plan_with_bars_of_one_thickness() -> None:
     asked: dict[str, Any] = {
         LONG: ["car", "train", "bus"],
         "age": dn.Range(0, 100, step=5),
@@ -152,7 +152,7 @@ def test_shares_are_drawn_in_the_order_of_the_plan_with_bars_of_one_thickness() 
     assert [title.rpartition(":")[0] for title in titles] == list(asked)
     figure.canvas.draw()
     boxes = [axes.get_window_extent() for axes in figure.axes]
-    order = sorted(range(len(boxes)), key=lambda place: (round(boxes[place].x0), -boxes[place].y0))
+    order = sorted(range(len(boxes)), key=lambda i: (round(boxes[i].x0), -boxes[i].y0))
     assert order == list(range(len(boxes))), "down one column, then the next"
     bars = [patch.get_window_extent().height for axes in figure.axes for patch in axes.patches]
     assert len(bars) == 3 + 20 + 8 + 2

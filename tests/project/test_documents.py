@@ -237,12 +237,12 @@ def follow(block: str, folder: Path) -> list[str]:
     return done
 
 
-@pytest.mark.parametrize("place", range(len(blocks(text_of(COLLECTING)))))
-def test_what_an_operator_is_told_to_type_runs(
-    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("position", range(len(blocks(text_of(COLLECTING)))))
+def test_what_an_operator_is_to_type_runs(
+    position: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
-    block = blocks(text_of(COLLECTING))[place]
+    block = blocks(text_of(COLLECTING))[position]
     if "deniable tokens" in block:  # before anybody has answered
         plan = dn.Study({"Late?": ["yes", "no"]}, epsilon=1.0).plan(people=5000)
         plan.write(tmp_path / "plan.json")

@@ -599,7 +599,7 @@ def test_one_attribute_is_no_record() -> None:
             make()
 
 
-def test_how_many_attributes_are_drawn_is_checked() -> None:
+def test_the_number_of_reported_attributes_is_checked() -> None:
     parts = (dn.grr(3, 1.0), dn.grr(2, 1.0))
     for drawn in (0, 3, 1.0, True, "1"):
         with pytest.raises(dn.InvalidParameter, match="from 1 to 2"):

@@ -515,7 +515,7 @@ def test_losses_of_kept_bits(k: int, bits: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "bits"), [(2, 1), (5, 2), (12, 9), (9, 9), (300, 4)])
-def test_bits_are_drawn_once_and_kept_by_what_is_asked(k: int, bits: int) -> None:
+def test_bits_are_sampled_once_and_kept_by_what_is_asked(k: int, bits: int) -> None:
     """The same values are asked about for ever; two values that nobody asks about have one report between
     them.
     """

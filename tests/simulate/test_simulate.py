@@ -140,7 +140,7 @@ def test_moved_probabilities_are_seen(fault: str, counted: Callable[[dn.Mechanis
 
 
 @pytest.mark.parametrize("mechanism", [DIRECT, COLUMNS], ids=["grr", "hr"])
-def test_counts_drawn_apart_are_seen(
+def test_independent_counts_are_seen(
     mechanism: dn.Direct | dn.Hadamard, counted: Callable[[dn.Mechanism], Counts]
 ) -> None:
     generator = np.random.default_rng(13)
@@ -173,7 +173,7 @@ def test_other_shapes_are_counted_from_real_reports(
 
 
 @pytest.mark.parametrize("name", ["grr", "oue", "hr", "she"])
-def test_a_billion_people_are_drawn_in_less_than_a_second(name: str) -> None:
+def test_tallies_of_a_billion_people_take_less_than_a_second(name: str) -> None:
     mechanism = dn.PROTOCOLS[name].make(1000, 1.0)
     generator = np.random.default_rng(5)
     counts = population.zipf(1000).draw_counts(10**9, generator)

@@ -36,19 +36,19 @@ FIELDS = {"figure", "dataset", "protocol", "epsilon", "attack", "accuracy", "std
 FIELDS |= {"surveys", "top", "background", "metric", "prior", "n", "seed"}
 
 
-def invented(n: int = 1500, ks: tuple[int, ...] = (8, 5, 3, 4)) -> Dataset:
+def simulated(n: int = 1500, ks: tuple[int, ...] = (8, 5, 3, 4)) -> Dataset:
     draws = np.random.default_rng(1)
     shares = [np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in ks]
     table = np.column_stack([draws.choice(k, n, p=one) for k, one in zip(ks, shares, strict=True)]).astype(
         np.uint8
     )
     labels = tuple(tuple(str(v) for v in range(k)) for k in ks)
-    return Dataset("invented", tuple("abcd"[: len(ks)]), labels, table, "invented")
+    return Dataset("simulated", tuple("abcd"[: len(ks)]), labels, table, "simulated")
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    people = invented(500)
+    people = simulated(500)
     monkeypatch.setattr(data, "load", lambda _name: people)
     return people
 
@@ -124,7 +124,7 @@ def test_runs_are_reproducible_and_choose_what_is_asked_for(small: Dataset) -> N
 
 
 def test_a_row_is_the_same_without_the_others() -> None:
-    people, attacks = invented(400, (4, 3)), ["NK-1n", "NK-3n", "PK-0.1n", "bayes"]
+    people, attacks = simulated(400, (4, 3)), ["NK-1n", "NK-3n", "PK-0.1n", "bayes"]
     together = list(
         risks.reproduce([people], ["sampled-attribute"], [3.0], runs=1, users=100, attacks=attacks)
     )
@@ -138,7 +138,7 @@ def test_a_row_is_the_same_without_the_others() -> None:
 def test_few_people_are_attacked_by_all() -> None:
     """Nobody is compromised and attacked, and somebody is left to attack."""
     knowledge = ["PK-0.1n", "PK-0.5n", "HM-1n-0.1n"]
-    people = invented(300, (4, 3))
+    people = simulated(300, (4, 3))
     rows = list(risks.reproduce([people], ["sampled-attribute"], [3.0], runs=2, users=10, attacks=knowledge))
     assert len(rows) == len(inference.RSFD) * len(knowledge)
     assert all(row.accuracy is not None and 0 <= row.accuracy <= 1 for row in rows)
@@ -153,11 +153,11 @@ def test_few_people_are_attacked_by_all() -> None:
     with pytest.raises(
         dn.InvalidParameter, match="the people that attackers learn from, must be an integer of at least 10"
     ):
-        risks.reproduce([invented()], ["sampled-attribute"], [3.0], training=5)
+        risks.reproduce([simulated()], ["sampled-attribute"], [3.0], training=5)
 
 
 def school(people: int | None = None, n: int = 800) -> School:
-    crowd = invented(n)
+    crowd = simulated(n)
     mechanism = dn.rsfd(crowd.ks, 4.0, "sue-z", "published")
     records, truth = (
         mechanism.privatize(crowd.table.astype(np.int64), dn.seeded(3)),
@@ -168,27 +168,27 @@ def school(people: int | None = None, n: int = 800) -> School:
 
 def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attacker of some people is the attacker of all: the same model, that finds the same of them."""
-    invented_people = list[int]()
+    simulated_people = list[int]()
 
     def counting(mechanism: dn.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
-        invented_people.append(n)
+        simulated_people.append(n)
         return simulate_reports(mechanism, marginals, n, seed)
 
     monkeypatch.setattr("deniable.attack.trained.simulate_reports", counting)
     some = np.array([3, 40, 41, 700])
     for knowledge in ("NK-1n", "NK-3n"):
-        invented_people.clear()
+        simulated_people.clear()
         everybody, few = school().attack(knowledge), school().attack(knowledge, whom=some)
         assert few.whom.tolist() == some.tolist()
         assert few.attributes.tolist() == everybody.attributes[some].tolist()
-        assert set(invented_people) == {800}
+        assert set(simulated_people) == {800}
     for knowledge in ("PK-0.5n", "HM-1n-0.1n"):
         assert school().attack(knowledge, whom=some).whom.tolist() == some.tolist()
     assert (
         len(school().attack("PK-0.5n", whom=np.arange(500)).whom) == 400
     )  # the others are compromised first
     assert len(school(people=100).attack("NK-1n").whom) == 800
-    assert invented_people[-1] == 100
+    assert simulated_people[-1] == 100
     side_by_side = school().attack_all(["NK-1n", "PK-0.3n"], some)
     for one in side_by_side:
         alone = school().attack(one.knowledge, whom=some)
@@ -199,7 +199,7 @@ def test_users_are_a_part_of_all_targets() -> None:
     """In the rows, too: with as many users as there are people nothing changes, with fewer only who is
     attacked.
     """
-    people, asked = invented(400, (4, 3)), {"runs": 1, "attacks": ["NK-1n"], "seed": 2}
+    people, asked = simulated(400, (4, 3)), {"runs": 1, "attacks": ["NK-1n"], "seed": 2}
     all_of_them = list(risks.reproduce([people], ["sampled-attribute"], [3.0], **asked))  # type: ignore[arg-type]
     assert all_of_them == list(risks.reproduce([people], ["sampled-attribute"], [3.0], users=400, **asked))  # type: ignore[arg-type]
     found = []
@@ -230,7 +230,7 @@ def test_rows_that_are_done_are_in_the_file_already(
     assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
 
 
-def test_a_file_that_is_written_again_and_again_is_told_once(
+def test_a_file_that_is_written_again_and_again_is_named_once(
     small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deniable.commands.shared.studies._WRITTEN_EVERY", -1.0)
@@ -283,7 +283,7 @@ def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.M
     assert run(*asked) == "[]\n"
 
 
-def test_more_users_than_there_are_is_told(small: Dataset) -> None:
+def test_more_users_than_there_are_is_reported(small: Dataset) -> None:
     asked = (
         "reproduce",
         "risks",
@@ -298,7 +298,7 @@ def test_more_users_than_there_are_is_told(small: Dataset) -> None:
         "--json",
     )
     result = CliRunner().invoke(commands, [*asked, "--users", "99999999"], catch_exceptions=False)
-    assert result.stderr == "invented has 500 people, fewer than --users 99,999,999: all 500 are attacked\n"
+    assert result.stderr == "simulated has 500 people, fewer than --users 99,999,999: all 500 are attacked\n"
     assert {row["users"] for row in json.loads(result.stdout)} == {500}
     assert CliRunner().invoke(commands, [*asked, "--users", "500"], catch_exceptions=False).stderr == ""
     more = ("reproduce", "revisited", "--epsilons", "4", "--runs", "1", "--users", "1e6")
@@ -346,7 +346,7 @@ def test_tables_and_plots(small: Dataset, tmp_path: Path) -> None:
         table, drawing = tmp_path / f"{figure}.csv", tmp_path / f"{figure}.svg"
         where = ("-o", str(table), "--plot", str(drawing))
         text = run("reproduce", "risks", "--quick", "--figure", figure, "--users", "50", *where)
-        assert f"{figure}, invented: n = 500, 50 attacked, 1 run, seed 1" in text
+        assert f"{figure}, simulated: n = 500, 50 attacked, 1 run, seed 1" in text
         with table.open() as file:
             assert {row["figure"] for row in csv.DictReader(file)} == {figure}
         assert drawing.read_text().startswith("<?xml")
@@ -399,7 +399,7 @@ def test_a_table_that_is_cut_has_some_rows_of_every_figure(small: Dataset) -> No
     assert any("more; -o writes all" in line for line in lines)
 
 
-def test_one_epsilon_is_drawn_as_a_list(small: Dataset) -> None:
+def test_one_epsilon_is_plotted_as_a_list(small: Dataset) -> None:
     """Every series has a place of its own, and its name beside it; with two epsilons there are lines and a
     legend.
     """
@@ -437,7 +437,7 @@ def test_the_words_of_the_study_are_explained() -> None:
 
 
 def test_exact_values_are_measured() -> None:
-    people, runs = invented(), 20
+    people, runs = simulated(), 20
     rows = list(risks.reproduce([people], ["value"], [2.0], runs=runs))
     for protocol in accuracy.CLASSICAL:
         for metric in ("uniform", "non-uniform"):
@@ -454,7 +454,7 @@ def test_exact_values_are_measured() -> None:
 @pytest.fixture(scope="module")
 def both() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Whom Bayes and a trained attacker find, the same people by the same reports."""
-    people = invented(statistics.ATTACKED)
+    people = simulated(statistics.ATTACKED)
     asked = accuracy.Asked(1, None, ("NK-1n", "bayes"), 1, 1)
     found = {}
     for cell in inference.sampled_cells("sampled-attribute", people, [4.0], asked):
@@ -485,7 +485,7 @@ def test_a_weaker_best_attack_is_seen_to_be_beaten(both: dict[str, tuple[np.ndar
 def test_the_artefact_of_realistic_fakes() -> None:
     """Published attackers of RS+RFD stay near a blind guess where the best one finds most."""
     rows = list(
-        risks.reproduce([invented(6000)], ["rsrfd"], [4.0], runs=2, attacks=["bayes", "bayes-uniform"])
+        risks.reproduce([simulated(6000)], ["rsrfd"], [4.0], runs=2, attacks=["bayes", "bayes-uniform"])
     )
     for row in rows:
         if row.attack == "bayes" and row.prior in ("zipf", "exponential"):
@@ -499,7 +499,7 @@ def test_the_artefact_of_realistic_fakes() -> None:
 
 def test_supports_tell_more_than_guesses() -> None:
     rows = list(
-        risks.reproduce([invented(2000, (20, 15, 30, 12))], ["reidentify"], [5.0], runs=1, users=1000)
+        risks.reproduce([simulated(2000, (20, 15, 30, 12))], ["reidentify"], [5.0], runs=1, users=1000)
     )
     for protocol in ("SUE", "OUE", "OLH"):
         by = {
@@ -550,7 +550,7 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
     """`guess` finds the real attribute by NK-1n, learned from all reports, and `guess-bayes` by
     another way.
     """
-    people, asked = invented(600), accuracy.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
+    people, asked = simulated(600), accuracy.Asked(1, None, ("guess", "guess-bayes"), 1, 600)
     draws = np.random.default_rng(3)
     survey = reidentification._Survey.of(people, 4.0, np.array([0, 1, 3]), draws)
     whom = np.arange(100, 400)
@@ -564,7 +564,7 @@ def test_among_fakes_the_published_attacker_is_trained() -> None:
 
 def test_among_fakes_both_metrics_are_one_measurement() -> None:
     """As in the published code, which draws with replacement by either; rows of the uniform metric say so."""
-    rows = list(risks.reproduce([invented(300)], ["reidentify"], [4.0], runs=2, users=50))
+    rows = list(risks.reproduce([simulated(300)], ["reidentify"], [4.0], runs=2, users=50))
     among = [row for row in rows if row.protocol == reidentification.AMONG_FAKES]
     uniform, other = ([row for row in among if row.metric == metric] for metric in reidentification.METRICS)
     assert len(uniform) == len(other) == 4 * 2 * 3 * 2
@@ -608,7 +608,7 @@ def test_what_was_refused_is_no_row_for_machines(
 
 def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
-    rows = list(risks.reproduce([invented(200)], ["reidentify"], [4.0], runs=1, users=20))
+    rows = list(risks.reproduce([simulated(200)], ["reidentify"], [4.0], runs=1, users=20))
     among = [
         row for row in rows if (row.protocol, row.metric) == (reidentification.AMONG_FAKES, "non-uniform")
     ]
@@ -622,7 +622,7 @@ def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pyte
 def chanced(right: list[float], users: int = 500) -> accuracy.AttackPoint:
     row = accuracy.AttackPoint(
         figure="value",
-        dataset="invented",
+        dataset="simulated",
         protocol="GRR",
         epsilon=1.0,
         attack="guess",
@@ -652,7 +652,7 @@ def test_few_runs_that_agree_are_not_exact() -> None:
 
 
 def test_what_is_computed_has_no_error() -> None:
-    rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
+    rows = list(risks.reproduce([simulated(200)], ["value"], [2.0], runs=2))
     front = list(tradeoffs.reproduce(epsilons=[1.0], runs=1, users=300, methods=["GRR", "OLH"]))
     assert {row.attack for row in (*rows, *front)} == {"guess", *accuracy.COMPUTED}
     for row in (*rows, *front):
@@ -681,7 +681,7 @@ def test_intervals_hold_the_truth() -> None:
 
 
 def test_rows_are_a_frame() -> None:
-    rows = list(risks.reproduce([invented(200)], ["value"], [2.0], runs=2))
+    rows = list(risks.reproduce([simulated(200)], ["value"], [2.0], runs=2))
     table = risks.frame(rows, backend="pandas")
     assert list(table.columns) == list(accuracy.AttackPoint.__dataclass_fields__)
     assert len(table) == len(rows)
@@ -697,7 +697,7 @@ def test_rows_are_a_frame() -> None:
     assert guessed.mse_low <= guessed.mse <= guessed.mse_high
 
 
-def test_how_long_it_takes_is_told_once(
+def test_how_long_it_takes_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = iter([0.0, 5.0, 20.0, 40.0])
@@ -731,7 +731,7 @@ def test_a_log_has_a_line_now_and_then(
     assert capsys.readouterr().err == ""
 
 
-def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remaining_time_is_estimated_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first cell that waits for a compiler says nothing of classifiers, and these nothing of the rest."""
     now = [0.0]
     monkeypatch.setattr("deniable.studies.accuracy.time.perf_counter", lambda: now[0])
@@ -743,7 +743,7 @@ def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
             return [np.ones(10)]
 
         trained = 100 if attack_name == "NK-1n" else None
-        row = asked.row(figure, invented(100), "GRR", 1.0, attack_name, baseline=0.1, trained_on=trained)
+        row = asked.row(figure, simulated(100), "GRR", 1.0, attack_name, baseline=0.1, trained_on=trained)
         return accuracy.Cell((row,), spend, work)
 
     cells = [
@@ -763,14 +763,14 @@ def test_what_is_left_is_told_by_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quick_is_small_and_says_so() -> None:
     rows = list(
         risks.reproduce(
-            [invented(1200)], ["value", "rsrfd"], [5.0], runs=1, attacks=["NK-1n", "guess"], quick=True
+            [simulated(1200)], ["value", "rsrfd"], [5.0], runs=1, attacks=["NK-1n", "guess"], quick=True
         )
     )
     assert {row.users for row in rows} == {500}
     assert {row.trained_on for row in rows if row.attack == "NK-1n"} == {1000}
     assert {
         row.users
-        for row in risks.reproduce([invented(1200)], ["value"], [5.0], runs=1, users=600, quick=True)
+        for row in risks.reproduce([simulated(1200)], ["value"], [5.0], runs=1, users=600, quick=True)
     } == {600}
 
 
@@ -924,7 +924,7 @@ def test_the_page_for_machines(planned: tuple[Path, Path]) -> None:
     assert by["all 3 attributes", 3, 10] > by["2 of 3 attributes", 3, 10]
 
 
-def test_who_is_left_out_is_told() -> None:
+def test_who_is_left_out_is_reported() -> None:
     attributes = {"a": list("xyz"), "b": list("uvw")}
     codes = np.random.default_rng(1).integers(0, 3, (2, 300))
     codes[0, :40] = -1

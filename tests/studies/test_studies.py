@@ -220,7 +220,7 @@ def test_measured_error_is_the_laws(name: str) -> None:
         (TRUE, 0, "runs must be an integer of at least 1"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(
+def test_what_cannot_be_simulated_is_refused(
     counts: Sequence[npt.NDArray[np.int64]], runs: int, message: str
 ) -> None:
     with pytest.raises(dn.InvalidParameter, match=message):
@@ -530,6 +530,6 @@ def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp
         run("rsfd", "--dataset", "nursery")
 
 
-def test_a_memoized_tally_is_drawn_directly() -> None:
+def test_a_memoized_tally_is_simulated_directly() -> None:
     assert is_drawn_directly(dn.l_grr(4, 1.0, 2.0))
     assert draw_tally(dn.l_osue(4, 1.0, 2.0), TRUE[0], np.random.default_rng(1)).n == 500

@@ -71,9 +71,9 @@ def test_lines_and_circles_are_transports(k: int, seed: int) -> None:
     assert math.isclose(
         circle_wasserstein(one, other), full_program(one, other, around), rel_tol=1e-6, abs_tol=1e-9
     )
-    places = np.sort(np.random.default_rng(seed).uniform(-5, 5, k))
-    by_scipy = wasserstein_distance(places, places, one, other)
-    assert math.isclose(line_wasserstein(one, other, places), by_scipy, rel_tol=1e-9, abs_tol=1e-12)
+    positions = np.sort(np.random.default_rng(seed).uniform(-5, 5, k))
+    by_scipy = wasserstein_distance(positions, positions, one, other)
+    assert math.isclose(line_wasserstein(one, other, positions), by_scipy, rel_tol=1e-9, abs_tol=1e-12)
     assert math.isclose(
         cost_wasserstein(one, other, around), circle_wasserstein(one, other), rel_tol=1e-6, abs_tol=1e-9
     )
@@ -193,20 +193,23 @@ def test_means_scatter_as_they_say(name: str) -> None:
     """Bias and variance of the mean over studies whose people are drawn anew; hashes have the ideal's errors,
     nearly.
     """
-    mechanism, places = MADE[name](8, 1.0), np.array([0.0, 1, 2, 3, 5, 8, 13, 21])
+    mechanism, positions = MADE[name](8, 1.0), np.array([0.0, 1, 2, 3, 5, 8, 13, 21])
     truth = np.array([0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05])
     generator = np.random.default_rng(8)
     values = generator.choice(8, size=(STUDIES, PEOPLE), p=truth)
     reports = mechanism.privatize(values.reshape(-1), dn.seeded(31))
     found = [
-        mean_of(mechanism.estimate(mechanism.tally(part)), places) for part in np.split(reports, STUDIES)
+        mean_of(mechanism.estimate(mechanism.tally(part)), positions) for part in np.split(reports, STUDIES)
     ]
     error = math.sqrt(np.mean([each.stderr**2 for each in found]))
-    off = np.array([each.value for each in found]) - truth @ places
+    off = np.array([each.value for each in found]) - truth @ positions
     statistics.deviation(float(off.mean()), 0.0, error / math.sqrt(STUDIES), f"mean by {name}")
     statistics.spread(float((off**2).sum() / error**2), STUDIES, f"scatter of means by {name}")
     statistics.at_least(
-        sum(each.low <= truth @ places <= each.high for each in found), STUDIES, 0.93, f"intervals by {name}"
+        sum(each.low <= truth @ positions <= each.high for each in found),
+        STUDIES,
+        0.93,
+        f"intervals by {name}",
     )
 
 
@@ -214,12 +217,12 @@ def test_a_wrong_standard_error_would_be_found() -> None:
     """Errors of the shares taken for independent: for direct encoding, whose counts add up to n, they are
     not.
     """
-    mechanism, places = dn.grr(8, 1.0), np.arange(8.0)
+    mechanism, positions = dn.grr(8, 1.0), np.arange(8.0)
     values = np.random.default_rng(8).integers(0, 8, (STUDIES, PEOPLE))
     reports = mechanism.privatize(values.reshape(-1), dn.seeded(32))
     estimates = [mechanism.estimate(mechanism.tally(part)) for part in np.split(reports, STUDIES)]
-    off = np.array([mean_of(each, places).value - 3.5 for each in estimates])
-    independent = math.sqrt(np.mean([(each.stderr**2 * places**2).sum() for each in estimates]))
+    off = np.array([mean_of(each, positions).value - 3.5 for each in estimates])
+    independent = math.sqrt(np.mean([(each.stderr**2 * positions**2).sum() for each in estimates]))
     with pytest.raises(AssertionError, match="of the variance"):
         statistics.spread(float((off**2).sum() / independent**2), STUDIES, "errors taken for independent")
 
@@ -261,8 +264,8 @@ def test_summaries_of_likelihoods() -> None:
     assert mean.low <= truth @ np.arange(21) <= mean.high
     assert 0 < mean.stderr < 0.1
     assert median.low <= 7 <= median.high
-    places = np.arange(21) * 10.0
-    assert math.isclose(mean_of(result, places, repeats=60).value, 10 * mean.value)
+    positions = np.arange(21) * 10.0
+    assert math.isclose(mean_of(result, positions, repeats=60).value, 10 * mean.value)
 
 
 def test_means_around_a_circle() -> None:

@@ -43,7 +43,7 @@ def tallied(plan: dn.Plan, values: Floats, seed: int = 1) -> Tallies:
     return plan.tally(plan.privatize({"x": values}, dn.seeded(seed)))
 
 
-def test_places_of_a_plan_are_those_of_its_bins() -> None:
+def test_positions_of_a_plan_are_those_of_its_bins() -> None:
     """Neither an estimate nor a most likely histogram answers in numbers of bins."""
     plan, steps = (
         ranged(0, 30_000, 500, 0.0005),
@@ -71,7 +71,7 @@ def test_places_of_a_plan_are_those_of_its_bins() -> None:
     assert abs(around.value - 23.5) < 5 * around.stderr < 0.5
 
 
-def test_names_are_no_places() -> None:
+def test_names_are_no_positions() -> None:
     study = dn.Study({"x": dn.Range(0, 30, step=10, open_high=True), "color": ["red", "blue"]}, epsilon=4.0)
     plan = study.plan(people=100)
     answers = {"x": np.arange(100) % 40, "color": np.where(np.arange(100) % 2, "red", "blue")}

@@ -156,20 +156,20 @@ def requests(
     chance = random.Random(seed)
     wires = [Wire(plan) for plan in plans]
     for number in range(count):
-        place = chance.randrange(len(plans))
-        report = make(plans[place], number)
+        position = chance.randrange(len(plans))
+        report = make(plans[position], number)
         match chance.randrange(10):
             case 0:
                 yield Request("POST", "/reports", chance.randbytes(chance.randrange(120)))
             case 1 | 2 | 3 | 4:
                 yield Request("POST", "/reports", mutated(chance, report.to_bytes()))
             case 5:
-                batch = to_batch([report, make(plans[place], number + count), report])
+                batch = to_batch([report, make(plans[position], number + count), report])
                 yield Request("POST", "/reports/batch", mutated(chance, batch))
             case 6:
-                yield Request("POST", "/reports", mutated(chance, wires[place].to_json(report)), AS_JSON)
+                yield Request("POST", "/reports", mutated(chance, wires[position].to_json(report)), AS_JSON)
             case 7:
-                text = wires[place].to_json(report)
+                text = wires[position].to_json(report)
                 yield Request(
                     "POST", "/reports/batch", mutated(chance, b"[" + text + b"," + text + b"]"), AS_JSON
                 )
@@ -178,7 +178,7 @@ def requests(
                     "POST", chance.choice(("/reports", "/reports/batch")), nonsense(chance), AS_JSON
                 )
             case _:
-                yield elsewhere(chance, plans[place])
+                yield elsewhere(chance, plans[position])
 
 
 def nonsense(chance: random.Random) -> bytes:

@@ -126,8 +126,8 @@ def test_two_different_byte_strings_are_never_the_same_report(
     """Whatever byte is changed, either it is refused or it is another report, which is written just so."""
     _, case = chosen
     wire, raw = Wire(Plan.from_json(case["plan"])), bytearray.fromhex(case["bytes"])
-    place = data.draw(st.integers(0, len(raw) - 1))
-    raw[place] ^= data.draw(st.integers(1, 255))
+    position = data.draw(st.integers(0, len(raw) - 1))
+    raw[position] ^= data.draw(st.integers(1, 255))
     try:
         report = wire.check(Report.from_bytes(bytes(raw)))
         text = wire.to_json(report)

@@ -28,10 +28,10 @@ def check_uniform(words: dn.Words, alpha: float) -> None:
     """Every byte of every word, and every bit with its neighbor, is as likely as any other."""
     drawn = words.take(statistics.WORDS)
     as_bytes = drawn.view(np.uint8).reshape(-1, 8)
-    for place in range(8):
-        counts = np.bincount(as_bytes[:, place], minlength=256)
+    for position in range(8):
+        counts = np.bincount(as_bytes[:, position], minlength=256)
         statistics.goodness_of_fit(
-            counts, np.full(256, drawn.size / 256), f"byte {place} of words", alpha=alpha
+            counts, np.full(256, drawn.size / 256), f"byte {position} of words", alpha=alpha
         )
     ones = int(np.bitwise_count(drawn).sum())
     statistics.deviation(ones, 32 * drawn.size, math.sqrt(16 * drawn.size), "ones in words", alpha)
