@@ -45,6 +45,28 @@ def test_a_plot_of_likely_shares_has_intervals_only_where_they_are_asked_for() -
     assert likely.plot(0.9).axes[0].collections
 
 
+@pytest.mark.parametrize("m", [dn.duchi(1.0), dn.piecewise(2.0), dn.hybrid(2.0)], ids=str)
+def test_a_plot_of_a_mechanism_for_means_draws_the_deviation_of_a_report(m: dn.Mean) -> None:
+    figure: Any = m.plot()
+    numbers, deviations = figure.axes[0].lines[0].get_data()
+    assert numbers[[0, -1]].tolist() == [-1.0, 1.0]
+    np.testing.assert_allclose(deviations**2, m.variance(numbers))
+    assert m.describe() in texts(figure).replace("\n", " ")
+    name, facts = m.describe().split(": ", 1)
+    assert m._repr_html_() == f"<p><b>{name}</b>: {facts}</p>"
+
+
+def test_a_plot_of_a_mean_draws_it_with_its_interval_on_its_line() -> None:
+    m = dn.piecewise(2.0)
+    mean = m.estimate(m.tally(m.privatize(np.full(N, 0.5), dn.seeded(1)))).between(0, 100)
+    figure: Any = mean.plot(level=0.9)
+    axes = figure.axes[0]
+    np.testing.assert_allclose(axes.collections[0].get_segments()[0][:, 0], mean.interval(0.9))
+    assert axes.lines[0].get_xdata()[0] == mean.mean
+    assert axes.get_xlim() == (0.0, 100.0)
+    assert "4,000 reports: estimated mean with its 90 % interval" in texts(figure)
+
+
 def test_of_very_many_bars_the_largest_are_plotted() -> None:
     values = np.arange(100) / 100
     figure = plot_bars(range(100), [Bars(values)], "All", "share")

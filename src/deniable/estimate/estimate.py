@@ -256,6 +256,15 @@ class MeanEstimate:
             f"({format_count(self.n, 'report')})"
         )
 
+    def plot(self, level: float = 0.95) -> Figure:
+        """A figure of matplotlib: the mean with its interval, on the line from the lowest number to the
+        highest.
+        """
+        from deniable.plot.charts import plot_mean
+
+        title = f"{format_count(self.n, 'report')}: estimated mean with its {100 * level:g} % interval"
+        return plot_mean(self.mean, self.interval(level), self.line, title)
+
     def between(self, low: float, high: float) -> MeanEstimate:
         """Moves the estimate to numbers from low to high, where these are from -1 to 1."""
         line = _along(self.line[0], (low, high)), _along(self.line[1], (low, high))

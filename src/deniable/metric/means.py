@@ -24,6 +24,9 @@ from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
 from deniable.words import FULL, WordArray, Words, checked_source
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PLACES = 1 << 32
 """A number is one of these positions and one more, from -1 to 1, far closer than any noise."""
 _FINE = 31
@@ -67,7 +70,7 @@ class Mean(ABC):
 
     @final
     def describe(self) -> str:
-        """What it is, in a line: name, report, loss and size."""
+        """What it is, in a line: name, numbers, report, loss and size."""
         size = format_count(smallest(self.outputs).itemsize, "byte")
         report = f"a report is one of {self.outputs:,} numbers that are right on average"
         loss = f"loss {format_loss(self.loss())}"
@@ -75,6 +78,19 @@ class Mean(ABC):
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        name, facts = self.describe().split(": ", 1)
+        return f"<p><b>{name}</b>: {facts}</p>"
+
+    @final
+    def plot(self) -> Figure:
+        """A figure of matplotlib: the standard deviation of a report, for each number from -1 to 1."""
+        from deniable.plot.charts import plot_curve
+
+        numbers = np.linspace(-1.0, 1.0, 201)
+        names = ("true number", "standard deviation of a report")
+        return plot_curve(numbers, np.sqrt(self.variance(numbers)), self.describe(), names)
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:

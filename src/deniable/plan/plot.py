@@ -28,6 +28,7 @@ from deniable.plan.panels import (
     in_columns,
     what_is_shown,
 )
+from deniable.plot.charts import draw_mean
 from deniable.plot.figure import ESTIMATE, INK, TRUTH, require_matplotlib, style
 from deniable.summaries import groups_of
 
@@ -176,7 +177,7 @@ def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
         _draw_map(axes, scale, panel)
         return
     if isinstance(panel.estimate, MeanEstimate):
-        _draw_mean(axes, panel.estimate, level)
+        draw_mean(axes, panel.estimate.mean, panel.estimate.interval(level))
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
     if panel.side_by_side:
@@ -271,17 +272,6 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     axes.set_xlabel("longitude")
     axes.set_ylabel("latitude")
     axes.locator_params(axis="x", nbins=5)
-
-
-def _draw_mean(axes: Axes, mean: MeanEstimate, level: float) -> None:
-    low, high = mean.interval(level)
-    axes.errorbar(
-        [mean.mean], [0], xerr=[[mean.mean - low], [high - mean.mean]], color=ESTIMATE, marker="o", capsize=2
-    )
-    axes.set_yticks([0], ["mean"])
-    axes.set_ylim(0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel("mean, in its own unit")
 
 
 def _short(label: str) -> str:

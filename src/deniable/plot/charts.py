@@ -1,4 +1,4 @@
-"""Draws bars with intervals and tables of probabilities, from names and numbers alone."""
+"""Draws bars and means with intervals, curves and tables of probabilities, from names and numbers alone."""
 
 from __future__ import annotations
 
@@ -119,6 +119,47 @@ def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
             axis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(visible=False)
     return figure
+
+
+def plot_curve(across: Floats, down: Floats, title: str, names: tuple[str, str]) -> Figure:
+    """A curve from 0 up, with the names of its two axes."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    with style():
+        figure = Figure(figsize=(5.4, 3.2), layout="constrained")
+        axes = figure.subplots()
+        axes.plot(across, down, color=TRUTH)
+        axes.set_xlim(float(across[0]), float(across[-1]))
+        axes.set_ylim(0.0, 1.1 * float(down.max()))
+        axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
+        axes.set_xlabel(names[0])
+        axes.set_ylabel(names[1])
+    return figure
+
+
+def plot_mean(mean: float, ends: tuple[float, float], line: tuple[float, float], title: str) -> Figure:
+    """A mean and its interval, on the line of all numbers that it may be."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    with style():
+        figure = Figure(figsize=(5.4, 1.5), layout="constrained")
+        axes = figure.subplots()
+        draw_mean(axes, mean, ends)
+        axes.set_xlim(min(line[0], ends[0]), max(line[1], ends[1]))
+        axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
+    return figure
+
+
+def draw_mean(axes: Axes, mean: float, ends: tuple[float, float]) -> None:
+    """A dot and its interval."""
+    low, high = ends
+    axes.errorbar([mean], [0], xerr=[[mean - low], [high - mean]], color=ESTIMATE, marker="o", capsize=2)
+    axes.set_yticks([0], ["mean"])
+    axes.set_ylim(0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("mean, in its own unit")
 
 
 def _shorten(label: str) -> str:
