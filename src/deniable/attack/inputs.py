@@ -89,7 +89,7 @@ def blocks_of(plan: Plan, reports: object) -> Iterator[Records]:
     first, every = _peek_first(reports)
     if isinstance(first, Travelling):
         return iter([_receive_reports(plan, every)])
-    return records_of(every, plan.id)  # type: ignore[arg-type]
+    return records_of(every, plan.id)
 
 
 def are_single(reports: object) -> bool:

@@ -60,7 +60,7 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
             )
         given = [prior.get(name) for name in names]
     else:
-        alone = len(parts) == 1 and np.ndim(prior) == 1  # type: ignore[arg-type]
+        alone = len(parts) == 1 and np.ndim(prior) == 1  # type: ignore[arg-type]  # of anything
         given = list(prior)
         if alone and not any(isinstance(one, Estimate | Likelihood) for one in given):
             given = [prior]

@@ -85,7 +85,7 @@ class OneByOne(Devices):
 
     at_once = 1 << 13
 
-    def __init__(self, report: Reporter) -> None:
+    def __init__(self, report: object) -> None:
         if not callable(report):
             raise InvalidParameter(
                 "a client is a plan, a dn.Client, a mechanism, a command such as 'node client.js', or a "
@@ -167,7 +167,7 @@ def make_devices(client: object, words: Words | None) -> tuple[Devices, Plan | N
         return InBulk(client, words), client
     if isinstance(client, Devices):
         return client, getattr(client, "plan", None)
-    return OneByOne(client), None  # type: ignore[arg-type]
+    return OneByOne(client), None
 
 
 def _like(client: Client) -> Reporter:

@@ -22,7 +22,7 @@ from deniable.tables import replacing
 try:
     import fcntl
 except ImportError:  # there is none on Windows: there, one program at a time must use a ledger
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 VERSION = 1
 

@@ -43,7 +43,7 @@ class Punctual(HttpToolsProtocol):
     _arriving = True
     _beside = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS + 50:
             transport.abort()

@@ -14,6 +14,7 @@ from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number
 
 if TYPE_CHECKING:
     from deniable.audit import Audit
+    from deniable.records import Per
 
 FAILED = 3
 """The exit code of an audit that failed."""
@@ -64,7 +65,7 @@ def audit_client(
     plan: Path,
     command: str | None,
     trials: int | None,
-    per: str,
+    per: Per,
     rounds: int | None,
     pairs: str,
     claim: float | None,
@@ -99,7 +100,7 @@ def audit_client(
             count,
             plan=read,
             claim=claim,
-            per=per,  # type: ignore[arg-type]
+            per=per,
             rounds=rounds,
             level=level,
             show=show,

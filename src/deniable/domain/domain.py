@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -54,8 +54,12 @@ Privacy = Literal["equal", "metric"]
 class Domain(ABC):
     """The values an attribute can have, in order."""
 
-    labels: tuple[str, ...]
-    """The values' names, in the order of their codes."""
+    if TYPE_CHECKING:  # read-only here, so that a domain may store them or compute them
+
+        @property
+        def labels(self) -> tuple[str, ...]:
+            """The values' names, in the order of their codes."""
+
     privacy: Privacy = "equal"
     epsilon: float | None = None
     """For metric privacy: what a study lets a report lose, per unit of distance."""
@@ -277,7 +281,7 @@ class Range(Domain):
         return np.asarray(whole / float(10**self.digits))
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+    def labels(self) -> tuple[str, ...]:
         ends = [
             _plain_text(self.scaled_low + self.scaled_step * i, self.digits) for i in range(self.bins + 1)
         ]

@@ -143,7 +143,7 @@ class Grid(Domain):
         return np.stack(np.broadcast_arrays(latitude[:, None], longitude), axis=-1).reshape(-1, 2)
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+    def labels(self) -> tuple[str, ...]:
         return self.labels_between(range(self.rows + 1), range(self.columns + 1))
 
     def labels_between(self, row_ends: Sequence[int], column_ends: Sequence[int]) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def _keep_made(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
             hash((args, *named.values()))
         except TypeError:
             return make(*args, **named)
-        return found(*args, **named)  # type: ignore[arg-type]
+        return found(*args, **named)  # type: ignore[arg-type]  # hashable, as was tried
 
     return made
 

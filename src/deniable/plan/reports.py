@@ -111,7 +111,7 @@ def _tally(name: str, given: Any) -> Tally:
         raise InvalidParameter(f"the tally of {name!r}: {problem}") from None
 
 
-def records_of(reports: Reports | Iterable[Reports], plan_id: str) -> Iterator[Records]:
+def records_of(reports: object, plan_id: str) -> Iterator[Records]:
     """What is in reports, or in blocks of them, which must all have been made for this plan."""
     if isinstance(reports, str | Path):
         raise InvalidReport(

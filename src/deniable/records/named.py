@@ -246,7 +246,7 @@ def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
     if isinstance(epsilon, np.ndarray) and epsilon.ndim == 0:
         epsilon = epsilon.item()
     if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Iterable):
-        return (equal_part(epsilon, reported),) * d  # type: ignore[arg-type]
+        return (equal_part(epsilon, reported),) * d  # type: ignore[arg-type]  # refused there
     each = list(epsilon)
     if len(each) != d:
         raise InvalidParameter(
