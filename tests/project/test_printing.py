@@ -71,7 +71,10 @@ PRINTED: dict[str, tuple[Any, str]] = {
         "Objective: the least error of the worst attribute, best guess right at most 20 %, "
         "at most 10 bytes a report",
     ),
-    "tally": (dn.Tally(2000, [10, 1200]), "Tally, 2 values: 2,000 reports, counts from 10 to 1,200"),
+    "tally": (
+        dn.Tally(2000, np.array([10, 1200])),
+        "Tally, 2 values: 2,000 reports, counts from 10 to 1,200",
+    ),
     "chance": (dn.attack.Chance(0.25, 0.01, exact=False), "25 % (simulated, standard error 1 point)"),
     "event": (
         dn.audit.Event("first byte", 1000, 500, 0.01, claim=1.0),
