@@ -11,7 +11,7 @@ import { Ledger } from "../src/ledger.js";
 import { Numbers } from "../src/number.js";
 import { Plan } from "../src/plan.js";
 import type { Said } from "../src/wire.js";
-import { type Case, type Document, FULL, quickest, reported, small } from "./helpers.js";
+import { type Case, type Document, FULL, reported, small, units } from "./helpers.js";
 
 const files = import.meta.glob<Case[]>("../../spec/vectors/metric/reports.json", {
   eager: true,
@@ -332,22 +332,24 @@ describe("the largest tables are verified in a moment", () => {
   };
   const round = (a: number, b: number): number =>
     Math.floor(2 ** 54 * Math.exp(-0.2 * Math.hypot(a, b))) + 2 ** 33;
-  const tables: [string, () => Promise<string>][] = [
+  // Limits are 2 to 4 times the units of work that tables take; what gets 5 times slower is beyond them.
+  const tables: [string, number, () => Promise<string>][] = [
     [
       "4,096 tails",
+      50,
       () => alone("age", years(4096), { kind: "geometric", tails: tailsOf(4096).map(String) }, "step"),
     ],
-    ["32 x 64 cells", () => planar(32, 64, round)],
-    ["2 x 1,024 cells", () => planar(2, 1024, round)],
+    ["32 x 64 cells", 1200, () => planar(32, 64, round)],
+    ["2 x 1,024 cells", 350, () => planar(2, 1024, round)],
     // all steps down have one and the same ratio: floats cannot say which pair is the worst
-    ["64 x 32 cells, all alike", () => planar(64, 32, (a) => 2 ** (54 - Math.min(a, 50)))],
+    ["64 x 32 cells, all alike", 1200, () => planar(64, 32, (a) => 2 ** (54 - Math.min(a, 50)))],
   ];
 
-  it.each(tables)("%s", async (name, text) => {
+  it.each(tables)("%s", async (name, limit, text) => {
     const plan = await text();
-    const taken = await quickest(() => Plan.fromJson(plan));
-    console.log(`${name}: verified in ${taken.toFixed(0)} ms`);
-    expect(taken).toBeLessThan(2000);
+    const taken = await units(() => Plan.fromJson(plan));
+    console.log(`${name}: verified in ${taken.toFixed(0)} units of work`);
+    expect(taken).toBeLessThan(limit);
   });
 
   it("and more of them than a page can look at in a few seconds are refused", async () => {
@@ -362,16 +364,17 @@ describe("the largest tables are verified in a moment", () => {
       const units = names.map((name) => ({ loss: MOST, name, unit: "kilometer" }));
       data.losses = { attribute: MOST, metric: { rest: 0, units }, record: MOST, repeated: null };
     });
-    const taken = await quickest(() => expect(Plan.fromJson(text)).rejects.toThrow("at most 16384 cells"));
-    expect(taken).toBeLessThan(2000);
+    await expect(Plan.fromJson(text)).rejects.toThrow("at most 16384 cells");
+    const taken = await units(() => Plan.fromJson(text).catch(() => null));
+    expect(taken).toBeLessThan(900); // node takes up to 400 units, chromium 170
   });
 
-  it("and a report is made from them in less than 5 milliseconds", async () => {
+  it("and a report is made from them in 2.5 units of work", async () => {
     const plan = await Plan.fromJson(await planar(32, 64, round));
     const one = { ...named("planar-geometric"), answers: { home: [47, 7] } };
-    const taken = await quickest(async () => {
+    const taken = await units(async () => {
       for (let i = 0; i < 100; i++) await reported(plan, one);
     });
-    expect(taken / 100).toBeLessThan(5);
+    expect(taken / 100).toBeLessThan(2.5);
   });
 });

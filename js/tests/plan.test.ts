@@ -4,7 +4,7 @@ import { logUp, toNano } from "../src/exact.js";
 import { Plan } from "../src/plan.js";
 import { direct } from "../src/shapes.js";
 import { canonical } from "../src/strict.js";
-import { type Document, FULL, quickest, sealed, small, tampered } from "./helpers.js";
+import { type Document, FULL, sealed, small, tampered, units } from "./helpers.js";
 
 describe("a plan at the edge", () => {
   it("is taken with the last threshold that keeps the stated loss, and refused with the next one", async () => {
@@ -182,11 +182,12 @@ it("a plan made to keep a page busy is done with soon", async () => {
     });
     data.losses = { attribute: 2 ** 53, record: 2 ** 53, repeated: figures };
   });
-  const taken = await quickest(async () => {
-    await expect(Plan.fromJson(wide)).rejects.toThrow("(attribute)");
-    await expect(Plan.fromJson(again)).rejects.toThrow("states a loss of 0.000000000 (one report)");
+  await expect(Plan.fromJson(wide)).rejects.toThrow("(attribute)");
+  await expect(Plan.fromJson(again)).rejects.toThrow("states a loss of 0.000000000 (one report)");
+  const taken = await units(async () => {
+    for (const text of [wide, again]) await Plan.fromJson(text).catch(() => null);
   });
-  expect(taken).toBeLessThan(10_000);
+  expect(taken).toBeLessThan(6000); // 2.5 times the units that it takes: 5 times slower is beyond
 }, 60_000);
 
 describe("what an attacker can guess", () => {
