@@ -206,14 +206,14 @@ def signature_of(
     """Write a call as a program writes it: names and defaults, no types."""
     parameters = list(inspect.signature(one).parameters.values())[int(method) :]
     written: list[str] = []
-    for place, parameter in enumerate(parameters):
+    for index, parameter in enumerate(parameters):
         if parameter.name.startswith("_"):
             continue
         star = ""
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             star = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
         if parameter.kind is parameter.KEYWORD_ONLY and not any(
-            before.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY) for before in parameters[:place]
+            before.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY) for before in parameters[:index]
         ):
             written.append("*")
         default = "" if parameter.default is parameter.empty else f"={default_of(parameter.default)}"

@@ -257,7 +257,7 @@ export function means(
   width: number,
   kind: Kind,
 ): HTMLElement {
-  const place = placed(kind);
+  const position = positionOf(kind);
   const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
   const wide = Math.min(width, 420);
   const drawing = drawn(
@@ -268,7 +268,7 @@ export function means(
       marginRight: 20,
       marginTop: 10,
       marginBottom: 24,
-      x: { type: "linear", domain: [place(first), place(Math.max(end, first + 1))] },
+      x: { type: "linear", domain: [position(first), position(Math.max(end, first + 1))] },
       y: { nice: true },
     },
     [
@@ -279,27 +279,27 @@ export function means(
         fill: SOFT,
         tickFormat: (one: number) => signed(count(one)),
       }),
-      axisX((first === end ? [first] : [first, end]).map(place), {
+      axisX((first === end ? [first] : [first, end]).map(position), {
         label: null,
         tickSize: 0,
         tickFormat: (_: number, i: number) => short(i ? end : first),
         fill: SOFT,
       }),
       areaY(along, {
-        x: ({ at }: { at: number }) => place(at),
+        x: ({ at }: { at: number }) => position(at),
         y1: "low",
         y2: "high",
         fill: MAIN,
         fillOpacity: 0.24,
       }),
       lineY(along, {
-        x: ({ at }: { at: number }) => place(at),
+        x: ({ at }: { at: number }) => position(at),
         y: "mean",
         stroke: STRONG,
         strokeWidth: 1.75,
       }),
       dot(kind === "rounds" ? along : along.slice(-1), {
-        x: ({ at }: { at: number }) => place(at),
+        x: ({ at }: { at: number }) => position(at),
         y: "mean",
         r: 3,
         fill: STRONG,
@@ -316,7 +316,7 @@ export function means(
 export type Kind = "reports" | "rounds";
 
 /** Where a step is drawn: reports by their logarithm, so that halving an interval takes as far everywhere. */
-const placed =
+const positionOf =
   (kind: Kind) =>
   (at: number): number =>
     kind === "reports" ? Math.log(at) : at;
@@ -333,7 +333,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
   const names = (last.length > MOST_SMALL ? largest(last, MOST_SMALL) : last).map((row) => row.value);
   const all = along.flatMap(({ at, rows }) => rows.map((row) => ({ ...row, at })));
   const domain = reach(all);
-  const place = placed(kind);
+  const position = positionOf(kind);
   const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
   const columns = Math.max(2, Math.min(names.length, Math.floor(width / 165)));
   const small = Math.floor((width - (columns - 1) * 14) / columns);
@@ -347,7 +347,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
         marginRight: 14,
         marginTop: 8,
         marginBottom: 20,
-        x: { type: "linear", domain: [place(first), place(Math.max(end, first + 1))] },
+        x: { type: "linear", domain: [position(first), position(Math.max(end, first + 1))] },
         y: { domain },
       },
       [
@@ -359,7 +359,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
           fill: SOFT,
           fontSize: 11,
         }),
-        axisX((first === end ? [first] : [first, end]).map(place), {
+        axisX((first === end ? [first] : [first, end]).map(position), {
           label: null,
           tickSize: 0,
           tickFormat: (_: number, i: number) => short(i ? end : first),
@@ -368,7 +368,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
         }),
         ruleY([0], { stroke: GRID }),
         areaY(own, {
-          x: ({ at }: { at: number }) => place(at),
+          x: ({ at }: { at: number }) => position(at),
           y1: "low",
           y2: "high",
           fill: MAIN,
@@ -377,14 +377,14 @@ export function steps(title: string, along: readonly Step[], width: number, kind
           clip: true,
         }),
         lineY(own, {
-          x: ({ at }: { at: number }) => place(at),
+          x: ({ at }: { at: number }) => position(at),
           y: "frequency",
           stroke: STRONG,
           strokeWidth: 1.75,
           clip: true,
         }),
         dot(kind === "rounds" || own.length === 1 ? own : own.slice(-1), {
-          x: ({ at }: { at: number }) => place(at),
+          x: ({ at }: { at: number }) => position(at),
           y: "frequency",
           r: 2.5,
           fill: STRONG,

@@ -126,7 +126,7 @@ export function askLocation(
     element: h(
       "div",
       {},
-      h("div", { class: "place" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
+      h("div", { class: "coordinates" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
       complaint,
       "geolocation" in navigator && [
         h("div", { class: "row" }, here, h("p", { class: "soft" }, PRIVATE)),

@@ -302,7 +302,7 @@ describe("a grid", () => {
 });
 
 describe("a number", () => {
-  it("is one of 2^32 + 1 places, beyond an open end the last one", () => {
+  it("is one of 2^32 + 1 positions, beyond an open end the last one", () => {
     const income = new Numbers(0, 10_000, 0, false, true);
     expect([0, 2500, "40000", 1e308].map((one) => income.code(one, "income"))).toEqual([
       0,

@@ -111,7 +111,7 @@ def _digits(name: str) -> str:
 
 
 def _count_slips(one: str, other: str, most: int) -> int:
-    """The edits that turn one name into another, neighbors that change places being one; above `most`, any
+    """The edits that turn one name into another, a swap of neighbors being one; above `most`, any
     number above it.
     """
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
@@ -134,7 +134,7 @@ def _count_slips(one: str, other: str, most: int) -> int:
 def suggest_install(extra: str) -> str:
     """The command that installs an extra where this program was installed from: a clone, a file, or an index.
 
-    The package is on no index yet, so that only the place it came from can be named.
+    The package is on no index yet, so that only the address it came from can be named.
     """
     import shlex
 
@@ -159,9 +159,9 @@ def _name_requirement(extra: str) -> tuple[list[str], str]:
     if (clone / "pyproject.toml").is_file():
         return ["-e"], f"{_shorten_path(clone)}[{extra}]"
     url = _find_origin()
-    place = _path_of(url)
-    if place is not None and place.exists():
-        return [], f"{_shorten_path(place)}[{extra}]"
+    path = _path_of(url)
+    if path is not None and path.exists():
+        return [], f"{_shorten_path(path)}[{extra}]"
     if url.startswith("git+"):
         return [], f"deniable[{extra}] @ {url}"
     return [], f"deniable[{extra}]"

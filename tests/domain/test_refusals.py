@@ -68,7 +68,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dn.Study.from_dict(
             {"attributes": {"home": {"south": 47.6, "west": 6.8, "north": 47.7, "row": 10}}}
         ),
-        "^attributes.home.row: places on a grid may have south, .* radius, and no 'row'; did you mean "
+        "^attributes.home.row: locations on a grid may have south, .* radius, and no 'row'; did you mean "
         "'rows'[?]$",
     ),
     "an epsilon of a list": (
@@ -98,11 +98,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
     "texts for places": (
-        lambda: dn.line_wasserstein(HALVES, HALVES, places=["a", "b"]),
-        "places are 2 numbers, got",
+        lambda: dn.line_wasserstein(HALVES, HALVES, positions=["a", "b"]),
+        "positions are 2 numbers, got",
     ),
     "texts for points": (
-        lambda: dn.sliced_wasserstein(HALVES, HALVES, places="ab"),
+        lambda: dn.sliced_wasserstein(HALVES, HALVES, positions="ab"),
         "2 points of two coordinates, got 'ab'",
     ),
     "a seed below 0": (
@@ -119,8 +119,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "must be an integer of at least 1, got -1",
     ),
     "texts for a mean's places": (
-        lambda: dn.mean_of(LIKELY, places=["a"] * 20),
-        "places are 20 numbers, got",
+        lambda: dn.mean_of(LIKELY, positions=["a"] * 20),
+        "positions are 20 numbers, got",
     ),
     "a text for a prior": (
         lambda: dn.optimal_remap(EVEN, "ab"),

@@ -221,7 +221,7 @@ def test_directions_of_repeats_alone_would_be_seen(monkeypatch: pytest.MonkeyPat
 def test_means_and_quantiles_of_what_tells_nothing_reach_everywhere() -> None:
     nothing = mle(GeometricChannel(4, 1e-5), dn.Tally(2000, np.array([1010, 0, 5, 0, 985])))
     assert nothing.flat
-    mean, middle = mean_of(nothing, places=[10, 20, 30, 40, 50]), quantile_of(nothing, 0.5)
+    mean, middle = mean_of(nothing, positions=[10, 20, 30, 40, 50]), quantile_of(nothing, 0.5)
     assert (mean.low, mean.high, mean.stderr) == (10, 50, 20)
     assert (middle.low, middle.high) == (0, 4)
 

@@ -415,7 +415,7 @@ def test_keys_lie_over_nothing(bins: bool) -> None:
     likely = {of: {"age": np.full(100, 0.01)} for of in ("mle", "smoothed")}
     places = {"age": {"mean": 45.151, "quantile 0.5": 44.123, "quantile 0.9": 88.123}}
     figure = shares_plot(
-        {"age": estimate}, "People", domains={"age": AGES}, bins=bins, likely=likely, places=places
+        {"age": estimate}, "People", domains={"age": AGES}, bins=bins, likely=likely, positions=places
     )
     figure.canvas.draw()
     axes = figure.axes[0]

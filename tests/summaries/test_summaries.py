@@ -79,14 +79,14 @@ def test_names_are_no_positions() -> None:
     result = plan.estimate(tallies)
     for found in (result["color"], plan.mle(tallies, "color")):
         with pytest.raises(
-            dn.InvalidParameter, match=r"names \(red, ...\) and no places on a line; say where they are"
+            dn.InvalidParameter, match=r"names \(red, ...\) and no positions on a line; say where they are"
         ):
             dn.mean_of(found)
-        with pytest.raises(dn.InvalidParameter, match="no places"):
+        with pytest.raises(dn.InvalidParameter, match="no positions"):
             dn.quantile_of(found, 0.5)
         assert dn.mean_of(found, [0, 1], repeats=20).stderr > 0
     for found in (result["x"], plan.mle(tallies, "x")):
-        with pytest.raises(dn.InvalidParameter, match=r"open, .*give places"):
+        with pytest.raises(dn.InvalidParameter, match=r"open, .*give positions"):
             dn.mean_of(found)
         assert dn.quantile_of(found, 0.99, repeats=20).high == math.inf
     assert result.mean("x", ends=(0, 35)).within == 5

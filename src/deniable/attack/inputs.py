@@ -200,23 +200,23 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     """The attributes that the background has, its values by number, and for each plan the rows of its
     attributes (-1: none).
 
-    A place may have two columns, as wherever people are read. Plans may number the values of an attribute
+    A location may have two columns, as wherever people are read. Plans may number the values of an attribute
     differently, by other labels or steps: then it has a row for each way.
     """
     asked = list(dict.fromkeys(name for plan in plans for name in plan.names))
-    places = {name for plan in plans for name in plan.places}
+    locations = {name for plan in plans for name in plan.locations}
     if not holds_records(background):
         raise InvalidParameter(
             "a background is a dataframe, a dictionary of columns or a list of dictionaries, with a record "
             f"per row, got {type(background).__name__}"
         )
     there = column_names(background)
-    names = _present(asked, there, places)
-    for slip in misspelt(asked, there, places):
+    names = _present(asked, there, locations)
+    for slip in misspelt(asked, there, locations):
         warnings.warn(slip, DeniableWarning, stacklevel=3)  # the caller of reidentify
     if not names:
         raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(asked)}")
-    answers = dict(zip(names, columns_of(background, names, places), strict=True))
+    answers = dict(zip(names, columns_of(background, names, locations), strict=True))
     coded: dict[object, Integers] = {}
     rows = []
     for plan in plans:
@@ -251,15 +251,15 @@ def encode_people(plan: Plan, people: object) -> Integers:
             f"each attribute ({shorten_names(plan.names)}), got {type(people).__name__}"
         )
     there = column_names(people)
-    names = _present(plan.names, there, plan.places)
-    for slip in misspelt(plan.names, there, plan.places, "the table of people"):
+    names = _present(plan.names, there, plan.locations)
+    for slip in misspelt(plan.names, there, plan.locations, "the table of people"):
         warnings.warn(slip, DeniableWarning, stacklevel=4)  # the caller of examine
     if not names:
         raise InvalidParameter(
             f"the table of people has none of the attributes {shorten_names(plan.names)}; its columns are "
             f"{shorten_names(list(map(str, there)))}"
         )
-    answers = dict(zip(names, columns_of(people, names, plan.places), strict=True))
+    answers = dict(zip(names, columns_of(people, names, plan.locations), strict=True))
     n = len(next(iter(answers.values())))
     codes = np.full((len(plan.names), n), NO_ANSWER, dtype=np.int64)
     for j, one in enumerate(plan.content.attributes):
@@ -290,7 +290,7 @@ def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
 
 
 def misspelt(
-    asked: Sequence[str], there: Sequence[str], places: Container[str], where: str = "the background"
+    asked: Sequence[str], there: Sequence[str], locations: Container[str], where: str = "the background"
 ) -> list[str]:
     """What looks like a slip among the columns that nothing asks for: they are left out, and one that was
     meant to count would make the risk look smaller.
@@ -298,9 +298,9 @@ def misspelt(
     A column may as well be another thing, so that this is to warn of. What differs in case and marks only is
     refused.
     """
-    names = _present(asked, there, places)
-    used = {column for name in names for column in split_locations([name], there, places, where)}
-    absent = [column for name in asked if name not in names for column in _columns_for(name, places)]
+    names = _present(asked, there, locations)
+    used = {column for name in names for column in split_locations([name], there, locations, where)}
+    absent = [column for name in asked if name not in names for column in _columns_for(name, locations)]
     plain = {_plain(name): name for name in absent if _plain(name)}
     found = []
     for column in there:
@@ -324,14 +324,14 @@ def misspelt(
     return found
 
 
-def _present(asked: Sequence[str], there: Sequence[str], places: Container[str]) -> list[str]:
-    """Those that have a column, or the two of a place."""
-    return [name for name in asked if any(one in there for one in split_locations([name], there, places))]
+def _present(asked: Sequence[str], there: Sequence[str], locations: Container[str]) -> list[str]:
+    """Those that have a column, or the two of a location."""
+    return [name for name in asked if any(one in there for one in split_locations([name], there, locations))]
 
 
-def _columns_for(name: str, places: Container[str]) -> list[str]:
+def _columns_for(name: str, locations: Container[str]) -> list[str]:
     """What the columns of an attribute may be called."""
-    return [name, *(f"{name}.{degrees}" for degrees in DEGREES)] if name in places else [name]
+    return [name, *(f"{name}.{degrees}" for degrees in DEGREES)] if name in locations else [name]
 
 
 def _plain(name: object) -> str:

@@ -63,7 +63,7 @@ def reidentify(
 
     `plans` and `reports` are one per survey, of the same people in the same order. `background` is a table
     with a record per row and some of the attributes as columns (all: full knowledge; some: partial
-    knowledge); row i is person i, or `truth` says which row is whose. A place may have two columns,
+    knowledge); row i is person i, or `truth` says which row is whose. A location may have two columns,
     `home.latitude` and `home.longitude`. Columns that are no attribute are left out; the result says by which
     `attributes` it matched. "support" scores records by all that the reports say, the real risk; "guess" by
     one guessed value per report, as published. `targets`, numbers of people, attacks only these.
@@ -175,18 +175,18 @@ class Evidence:
 
     def find(self, whom: Integers) -> tuple[Integers, Integers]:
         """Which of these people reported, and the positions of their reports."""
-        place = np.searchsorted(self.clue.who, whom)
-        place[place == self.clue.who.size] = 0
-        there = np.flatnonzero(self.clue.who[place] == whom)
-        return there, place[there]
+        position = np.searchsorted(self.clue.who, whom)
+        position[position == self.clue.who.size] = 0
+        there = np.flatnonzero(self.clue.who[position] == whom)
+        return there, position[there]
 
     def _together(self, some: Integers) -> Floats:
         whom = self.clue.who[some]
         together = make_pool(self.clue.part, whom.size, memoized=True)
         for one in self.rounds:
-            place = np.minimum(np.searchsorted(one.who, whom), one.who.size - 1)
-            there = np.flatnonzero(one.who[place] == whom)
-            together.add(there, one.reports[place[there]])
+            position = np.minimum(np.searchsorted(one.who, whom), one.who.size - 1)
+            there = np.flatnonzero(one.who[position] == whom)
+            together.add(there, one.reports[position[there]])
         return together.table()
 
 
@@ -264,19 +264,19 @@ def _gather_clues(
     held: Sequence[Evidence], whom: Integers, widest: int
 ) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
     """The clues about some targets, one after the other, each with its scores by value."""
-    rows, kinds, places = [], [], []
+    rows, kinds, positions = [], [], []
     for kind, one in enumerate(held):
-        there, positions = one.find(whom)
+        there, position = one.find(whom)
         rows.append(there)
         kinds.append(np.full(there.size, kind))
-        places.append(positions)
+        positions.append(position)
     row, which = np.concatenate(rows), np.concatenate(kinds)
     order = np.argsort(row, kind="stable")
     tables = np.zeros((row.size, widest), dtype=np.int32)
     rank = np.empty(row.size, dtype=np.int64)
     rank[order] = np.arange(row.size)
     start = 0
-    for one, taken in zip(held, places, strict=True):
+    for one, taken in zip(held, positions, strict=True):
         if taken.size:
             tables[rank[start : start + taken.size], : width(one.clue.part)] = one.scores(taken)
         start += taken.size

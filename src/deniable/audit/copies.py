@@ -84,9 +84,9 @@ def _read(said: bytes) -> Sequence[bytes] | None:
     """Reports, each with its length before it; without the mark at the end something went wrong."""
     if not said.endswith(_END):
         return None
-    reports, place = [], 0
-    while place < len(said) - len(_END):
-        size = int.from_bytes(said[place : place + 4], "little")
-        reports.append(said[place + 4 : place + 4 + size])
-        place += 4 + size
+    reports, position = [], 0
+    while position < len(said) - len(_END):
+        size = int.from_bytes(said[position : position + 4], "little")
+        reports.append(said[position + 4 : position + 4 + size])
+        position += 4 + size
     return reports

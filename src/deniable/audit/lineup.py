@@ -16,7 +16,7 @@ from deniable.audit.devices import Side
 from deniable.audit.setting import encode_sides
 from deniable.plan import Plan
 
-_PLACES = 1 << 27  # people in line times devices, attributes and rounds, at most
+_MOST_ANSWERS = 1 << 27  # people in line times devices, attributes and rounds, at most
 
 
 @final
@@ -95,4 +95,4 @@ class Lineups:
 
 def _line(plan: Plan, sides: tuple[Side, ...], devices: int) -> Line:
     codes = encode_sides(plan, sides)
-    return Line(sides, codes, max(1, min(devices, _PLACES // (codes[0].size * len(codes)))))
+    return Line(sides, codes, max(1, min(devices, _MOST_ANSWERS // (codes[0].size * len(codes)))))

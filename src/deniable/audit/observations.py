@@ -142,8 +142,8 @@ class Reader:
         assert self._plan is not None
         codes = self._codes[number - 1]
         states = np.full((len(said), len(self._plan.names)), REFUSED, dtype=np.uint8)
-        places, columns = self._sound(said, good)
-        states[places] = ABSENT
+        positions, columns = self._sound(said, good)
+        states[positions] = ABSENT
         for j, part, who, column in columns:
             first, second = codes[j, 2 * pair[who]], codes[j, 2 * pair[who] + 1]
             states[who, j] = part.supports(column, first) + 2 * part.supports(column, second).astype(np.uint8)
@@ -165,10 +165,10 @@ class Reader:
                 if table.shape[1] >= HEADER:
                     ids.append(table[read & (lengths >= HEADER), _ID])
             for j, part, who, column in self._sound(said, good)[1]:
-                values, places = np.unique(wanted[j], return_inverse=True)
+                values, positions = np.unique(wanted[j], return_inverse=True)
                 found = part.supports_each(column, values)
-                for row, place in enumerate(places.tolist()):
-                    votes[row, who] += found[place]
+                for row, position in enumerate(positions.tolist()):
+                    votes[row, who] += found[position]
         return votes, ids
 
     def _sound(
@@ -177,20 +177,20 @@ class Reader:
         """Finds the reports that a collector takes; by attribute, its mechanism, reporters and reports."""
         assert self._wire is not None
         assert self._plan is not None
-        start, places = (HEADER if self._headed else 0), np.flatnonzero(good)
-        kept = said if start == 0 and good.all() else [said[i][start:] for i in places.tolist()]
+        start, positions = (HEADER if self._headed else 0), np.flatnonzero(good)
+        kept = said if start == 0 and good.all() else [said[i][start:] for i in positions.tolist()]
         found, sound = self._wire.sound(kept)
         wrong = good.copy()
-        wrong[places[sound]] = False
+        wrong[positions[sound]] = False
         self.refusals.add("body (not canonical)", wrong, said)
-        places, records = places[sound], found.records
+        positions, records = positions[sound], found.records
         who = (
-            [places] * len(records.columns)
+            [positions] * len(records.columns)
             if records.reporters is None
-            else [places[one] for one in records.reporters]
+            else [positions[one] for one in records.reporters]
         )
         columns = map(np.ascontiguousarray, records.columns)
-        return places, list(zip(range(len(who)), self._plan.content.parts, who, columns, strict=True))
+        return positions, list(zip(range(len(who)), self._plan.content.parts, who, columns, strict=True))
 
 
 def _all(said: Sequence[bytes]) -> npt.NDArray[np.bool_]:

@@ -132,7 +132,7 @@ def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per:
 
 
 def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
-    """An answer for each value: a label, a number in the middle of a bin, a place in the middle of a cell.
+    """An answer for each value: a label, a number in the middle of a bin, a location in the middle of a cell.
 
     Numbers that are not in bins are too many: both ends, and some between them.
     """
@@ -188,7 +188,7 @@ def _pair_rows(
     table: object, names: Sequence[str], plan: Plan | None, per: Per, rounds: int
 ) -> tuple[Pair, ...]:
     """Each row of a table and the next one."""
-    columns = columns_of(table, names, () if plan is None else plan.places)
+    columns = columns_of(table, names, () if plan is None else plan.locations)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     if len(rows) < 2:
         raise InvalidParameter(

@@ -105,7 +105,7 @@ class Setting:
         return encode_sides(plan, self.sides)
 
     def most_votes(self, plan: Plan | None) -> list[int]:
-        """Counts for each claim the most places where reports can take a side."""
+        """Counts for each claim the most positions where reports can take a side."""
         if plan is None:
             return [0] * len(self.claims)
         votes = np.zeros(len(self.pairs), dtype=np.int64)

@@ -85,9 +85,11 @@ class Weakening(Candidate):
         return self.rate + float(np.abs(np.diff(np.log(between))).max()) if between.size > 1 else 0.0
 
     def matrix(self) -> Floats:
-        places, sent = np.arange(self.outputs.size), self.outputs > 0
-        heights = np.full((places.size, places.size), -np.inf)
-        heights[:, sent] = np.log(self.outputs[sent]) - self.rate * np.abs(places[:, None] - places[sent])
+        positions, sent = np.arange(self.outputs.size), self.outputs > 0
+        heights = np.full((positions.size, positions.size), -np.inf)
+        heights[:, sent] = np.log(self.outputs[sent]) - self.rate * np.abs(
+            positions[:, None] - positions[sent]
+        )
         # a row far from all outputs is still one
         channel = np.exp(heights - heights.max(axis=1, keepdims=True))
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))

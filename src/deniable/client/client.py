@@ -110,7 +110,7 @@ class Client:
     def _join_degrees(self, answers: Mapping[str, object]) -> dict[str, object]:
         """Join a location that is given in two parts, `home.latitude` and `home.longitude`."""
         given = dict(answers)
-        for name in self.plan.places:
+        for name in self.plan.locations:
             parts = [f"{name}.{degrees}" for degrees in DEGREES]
             if name not in given and any(part in given for part in parts):
                 pair = [given.pop(part, None) for part in parts]

@@ -56,7 +56,7 @@ class Batch:
 
     known: Known
     round: int
-    places: Sequence[int]
+    positions: Sequence[int]
     ids: Sequence[bytes]
     bodies: Sequence[bytes]
     invitations: Sequence[bytes | None]
@@ -64,7 +64,7 @@ class Batch:
 
     def positions_of(self, ids: Container[bytes]) -> list[int]:
         """The positions of the reports with these ids."""
-        return [place for place, name in zip(self.places, self.ids, strict=True) if name in ids]
+        return [position for position, name in zip(self.positions, self.ids, strict=True) if name in ids]
 
     def some(self, which: Sequence[int]) -> Batch:
         """A few of them, by their numbers in the batch."""
@@ -74,7 +74,7 @@ class Batch:
         return Batch(
             self.known,
             self.round,
-            [self.places[i] for i in which],
+            [self.positions[i] for i in which],
             [self.ids[i] for i in which],
             bodies,
             [self.invitations[i] for i in which],
@@ -91,18 +91,18 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
         start += len(arrival.ids)
     batches = []
     for (plan_id, number), members in groups.items():
-        places = [place for start, one in members for place in range(start, start + len(one.ids))]
+        positions = [position for start, one in members for position in range(start, start + len(one.ids))]
         known = plans.get(plan_id)
         if known is None:
-            _decide(outcomes, places, "plan")
+            _decide(outcomes, positions, "plan")
             continue
         ids = [name for _, one in members for name in one.ids]
         bodies = [body for _, one in members for body in one.bodies]
         tokens = [one.invitation for _, one in members for _ in one.ids]
         reports, sound = known.wire.sound(bodies)
-        batch = Batch(known, number, places, ids, bodies, tokens, reports)
+        batch = Batch(known, number, positions, ids, bodies, tokens, reports)
         if not sound.all():
-            _decide(outcomes, [places[i] for i in np.flatnonzero(~sound)], "form")
+            _decide(outcomes, [positions[i] for i in np.flatnonzero(~sound)], "form")
             batch = batch.some(np.flatnonzero(sound).tolist())
         if batch.ids:
             batches.append(batch)
@@ -123,7 +123,7 @@ def count(database: Database, batch: Batch, invited: bool, now: float, outcomes:
             fresh = _drop_duplicates(batch, outcomes)
     else:
         fresh = batch.some([])
-        _decide(outcomes, batch.places, "closed")
+        _decide(outcomes, batch.positions, "closed")
         stored = database.present("reports", {"plan": key, "round": number}, "id", list(set(batch.ids)))
         _decide(outcomes, batch.positions_of(stored), "counted before")
     if not fresh.ids:
@@ -142,7 +142,7 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
     first: dict[bytes, int] = {}
     for i, name in enumerate(batch.ids):
         if first.setdefault(name, i) != i:
-            outcomes[batch.places[i]] = "counted before"
+            outcomes[batch.positions[i]] = "counted before"
     return batch.some(list(first.values()))
 
 
@@ -153,11 +153,13 @@ def _use_invitations(database: Database, batch: Batch, outcomes: list[Outcome], 
     tokens = {token for token in batch.invitations if token is not None}
     unused = database.present("invitations", {"plan": key}, "hash", list(tokens)) if tokens else set()
     first: dict[bytes, int] = {}
-    for i, (place, name, token) in enumerate(zip(batch.places, batch.ids, batch.invitations, strict=True)):
+    for i, (position, name, token) in enumerate(
+        zip(batch.positions, batch.ids, batch.invitations, strict=True)
+    ):
         if name in stored or name in first:
-            outcomes[place] = "counted before"  # its invitation was used when it was counted
+            outcomes[position] = "counted before"  # its invitation was used when it was counted
         elif token is None or token not in unused:
-            outcomes[place] = "invitation"
+            outcomes[position] = "invitation"
         else:
             unused.remove(token)
             used.append(token)
@@ -167,9 +169,9 @@ def _use_invitations(database: Database, batch: Batch, outcomes: list[Outcome], 
     return batch.some(list(first.values()))
 
 
-def _decide(outcomes: list[Outcome], places: Iterable[int], outcome: Outcome) -> None:
-    for place in places:
-        outcomes[place] = outcome
+def _decide(outcomes: list[Outcome], positions: Iterable[int], outcome: Outcome) -> None:
+    for position in positions:
+        outcomes[position] = outcome
 
 
 def _tally(database: Database, batch: Batch, added: Integers, before: bytes, snapshot: int) -> None:

@@ -136,7 +136,7 @@ def _from_collector(plan: Plan, source: str, number: int | None, token: str | No
         elif refusal.code == 400 and number is None:
             why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"
         raise DeniableError(f"the collector at {source} refused: {why}") from None
-    except OSError as problem:  # also no answer in time, or no such place
+    except OSError as problem:  # also no answer in time, or no such address
         raise DeniableError(
             f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}"
         ) from None

@@ -56,8 +56,8 @@ def estimated(
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
     """For locations, which are many: the low ends of intervals that hold for all of them at once."""
-    places = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
-    return {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in places}
+    locations = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
+    return {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in locations}
 
 
 def _write_row(kind: type[Kind], rows: Iterable[Mapping[str, Any]]) -> list[Kind]:

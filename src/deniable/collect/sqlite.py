@@ -29,7 +29,7 @@ _PRAGMAS = (
     "synchronous = FULL",  # the log is on the disk before anything is acknowledged
     "secure_delete = ON",  # what is deleted is overwritten with zeros
     "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
-    # pages: so that most are changed many times before they are written to their places
+    # pages: so that most are changed many times before they are written to the file
     "wal_autocheckpoint = 8192",
     "journal_size_limit = 67108864",  # bytes: a log that grew during a long read shrinks again
 )
@@ -100,13 +100,13 @@ class Sqlite(Database):
     ) -> set[bytes]:
         if not values:
             return set()
-        where = " AND ".join(f"{name} = ?{place}" for place, name in enumerate(head, 4))
+        where = " AND ".join(f"{name} = ?{position}" for position, name in enumerate(head, 4))
         sql = (
             f"{_EACH} SELECT group_concat(n) FROM each WHERE EXISTS (SELECT 1 FROM {table} WHERE {where} AND "
             f"{column} = substr(?2, 1 + ?3 * n, ?3))"
         )
         [(found,)] = self.run(sql, len(values), b"".join(values), len(values[0]), *head.values())
-        return {values[int(place)] for place in found.split(",")} if found else set()
+        return {values[int(position)] for position in found.split(",")} if found else set()
 
     def sweep(self, reports: bool) -> bool:
         if self._connection is None:

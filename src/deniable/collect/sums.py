@@ -43,13 +43,13 @@ class Sums:
 
     def tallies(self, row: Integers) -> Tallies:
         """Tallies from a row; numbers that no reports can give are refused."""
-        found, place = {}, 1
+        found, position = {}, 1
         for name, k, asked in self._parts:
-            ends = place + 1, place + 1 + k, place + 1 + k * (1 + asked)
+            ends = position + 1, position + 1 + k, position + 1 + k * (1 + asked)
             found[name] = Tally(
-                int(row[place]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None
+                int(row[position]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None
             )
-            place = ends[2]
+            position = ends[2]
         return Tallies(self._plan_id, int(row[0]), found)
 
     def read(self, raw: bytes) -> Integers:

@@ -142,10 +142,10 @@ class Writer:
         if self._committed is not None:
             self._committed(time.perf_counter() - started)
         results: list[tuple[_Entry, list[Outcome] | Exception]] = []
-        place = 0
+        position = 0
         for entry in group:
-            results.append((entry, outcomes[place : place + entry.reports]))
-            place += entry.reports
+            results.append((entry, outcomes[position : position + entry.reports]))
+            position += entry.reports
         self._settle(results)
 
     def _settle(self, results: Sequence[tuple[_Entry, list[Outcome] | Exception]]) -> None:

@@ -75,7 +75,7 @@ def attack_plan(
         with console.progress("reading") as show:
             codes = np.concatenate(list(Answers(read, data, separator, analyzed=True).codes(show)), axis=1)
         for slip in misspelt(
-            read.names, header_of(data, separator_of(data, separator)), read.places, data.name
+            read.names, header_of(data, separator_of(data, separator)), read.locations, data.name
         ):
             click.echo(f"warning: {slip}", err=True)
     with console.progress("attacking") as show:

@@ -43,7 +43,7 @@ high = 120
 step = 10
 open_high = true        # 120 and above count in the last bin; without this they are refused
 
-# What is ordered, or a place, can have an epsilon of its own, per unit of distance: near answers are
+# What is ordered, or a location, can have an epsilon of its own, per unit of distance: near answers are
 # hidden best.
 # [attributes.age]
 # low = 0
@@ -58,7 +58,7 @@ open_high = true        # 120 and above count in the last bin; without this they
 # east = 6.95
 # rows = 20
 # columns = 20
-# level = 2.0           # at most this is lost about two places ...
+# level = 2.0           # at most this is lost about two locations ...
 # radius = 2000         # ... this number of meters apart
 
 # [attributes.income]   # a number, of which the mean is wanted

@@ -270,7 +270,7 @@ def _ms_fimu() -> Dataset:
 
 
 def _shuffle(values: list[str], take: Callable[[int], npt.NDArray[np.uint64]]) -> list[str]:
-    return [values[place] for place in np.argsort(take(len(values)), kind="stable")]
+    return [values[position] for position in np.argsort(take(len(values)), kind="stable")]
 
 
 _SYNTHETIC = {

@@ -94,9 +94,9 @@ def present(file: File) -> Path | None:
     folder = os.environ.get(FOLDER)
     if folder and not Path(folder).is_dir():
         raise DataUnavailable(f"${FOLDER} is {folder!r}, which is not a folder")
-    for place in (Path(folder) if folder else None, _cache()):
-        if place is not None and (place / file.name).is_file():
-            return place / file.name
+    for root in (Path(folder) if folder else None, _cache()):
+        if root is not None and (root / file.name).is_file():
+            return root / file.name
     return None
 
 

@@ -122,9 +122,9 @@ def label_of(item: Any) -> str:
 
 
 def people_of(
-    people: object, n: int, place: Callable[[int], str] = "row {}, counting from 0".format
+    people: object, n: int, describe_row: Callable[[int], str] = "row {}, counting from 0".format
 ) -> list[str]:
-    """The names of the people, one for each of n rows, all different; `place` says where a row is."""
+    """The names of the people, one for each of n rows, all different; `describe_row` says where a row is."""
     items = to_list(people, "people")
     if len(items) != n:
         raise InvalidValue(
@@ -133,12 +133,14 @@ def people_of(
     names: dict[str, int] = {}
     for row, item in enumerate(items):
         if is_missing(item):
-            raise InvalidValue(f"{place(row)}: the person has no name; every person needs a name or a number")
+            raise InvalidValue(
+                f"{describe_row(row)}: the person has no name; every person needs a name or a number"
+            )
         name = label_of(item)
         if name in names:
             raise InvalidValue(
-                f"{place(row)}: person {name!r} answered already ({place(names[name])}); a person answers "
-                "once a round"
+                f"{describe_row(row)}: person {name!r} answered already ({describe_row(names[name])}); "
+                "a person answers once a round"
             )
         names[name] = row
     return list(names)

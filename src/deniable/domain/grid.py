@@ -167,9 +167,9 @@ class Grid(Domain):
         missing = np.isnan(pairs).any(axis=1)
         cells, inside = self._cells(pairs)
         if (~inside & ~missing).any():
-            place = pairs[np.argmax(~inside & ~missing)]
-            latitude, longitude = place.tolist()
-            swapped = bool(self._cells(place[None, ::-1])[1].all())
+            location = pairs[np.argmax(~inside & ~missing)]
+            latitude, longitude = location.tolist()
+            swapped = bool(self._cells(location[None, ::-1])[1].all())
             raise InvalidValue(
                 f"({latitude}, {longitude}) is not in the box of {quote(name)} (latitude {self.south} to "
                 f"{self.north}, longitude {self.west} to {self.east})",
@@ -200,7 +200,7 @@ def _pairs(values: object, name: str) -> Floats:
             f"{values!r}"
         )
     else:
-        pairs = np.array([place_of(item, name) for item in values], dtype=np.float64)
+        pairs = np.array([location_of(item, name) for item in values], dtype=np.float64)
     if pairs.size == 0:
         return np.zeros((0, 2))
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -226,7 +226,7 @@ def _pairs_of_table(table: object, name: str) -> list[tuple[Any, Any]]:
     )
 
 
-def place_of(item: Any, name: str) -> tuple[float, float]:
+def location_of(item: Any, name: str) -> tuple[float, float]:
     """Latitude and longitude, from a pair or from a text with both; NaN where the location is missing."""
     parts: Any = item.split(",") if isinstance(item, str) else item
     is_pair = isinstance(parts, Sequence | np.ndarray) and not isinstance(parts, bytes) and len(parts) == 2

@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.domain.answer import composed, is_missing, label_of, to_list
 from deniable.domain.domain import Categories, Domain, Range
-from deniable.domain.grid import Grid, place_of
+from deniable.domain.grid import Grid, location_of
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
@@ -27,7 +27,7 @@ _CELLS = 20  # in either direction of a grid
 
 def inferred_domain(name: str, column: object) -> Domain:
     """Few distinct values are categories; many numbers are a range of about ten bins."""
-    if has_places(column):
+    if has_locations(column):
         raise InvalidParameter(
             f"{name!r} has pairs, maybe locations: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} "
             "makes them cells of a Grid with an epsilon per meter; or name the Grid yourself"
@@ -61,9 +61,10 @@ def inferred_number(name: str, column: object) -> Number:
 
 def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
     """Numbers as a range, of whole ones or about a hundred bins; locations as a grid; with this epsilon."""
-    if has_places(column):
+    if has_locations(column):
         pairs = np.array(
-            [place_of(item, name) for item in to_list(column, name) if not is_missing(item)], dtype=np.float64
+            [location_of(item, name) for item in to_list(column, name) if not is_missing(item)],
+            dtype=np.float64,
         )
         south, west = (math.floor(100 * low) / 100 for low in pairs.min(axis=0).tolist())
         north, east = (math.ceil(100 * high + 1e-9) / 100 for high in pairs.max(axis=0).tolist())
@@ -77,7 +78,7 @@ def inferred_metric(name: str, column: object, epsilon: float) -> Range | Grid:
     return replace(binned, privacy="metric", epsilon=epsilon)
 
 
-def has_places(column: object) -> bool:
+def has_locations(column: object) -> bool:
     """Whether a column holds pairs of numbers."""
     items = [
         item for item in to_list(column, "this column") if not (isinstance(item, str) or is_missing(item))

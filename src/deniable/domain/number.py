@@ -23,7 +23,7 @@ from deniable.domain.domain import (
 )
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.metric.means import PLACES
+from deniable.metric.means import LAST_POSITION
 
 
 @final
@@ -86,7 +86,7 @@ class Number(Domain):
 
     @property
     def k(self) -> int:
-        return PLACES + 1
+        return LAST_POSITION + 1
 
     @property
     def has_no_answer(self) -> bool:
@@ -105,5 +105,5 @@ class Number(Domain):
                 f"widen it, or set {end} to count what lies beyond as the end",
             )
         inside = np.clip(np.where(missing, self.low, numbers), self.low, self.high)
-        places = np.floor((inside - self.low) / (self.high - self.low) * float(PLACES) + 0.5)
-        return np.where(missing, NO_ANSWER, places.astype(np.int64))
+        positions = np.floor((inside - self.low) / (self.high - self.low) * float(LAST_POSITION) + 0.5)
+        return np.where(missing, NO_ANSWER, positions.astype(np.int64))

@@ -23,7 +23,7 @@ _CALLED = {
     "values": "a list of values",
     "range": "a range",
     "mean": "a number whose mean is wanted",
-    "grid": "places on a grid",
+    "grid": "locations on a grid",
 }
 _NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]}
 _ALLOWED = "an attribute has values, or low, high and step"

@@ -273,7 +273,7 @@ class MeanEstimate:
         )
 
 
-def _along(place: float, line: tuple[float, float]) -> float:
+def _along(position: float, line: tuple[float, float]) -> float:
     """Map a position from -1 to 1 to another line."""
     low, high = line
-    return low + (place + 1) * (high - low) / 2
+    return low + (position + 1) * (high - low) / 2

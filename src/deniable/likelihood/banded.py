@@ -1,7 +1,7 @@
 """Finds the most likely shares under decaying noise on a line, in O(observed values) a step.
 
 Between two observed outputs D is convex, beyond them it falls: so nobody is put where no output was observed,
-and the certificate on the observed places is that of the whole line. On these places the inverse of the
+and the certificate on the observed positions is that of the whole line. On these positions the inverse of the
 kernel has three diagonals, so every step is a system with five (or, mixed, with seven) diagonals.
 """
 
@@ -19,10 +19,10 @@ from deniable.metric.line import SMALL, Decaying
 
 
 def banded(
-    places: Integers, epsilon: float, shares: Floats, search: Search, start: Floats | None = None
+    positions: Integers, epsilon: float, shares: Floats, search: Search, start: Floats | None = None
 ) -> Found:
-    """The shares at the observed places (all of `shares` are positive), up to the certificate."""
-    kernel = Decaying(places, epsilon)
+    """The shares at the observed positions (all of `shares` are positive), up to the certificate."""
+    kernel = Decaying(positions, epsilon)
     if kernel.k == 1:
         return search.done(np.ones(1), 0.0, 0)
     return interior(Decay(kernel), shares, search, _Banded(kernel), start)

@@ -164,8 +164,8 @@ def _sample(rows: Rows, outputs: Floats) -> tuple[Rows, Floats]:
     if not isinstance(rows, Supports) or rows.size <= size:
         return rows, outputs
     sums = np.cumsum(outputs)
-    places = (np.arange(size) + np.random.default_rng(1).random(size)) * (sums[-1] / size)
-    kept, times = np.unique(np.minimum(np.searchsorted(sums, places), rows.size - 1), return_counts=True)
+    positions = (np.arange(size) + np.random.default_rng(1).random(size)) * (sums[-1] / size)
+    kept, times = np.unique(np.minimum(np.searchsorted(sums, positions), rows.size - 1), return_counts=True)
     layers = [(np.ascontiguousarray(bits[:, kept]), factor) for bits, factor in rows.layers]
     return Supports(rows.k, layers), times * (sums[-1] / size)
 

@@ -13,7 +13,7 @@ from deniable.metric.line import Decaying
 
 @final
 class Decay(Rows):
-    """Outputs at some places of a line, each decaying by e^-epsilon a step."""
+    """Outputs at some positions of a line, each decaying by e^-epsilon a step."""
 
     def __init__(self, kernel: Decaying, logs: Floats | None = None) -> None:
         self.kernel = kernel
@@ -79,25 +79,25 @@ class Window(Rows):
     def backward(self, weights: Floats) -> Floats:
         return self._mix(weights, 0, self.k)
 
-    def _mix(self, numbers: Floats, before: int, places: int) -> Floats:
-        """far * (all of them) + (near - far) * (those of a window that begins `before` places before this
+    def _mix(self, numbers: Floats, before: int, positions: int) -> Floats:
+        """far * (all of them) + (near - far) * (those of a window that begins `before` positions before this
         one).
 
         Cut into pieces as long as the window, each window is the end of one and the beginning of the next:
         two sums of positive numbers, and no difference in which digits would be lost.
         """
         width = self.width
-        length = -(-(places + width - 1) // width) * width
+        length = -(-(positions + width - 1) // width) * width
         pieces = np.zeros((*numbers.shape[:-1], length))
         pieces[..., before : before + numbers.shape[-1]] = numbers
         pieces = pieces.reshape(*numbers.shape[:-1], -1, width)
         begun = np.cumsum(pieces, axis=-1).reshape(*numbers.shape[:-1], length)
         inside = (
             np.cumsum(pieces[..., ::-1], axis=-1)[..., ::-1]
-            .reshape(*numbers.shape[:-1], length)[..., :places]
+            .reshape(*numbers.shape[:-1], length)[..., :positions]
             .copy()
         )
-        inside += np.where(np.arange(places) % width, begun[..., width - 1 : width - 1 + places], 0.0)
+        inside += np.where(np.arange(positions) % width, begun[..., width - 1 : width - 1 + positions], 0.0)
         return np.asarray(self.far * numbers.sum(axis=-1, keepdims=True) + (self.near - self.far) * inside)
 
     def output(self, shares: Floats) -> Floats:

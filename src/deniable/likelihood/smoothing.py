@@ -86,15 +86,15 @@ def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: i
     scores = np.full((sides.size, ends.size), math.nan)
     walk.begin(np.tile(trained, (sides.size, 1)), np.repeat(sides, folds))
     going = np.arange(sides.size)
-    for place, end in enumerate(ends):
+    for position, end in enumerate(ends):
         p = walk.on(int(end))
         likely = walk.rows.forward(p).reshape(going.size, folds, -1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(dealt > 0, dealt * (np.log(likely) + walk.rows.logs), 0.0)
         found = logs.sum(axis=(1, 2)) / counts.sum()
-        scores[going, place] = np.where(np.isfinite(found), found, -math.inf)
-        gains = found - scores[going, place - 1] if place else found
-        still = np.isfinite(gains) & ((gains * counts.sum() > _SETTLED) if place else True)
+        scores[going, position] = np.where(np.isfinite(found), found, -math.inf)
+        gains = found - scores[going, position - 1] if position else found
+        still = np.isfinite(gains) & ((gains * counts.sum() > _SETTLED) if position else True)
         going = going[still]
         if not going.size:
             break

@@ -127,11 +127,13 @@ def choice(problem: Listed) -> str:
 
 def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
     if isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel):
-        places = np.flatnonzero(problem.counts)
+        positions = np.flatnonzero(problem.counts)
         named = replace(search, method="banded interior point")
-        start = None if near is None else normal(near[places])
-        found = banded(places, problem.channel.epsilon, problem.counts[places] / problem.n, named, start)
-        return replace(found, shares=_spread_over(found.shares, places, problem.k))
+        start = None if near is None else normal(near[positions])
+        found = banded(
+            positions, problem.channel.epsilon, problem.counts[positions] / problem.n, named, start
+        )
+        return replace(found, shares=_spread_over(found.shares, positions, problem.k))
     if problem.k > _MOST_VALUES:
         raise InvalidParameter(
             f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'"
@@ -153,15 +155,15 @@ def _iteration(problem: Listed, search: Search) -> Found:
             "'iteration' begins at the reported shares, whose zeros would never recover: that is proven "
             "harmless for the geometric mechanism only; use 'em', which begins uniform"
         )
-    places = np.flatnonzero(problem.counts)
-    outputs = problem.counts[places] / problem.n
-    found = em(Decay(Decaying(places, problem.channel.epsilon)), outputs, search, outputs)
-    return replace(found, shares=_spread_over(found.shares, places, problem.k))
+    positions = np.flatnonzero(problem.counts)
+    outputs = problem.counts[positions] / problem.n
+    found = em(Decay(Decaying(positions, problem.channel.epsilon)), outputs, search, outputs)
+    return replace(found, shares=_spread_over(found.shares, positions, problem.k))
 
 
-def _spread_over(shares: Floats, places: Array, k: int) -> Floats:
+def _spread_over(shares: Floats, positions: Array, k: int) -> Floats:
     whole = np.zeros(k)
-    whole[places] = shares
+    whole[positions] = shares
     return whole
 
 

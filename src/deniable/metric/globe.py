@@ -47,9 +47,9 @@ class PlanarLaplace:
             "floating-point noise has no exact loss; use planar_geometric on a Grid, whose table is exact"
         )
 
-    def privatize(self, places: npt.ArrayLike, words: Words | None = None) -> Floats:
+    def privatize(self, locations: npt.ArrayLike, words: Words | None = None) -> Floats:
         """Moves one location, or a table of them, in degrees of latitude and longitude, by two words each."""
-        given = checked_places(places)
+        given = checked_locations(locations)
         drawn = checked_source(words).rows(given.reshape(-1, 2).shape[0], self.words).array()
         uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
         return destination(given, self._radius(uniform[:, 0]), 2 * np.pi * uniform[:, 1]).reshape(given.shape)
@@ -74,16 +74,16 @@ def planar_laplace(epsilon: float) -> PlanarLaplace:
     """Geo-indistinguishable noise on latitude and longitude: locations d meters apart lose at most d epsilon.
 
     The density at distance r is epsilon^2 / (2 pi) e^(-epsilon r), so that the radius is a gamma variable of
-    shape 2 (the branch -1 of Lambert's W in the papers) and the direction is uniform. The place moves along a
-    great circle, which is right at any latitude. For arrays in research only: floating-point noise has no
-    exact guarantee, and `loss` says so.
+    shape 2 (the branch -1 of Lambert's W in the papers) and the direction is uniform. The location moves
+    along a great circle, which is right at any latitude. For arrays in research only: floating-point noise
+    has no exact guarantee, and `loss` says so.
 
-    >>> place = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
+    >>> mechanism = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
     >>> from deniable.words.simulated import seeded
-    >>> there = place.privatize((47.64, 6.86), seeded(7))
+    >>> there = mechanism.privatize((47.64, 6.86), seeded(7))
     >>> there.round(3).tolist(), round(float(great_circle((47.64, 6.86), there)))
     ([47.639, 6.86], 101)
-    >>> round(place.mean_distance), round(place.within(0.95))
+    >>> round(mechanism.mean_distance), round(mechanism.within(0.95))
     (200, 474)
 
     Reference: andres2013
@@ -109,19 +109,19 @@ def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
     >>> round(float(great_circle((0, 179.5), (0, -179.5))))
     111195
     """
-    a, b = unit_vectors(checked_places(one)), unit_vectors(checked_places(other))
+    a, b = unit_vectors(checked_locations(one)), unit_vectors(checked_locations(other))
     if a.ndim == b.ndim == 2 and len(a) != len(b) and 1 not in (len(a), len(b)):
         raise InvalidValue(
-            f"distances are from one place, or from as many as there are others, got {len(a)} and {len(b)}"
+            f"distances are from one location, or from as many as there are others, got {len(a)} and {len(b)}"
         )
     across = np.linalg.norm(np.cross(a, b), axis=-1)
     return np.asarray(EARTH * np.arctan2(across, (a * b).sum(axis=-1)))
 
 
-def destination(places: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLike) -> Floats:
-    """Where one gets from these places along a great circle, at a bearing clockwise from north in radians."""
-    latitude, longitude = np.radians(places.reshape(-1, 2)).T
-    here = unit_vectors(places.reshape(-1, 2))
+def destination(locations: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLike) -> Floats:
+    """Where one gets from locations along a great circle, at a bearing clockwise from north in radians."""
+    latitude, longitude = np.radians(locations.reshape(-1, 2)).T
+    here = unit_vectors(locations.reshape(-1, 2))
     zero = np.zeros_like(latitude)
     east = np.stack([-np.sin(longitude), np.cos(longitude), zero], axis=-1)
     north = np.stack(
@@ -137,23 +137,23 @@ def destination(places: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLike)
     return np.asarray(np.degrees(np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=-1)))
 
 
-def unit_vectors(places: Floats) -> Floats:
-    """Places as points of the unit sphere."""
-    latitude, longitude = np.moveaxis(np.radians(places), -1, 0)
+def unit_vectors(locations: Floats) -> Floats:
+    """Locations as points of the unit sphere."""
+    latitude, longitude = np.moveaxis(np.radians(locations), -1, 0)
     flat = np.cos(latitude)
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=-1)
 
 
-def checked_places(places: npt.ArrayLike) -> Floats:
+def checked_locations(locations: npt.ArrayLike) -> Floats:
     """Latitudes from -90 to 90 degrees and finite longitudes, in pairs."""
-    if np.ma.is_masked(places):
-        raise InvalidValue("some places are masked: leave them out first, since a mask would be dropped")
+    if np.ma.is_masked(locations):
+        raise InvalidValue("some locations are masked: leave them out first, since a mask would be dropped")
     try:
-        pairs = np.array(places, dtype=np.float64)
+        pairs = np.array(locations, dtype=np.float64)
     except (ValueError, TypeError) as problem:
-        raise InvalidValue(f"a place is a latitude and a longitude in degrees: {problem}") from None
+        raise InvalidValue(f"a location is a latitude and a longitude in degrees: {problem}") from None
     if pairs.ndim not in (1, 2) or pairs.shape[-1] != 2:
-        raise InvalidValue(f"places are pairs of latitude and longitude, got shape {pairs.shape}")
+        raise InvalidValue(f"locations are pairs of latitude and longitude, got shape {pairs.shape}")
     if (
         not np.isfinite(pairs).all()
         or (np.abs(pairs[..., 0]) > 90).any()

@@ -24,22 +24,22 @@ _FEW = 4096  # numbers in all up to which the same holds
 class Decaying:
     """The kernel e^(-epsilon |x - y|) on positions of a line: products in O(positions), a sparse inverse."""
 
-    def __init__(self, places: Integers, epsilon: float) -> None:
-        self.places, self.epsilon = places, epsilon
-        steps = np.diff(places).astype(np.float64)
+    def __init__(self, positions: Integers, epsilon: float) -> None:
+        self.positions, self.epsilon = positions, epsilon
+        steps = np.diff(positions).astype(np.float64)
         self.ratios = np.exp(-epsilon * steps)
         self.ends = -np.expm1(-2 * epsilon * steps)
         """1 - ratio^2, accurate where the ratio is next to 1."""
 
     @property
     def k(self) -> int:
-        """The number of places."""
-        return int(self.places.size)
+        """The number of positions."""
+        return int(self.positions.size)
 
     @cached_property
     def table(self) -> Floats:
         """All pairs."""
-        return np.asarray(np.exp(-self.epsilon * np.abs(self.places[:, None] - self.places)))
+        return np.asarray(np.exp(-self.epsilon * np.abs(self.positions[:, None] - self.positions)))
 
     def times(self, numbers: Floats) -> Floats:
         """The kernel times numbers (in the last axis); where they are positive, all digits hold."""
@@ -111,13 +111,13 @@ class GeometricChannel:
 
     @cached_property
     def kernel(self) -> Decaying:
-        """All places, without the outputs' factors."""
+        """All positions, without the outputs' factors."""
         return Decaying(np.arange(self.k), self.epsilon)
 
     def matrix(self) -> Floats:
         """Rows of Pr(output | value)."""
-        places = np.arange(self.k)
-        return np.asarray(np.exp(-self.epsilon * np.abs(places[:, None] - places)) * self.ends)
+        positions = np.arange(self.k)
+        return np.asarray(np.exp(-self.epsilon * np.abs(positions[:, None] - positions)) * self.ends)
 
     def output(self, shares: npt.ArrayLike) -> Floats:
         """How likely each output is if the values have these shares, in O(n)."""

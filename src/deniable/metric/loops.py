@@ -34,7 +34,7 @@ def guided(table: WordArray, bits: int, width: int) -> Guide:
 
 
 @compiled
-def _place(word: np.uint64, table: Array, low: Array, high: Array, shift: np.uint64) -> int:
+def _position(word: np.uint64, table: Array, low: Array, high: Array, shift: np.uint64) -> int:
     """How many entries of the table are at most the word."""
     cell = word >> shift
     first: int = low[cell]
@@ -54,8 +54,8 @@ def _moved(
 ) -> int:
     """A value moved by as many steps as the word says, and kept in 0 to n."""
     if word >> _TOP:
-        return min(value + n - _place(~word, table, low, high, shift), n)
-    return max(value - n + _place(word, table, low, high, shift), 0)
+        return min(value + n - _position(~word, table, low, high, shift), n)
+    return max(value - n + _position(word, table, low, high, shift), 0)
 
 
 @compiled
@@ -100,10 +100,10 @@ def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int,
         some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
         draw(where, first, some.size, drawn)
         for i in range(some.size):
-            place = _place(words[i], table, low, high, shift)
-            down = place // wide
+            position = _position(words[i], table, low, high, shift)
+            down = position // wide
             row = some[i] // columns
-            column = some[i] - row * columns + place - down * wide - columns + 1
+            column = some[i] - row * columns + position - down * wide - columns + 1
             row += down - rows + 1
             out[i] = min(max(row, 0), rows - 1) * columns + min(max(column, 0), columns - 1)
 

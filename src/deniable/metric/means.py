@@ -27,8 +27,8 @@ from deniable.words import FULL, WordArray, Words, checked_source
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACES = 1 << 32
-"""A number is one of these positions and one more, from -1 to 1, far closer than any noise."""
+LAST_POSITION = 1 << 32
+"""A number is a position from 0 to this, which stand for -1 to 1: far closer than any noise."""
 _FINE = 31
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -56,8 +56,8 @@ class Mean(ABC):
         """The variance of one report about the true number."""
 
     @abstractmethod
-    def sent(self, places: WordArray, words: WordArray) -> Array:
-        """Reports of positions from 0 to PLACES, for -1 to 1, from a row of words each: in integers."""
+    def sent(self, positions: WordArray, words: WordArray) -> Array:
+        """Reports of positions from 0 to 2^32, for -1 to 1, from a row of words each: in integers."""
 
     @abstractmethod
     def numbers(self, reports: Array) -> Floats:
@@ -102,8 +102,8 @@ class Mean(ABC):
         reports = np.empty(given.size, dtype=smallest(self.outputs))
         for start in range(0, given.size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            places = np.rint((given[block] + 1) * (PLACES / 2)).astype(np.uint64)
-            reports[block] = self.sent(places, rows.pick(block).array())
+            positions = np.rint((given[block] + 1) * (LAST_POSITION / 2)).astype(np.uint64)
+            reports[block] = self.sent(positions, rows.pick(block).array())
         return reports
 
     @final
@@ -163,11 +163,11 @@ class Duchi(Mean):
     def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
         return np.asarray(self.scale**2 - np.asarray(t, dtype=np.float64) ** 2)
 
-    def sent(self, places: WordArray, words: WordArray) -> Array:
+    def sent(self, positions: WordArray, words: WordArray) -> Array:
         """The threshold is half of the words, moved by the number's share of what it may move."""
-        center = np.uint64(PLACES >> 1)
-        below_center = places < center
-        size = np.where(below_center, center - places, places - center)
+        center = np.uint64(LAST_POSITION >> 1)
+        below_center = positions < center
+        size = np.where(below_center, center - positions, positions - center)
         reach = np.uint64(self.keep - (FULL >> 1))
         moved = ((size * (reach >> _HALF)) << np.uint64(1)) + ((size * (reach & _LOW)) >> np.uint64(_FINE))
         middle = np.uint64(FULL >> 1)
@@ -226,11 +226,11 @@ class Piecewise(Mean):
 
     def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
         """From the second moments of the two bins that a number falls between."""
-        place = (np.asarray(t, dtype=np.float64) + 1) / 2 * (self.k - 1)
-        low = np.minimum(np.floor(place), self.k - 2)
-        up = place - low
+        position = (np.asarray(t, dtype=np.float64) + 1) / 2 * (self.k - 1)
+        low = np.minimum(np.floor(position), self.k - 2)
+        up = position - low
         (start, slope), size = self._line, 2 / (self.k - 1)
-        mean = start + slope * place
+        mean = start + slope * position
         second = (1 - up) * self._square(low, mean) + up * self._square(low + 1, mean)
         return np.asarray(second * (size / slope) ** 2)
 
@@ -241,8 +241,8 @@ class Piecewise(Mean):
         near, every = w * (center**2 + (w * w - 1) / 12), m * (middle**2 + (m * m - 1) / 12)
         return np.asarray(inside * near / w + (1 - inside) * (every - near) / (self.k - 1))
 
-    def sent(self, places: WordArray, words: WordArray) -> Array:
-        fine = places * np.uint64(self.k - 1)  # of 2^32 parts of a bin
+    def sent(self, positions: WordArray, words: WordArray) -> Array:
+        fine = positions * np.uint64(self.k - 1)  # of 2^32 parts of a bin
         low, part = fine >> _HALF, fine & _LOW
         bins = low + ((words[:, 2] >> _HALF) < part)
         return in_window(bins.astype(np.int64), words[:, 0], words[:, 1], self.k, self.window, self.keep)
@@ -275,8 +275,8 @@ class Hybrid(Mean):
         share = self.share / FULL
         return np.asarray(share * self.piecewise.variance(t) + (1 - share) * self.duchi.variance(t))
 
-    def sent(self, places: WordArray, words: WordArray) -> Array:
-        fine, coarse = self.piecewise.sent(places, words[:, 1:4]), self.duchi.sent(places, words[:, 4:])
+    def sent(self, positions: WordArray, words: WordArray) -> Array:
+        fine, coarse = self.piecewise.sent(positions, words[:, 1:4]), self.duchi.sent(positions, words[:, 4:])
         return np.where(words[:, 0] < np.uint64(self.share), fine, coarse + np.uint64(self.piecewise.outputs))
 
     def numbers(self, reports: Array) -> Floats:

@@ -18,7 +18,7 @@ from deniable.estimate import MeanEstimate
 from deniable.formatting import format_percent
 from deniable.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Tally
-from deniable.metric.means import PLACES, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
+from deniable.metric.means import LAST_POSITION, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
 from deniable.words import Rows, WordArray
 
 MOST_OUTPUTS = 1 << 12
@@ -39,7 +39,7 @@ class Averaged(ChannelMechanism):
 
     of: Duchi | Piecewise | Hybrid
 
-    k = PLACES + 1
+    k = LAST_POSITION + 1
     numeric = True
 
     def __post_init__(self) -> None:
@@ -97,7 +97,7 @@ class Averaged(ChannelMechanism):
 
     def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
         """Whether both are on the same side of the middle."""
-        return np.asarray((self.of.numbers(reports) > 0) == (2 * values > PLACES))
+        return np.asarray((self.of.numbers(reports) > 0) == (2 * values > LAST_POSITION))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         reports[:] = self.of.sent(values.astype(np.uint64), words)

@@ -248,8 +248,8 @@ class PlanarGeometric(MetricMechanism):
         return np.cumsum(_unfold(self.noise).ravel(), dtype=np.uint64)[:-1]
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
-        place = np.searchsorted(self._ascending, words[:, 0], side="right")
-        down, across = np.divmod(place, 2 * self.columns - 1)
+        position = np.searchsorted(self._ascending, words[:, 0], side="right")
+        down, across = np.divmod(position, 2 * self.columns - 1)
         rows, columns = np.divmod(values, self.columns)
         rows = np.clip(rows + down - self.rows + 1, 0, self.rows - 1)
         reports[:] = rows * self.columns + np.clip(columns + across - self.columns + 1, 0, self.columns - 1)

@@ -13,13 +13,13 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.law import Matrix, checked_prior, finite
 from deniable.metric.base import Channel, MetricMechanism
-from deniable.metric.globe import checked_places, unit_vectors
+from deniable.metric.globe import checked_locations, unit_vectors
 
 Goal = Literal["mode", "mean", "median"]
 _GOALS = ("mode", "mean", "median")
 
 
-def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
+def remap_to(locations: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
     """Makes a function that moves reported locations to the nearest of these; post-processing loses nothing.
 
     >>> stations = [(47.64, 6.86), (47.62, 6.15), (48.86, 2.35)]
@@ -28,13 +28,13 @@ def remap_to(places: npt.ArrayLike) -> Callable[[npt.ArrayLike], Integers]:
     """
     from scipy.spatial import cKDTree
 
-    known = checked_places(places)
+    known = checked_locations(locations)
     if known.ndim != 2 or not len(known):
-        raise InvalidParameter("places are a table of at least one latitude and longitude")
+        raise InvalidParameter("locations are a table of at least one latitude and longitude")
     tree = cKDTree(unit_vectors(known))
 
     def nearest(points: npt.ArrayLike) -> Integers:
-        return np.asarray(tree.query(unit_vectors(checked_places(points)))[1], dtype=np.int64)
+        return np.asarray(tree.query(unit_vectors(checked_locations(points)))[1], dtype=np.int64)
 
     return nearest
 
@@ -50,9 +50,9 @@ def optimal_remap(
     `loss` is a table of loss[x, y], the harm of y where x is true: the answer is then the y of least expected
     harm for each output. "mode" is that for right or wrong. With `points`, coordinates of the values, "mean"
     gives the posterior mean (least squared distance) and "median" the geometric median (least distance) of
-    each output. Points are on a line or a plane: of places on the globe, give meters from one of them, since
-    degrees are not alike and longitudes go around. An output that nobody of this prior can send gets what is
-    best for the prior alone. The prior must not come from the person's own secret.
+    each output. Points are on a line or a plane: of locations on the globe, give meters from one of them,
+    since degrees are not alike and longitudes go around. An output that nobody of this prior can send gets
+    what is best for the prior alone. The prior must not come from the person's own secret.
 
     >>> channel = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
     >>> optimal_remap(channel, [0.8, 0.1, 0.1]).tolist()

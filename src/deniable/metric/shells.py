@@ -64,8 +64,8 @@ def planar_noise(rows: int, columns: int, steps: tuple[float, float], epsilon: f
     times = (1 if most[0] == 0 else 2) * (1 if most[1] == 0 else 2)  # how many displacements are alike
     if abs(left) // times > int(words[most]) >> 33:  # more than rounding changes any other by
         raise _too_fine(rows, columns)
-    for place, more in ((most, left // times), ((0, 0), left % times)):
-        words[place] = int(words[place]) + more
+    for position, more in ((most, left // times), ((0, 0), left % times)):
+        words[position] = int(words[position]) + more
     return words
 
 

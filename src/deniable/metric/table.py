@@ -51,8 +51,8 @@ def _line(x: int, y: int) -> float:
 
 
 _STEP, _ANY = "step", "any two values"
-_PLACES = (
-    "it is for places; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
+_LOCATIONS = (
+    "it is for locations; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
 )
 _MEANS = (
     "it is for the mean of a number; make a Study with a Number, whose plan says what to expect, or measure "
@@ -63,8 +63,8 @@ _ALL = (
     Distanced(exponential, _STEP, lambda k, epsilon: exponential(_line, epsilon, k)),
     Distanced(tight_constraints, _STEP, lambda k, epsilon: tight_constraints(_line, epsilon, k)),
     Distanced(square_wave, _ANY, lambda k, epsilon: square_wave(epsilon, k)),
-    Distanced(planar_geometric, "unit of a grid", instead=_PLACES),
-    Distanced(planar_laplace, "meter", instead=_PLACES),
+    Distanced(planar_geometric, "unit of a grid", instead=_LOCATIONS),
+    Distanced(planar_laplace, "meter", instead=_LOCATIONS),
     Distanced(duchi, "any two numbers", instead=_MEANS),
     Distanced(piecewise, "any two numbers", instead=_MEANS),
     Distanced(hybrid, "any two numbers", instead=_MEANS),

@@ -77,7 +77,7 @@ class Tabled(MetricMechanism):
 
     def some_neighbors(self) -> list[tuple[int, int]]:
         every = self.neighbors()
-        return [every[place] for place in sorted({0, (len(every) - 1) // 2, len(every) - 1})]
+        return [every[position] for position in sorted({0, (len(every) - 1) // 2, len(every) - 1})]
 
     @cached_property
     def ratio(self) -> Fraction:

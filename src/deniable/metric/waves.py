@@ -112,13 +112,13 @@ class SquareWave(MetricMechanism):
 
 
 def in_window(
-    values: Integers, coins: WordArray, places: WordArray, k: int, window: int, keep: int
+    values: Integers, coins: WordArray, positions: WordArray, k: int, window: int, keep: int
 ) -> WordArray:
     """A bin of each value's window, or one of the k - 1 others, which the window is cut out of."""
     first = values.astype(np.uint64)
-    other = below(places, k - 1)
+    other = below(positions, k - 1)
     other += np.where(other >= first, np.uint64(window), np.uint64(0))
-    return np.where(chance(coins, keep), first + below(places, window), other)
+    return np.where(chance(coins, keep), first + below(positions, window), other)
 
 
 def window_ratio(k: int, window: int, keep: int) -> Fraction:
@@ -176,10 +176,10 @@ class ContinuousWave:
         if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
             raise InvalidValue("values are a list of numbers from 0 to 1")
         drawn = checked_source(words).rows(given.size, self.words).array()
-        coin, place = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5).T * 2.0**-52
+        coin, position = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5).T * 2.0**-52
         b = self.width
-        outside = np.where(place < given, place - b, place + b)
-        return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * place - 1) * b, outside))
+        outside = np.where(position < given, position - b, position + b)
+        return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * position - 1) * b, outside))
 
     def tally(self, reports: npt.ArrayLike) -> NoReturn:
         """Refused: reports are numbers, no two equal; put them into bins, with the channel `matrix`."""

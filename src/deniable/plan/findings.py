@@ -64,9 +64,9 @@ class Findings:
         likely: dict[str, Likelihood] = {}
         smoothed: dict[str, Likelihood] = {}
         names = list(result.estimates) if mle or smooth else []
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             ordered = isinstance(result.domains[name], Range)
-            heard = partial(_heard, progress, place, len(names))
+            heard = partial(_heard, progress, position, len(names))
             try:
                 heard(0, 1)
                 most = plan.mle(tallies, name, ordered=ordered or None)
@@ -218,10 +218,10 @@ class Findings:
         }
         result = self.result
         title = result.title or f"Plan {result.plan_id[:12]}"
-        about = result.means, result.domains, bins, shares, self._places()
+        about = result.means, result.domains, bins, shares, self._positions()
         return shares_plot(result.estimates, title, self.level, *about)
 
-    def _places(self) -> dict[str, dict[str, float]]:
+    def _positions(self) -> dict[str, dict[str, float]]:
         """Means and quantiles of ranges, by name, but for those beyond an open end."""
         found = {
             name: {MEAN: mean.value} for name, mean in self.means().items() if name in self.result.estimates
@@ -293,11 +293,11 @@ def _quantiles(
 
 
 def _heard(
-    progress: Callable[[int, int], None] | None, place: int, places: int, done: int, most: int
+    progress: Callable[[int, int], None] | None, position: int, positions: int, done: int, most: int
 ) -> None:
     """So much is done of one attribute, which is one of several: in thousandths of each."""
     if progress is not None:
-        progress(1000 * place + 1000 * done // most, 1000 * places)
+        progress(1000 * position + 1000 * done // most, 1000 * positions)
 
 
 def _has_no_answer(result: Result, name: str) -> bool:
@@ -329,5 +329,5 @@ def _ends(found: Summary) -> dict[str, float | None]:
     return {"stderr": _finite(found.stderr), "low": _finite(found.low), "high": _finite(found.high)}
 
 
-def _finite(place: float) -> float | None:
-    return place if math.isfinite(place) else None
+def _finite(position: float) -> float | None:
+    return position if math.isfinite(position) else None

@@ -50,7 +50,7 @@ class Panel(NamedTuple):
     """Where the bars of a range begin and end."""
     side_by_side: bool = False
     """Whether these are all bins of a long range, drawn as steps."""
-    places: Mapping[str, float] = {}
+    positions: Mapping[str, float] = {}
     """Numbers on that line that are marked, by name: its mean and quantiles."""
     blocks: Sequence[Group] = ()
     """The groups of neighboring cells of a map."""
@@ -83,7 +83,7 @@ class Panel(NamedTuple):
     @property
     def keyed(self) -> float:
         """Inches that it takes to explain the marks on bars and the numbers on the line."""
-        keys = len(self.places) + (len(self.bars[0].likely) if self.bars else 0)
+        keys = len(self.positions) + (len(self.bars[0].likely) if self.bars else 0)
         return TEXT * -(-keys // KEYS)
 
     @property

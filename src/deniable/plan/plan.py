@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from deniable.choose import Considered
     from deniable.likelihood import Likelihood
 
-_MOST_BELOW = 1 << 32  # of the places of a number all but the last are drawn
+_MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
@@ -116,8 +116,8 @@ class Plan:
         return LabeledMechanism(name, domain, self.mechanism.mechanisms[j], self.labels[name])
 
     @property
-    def places(self) -> tuple[str, ...]:
-        """The attributes that are places."""
+    def locations(self) -> tuple[str, ...]:
+        """The attributes that are locations."""
         return tuple(one.name for one in self.content.attributes if isinstance(one.domain, Grid))
 
     @property
@@ -205,7 +205,7 @@ class Plan:
     def encode(self, answers: object) -> Integers:
         """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random."""
         attributes = self.content.attributes
-        columns = table.columns_of(answers, self.names, self.places)
+        columns = table.columns_of(answers, self.names, self.locations)
         codes = []
         for attribute, column in zip(attributes, columns, strict=True):
             try:

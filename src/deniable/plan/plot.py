@@ -51,16 +51,17 @@ def shares_plot(
     domains: Mapping[str, Domain] | None = None,
     bins: bool = False,
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
-    places: Mapping[str, Mapping[str, float]] | None = None,
+    positions: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
     """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each;
-    places, a map.
+    locations, a map.
 
     Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
     asked for. `likely` are other shares of the values, by what they are ("mle", "smoothed") and by attribute:
-    marks on the bars, and a map of their own each, in place of the estimates. `places` are numbers of ranges,
-    by attribute and name, that are marked: means and quantiles. Panels go down one column and then the next,
-    in the order of the attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
+    marks on the bars, and a map of their own each, in place of the estimates. `positions` are numbers of
+    ranges, by attribute and name, that are marked: means and quantiles. Panels go down one column and then
+    the next, in the order of the attributes. All sizes are in inches, so that a value's bar is as thick
+    in every panel.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -73,9 +74,11 @@ def shares_plot(
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
         for some in _drawn_together(estimate, (domains or {}).get(name), others):
             panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some)
-            panels.append(panel._replace(places={} if panel.edges is None else (places or {}).get(name, {})))
+            panels.append(
+                panel._replace(positions={} if panel.edges is None else (positions or {}).get(name, {}))
+            )
     panels += [Panel(name, mean) for name, mean in (means or {}).items()]
-    order = {name: place for place, name in enumerate(domains or {})}
+    order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
@@ -183,11 +186,11 @@ def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
     if panel.side_by_side:
         _draw_steps(axes, panel, low, middle, high)
         return
-    places = np.arange(len(panel.bars))
-    axes.barh(places, middle, height=0.8, color=TRUTH, alpha=0.6)
+    positions = np.arange(len(panel.bars))
+    axes.barh(positions, middle, height=0.8, color=TRUTH, alpha=0.6)
     axes.errorbar(
         middle,
-        places,
+        positions,
         xerr=[middle - low, high - middle],
         color=ESTIMATE,
         linestyle="none",
@@ -197,16 +200,23 @@ def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
     for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
         marks = [100 * bar.likely[of] for bar in panel.bars]
         axes.plot(
-            marks, places, marker, color=INK, markersize=4, markerfacecolor="none", label=of, linestyle="none"
+            marks,
+            positions,
+            marker,
+            color=INK,
+            markersize=4,
+            markerfacecolor="none",
+            label=of,
+            linestyle="none",
         )
-    for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
+    for (name, position), line in zip(panel.positions.items(), cycle(_LINES), strict=False):
         # as if people were even in a bar
-        at = np.interp(place, np.asarray(panel.edges), np.arange(len(places) + 1) - 0.5)
-        axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
+        at = np.interp(position, np.asarray(panel.edges), np.arange(len(positions) + 1) - 0.5)
+        axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {position:.4g}")
     _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
-    axes.set_yticks(places, [bar.label for bar in panel.bars])
-    axes.set_ylim(len(places) - 0.5, -0.5)
+    axes.set_yticks(positions, [bar.label for bar in panel.bars])
+    axes.set_ylim(len(positions) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("share of people, %")
 
@@ -234,8 +244,8 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
     for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
         marks = np.array([100 * bar.likely[of] for bar in panel.bars])
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
-    for (name, place), line in zip(panel.places.items(), cycle(_LINES), strict=False):
-        axes.axvline(place, color=INK, linewidth=1, linestyle=line, label=f"{name} {place:.4g}")
+    for (name, position), line in zip(panel.positions.items(), cycle(_LINES), strict=False):
+        axes.axvline(position, color=INK, linewidth=1, linestyle=line, label=f"{name} {position:.4g}")
     _draw_keys(axes, panel)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))

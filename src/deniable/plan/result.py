@@ -133,8 +133,8 @@ class Result(Mapping[str, Any]):
         bins = bins_of(domain, found.k)
         if bins is None:
             raise InvalidParameter(
-                f'{name!r} has "no answer" as a value, which has no place on a line; give dn.mean_of '
-                "places of your own"
+                f'{name!r} has "no answer" as a value, which has no position on a line; give dn.mean_of '
+                "positions of your own"
             )
         return replace(found, bins=bins), bins
 

@@ -305,25 +305,27 @@ class Study:
         private too.
 
         `metric` has epsilons of their own for columns with distances: per unit for numbers, which become a
-        `Range`, per meter for places (pairs, or two columns `home.latitude` and `home.longitude`), which
+        `Range`, per meter for locations (pairs, or two columns `home.latitude` and `home.longitude`), which
         become cells of a `Grid`. `means` names the numbers of which only the mean is wanted.
         """
         rates, wanted, columns = dict(metric or {}), list(means), column_names(table)
-        places = [
+        locations = [
             name
             for name in rates
             if name not in columns and all(f"{name}.{one}" in columns for one in DEGREES)
         ]
         names = [
-            name for name in columns if name not in {f"{place}.{one}" for place in places for one in DEGREES}
-        ] + places
+            name
+            for name in columns
+            if name not in {f"{location}.{one}" for location in locations for one in DEGREES}
+        ] + locations
         for name in (*rates, *wanted):
             if name not in names:
                 raise InvalidParameter(not_among(str(name), "a column of the table", names))
         found: dict[str, Domain] = {}
         hints = []
         try:
-            for name, column in zip(names, columns_of(table, names, places), strict=True):
+            for name, column in zip(names, columns_of(table, names, locations), strict=True):
                 if name in rates:
                     found[name] = inferred_metric(name, column, rates[name])
                 else:

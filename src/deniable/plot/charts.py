@@ -37,7 +37,7 @@ class Bars(NamedTuple):
 class Line(NamedTuple):
     """A number that all bars are compared with."""
 
-    place: float
+    position: float
     name: str
 
 
@@ -70,7 +70,7 @@ def plot_bars(
         axes = figure.add_axes((left / wide, below / tall, _WIDE / wide, body / tall))
         _draw_bars(axes, bars, shown)
         if line is not None:
-            axes.axvline(line.place, color=INK, linewidth=1, linestyle="--", label=line.name)
+            axes.axvline(line.position, color=INK, linewidth=1, linestyle="--", label=line.name)
         axes.set_yticks(np.arange(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
@@ -86,17 +86,17 @@ def plot_bars(
 def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.intp]) -> None:
     height = 0.8 / len(bars)
     for i, one in enumerate(bars):
-        places = np.arange(len(shown)) + (i - (len(bars) - 1) / 2) * height
+        positions = np.arange(len(shown)) + (i - (len(bars) - 1) / 2) * height
         values = one.values[shown]
         color = _COLORS[i % len(_COLORS)]
-        drawn = axes.barh(places, values, height=height, color=color, alpha=0.7, label=one.name)
+        drawn = axes.barh(positions, values, height=height, color=color, alpha=0.7, label=one.name)
         if one.numbers:
             axes.bar_label(drawn, [one.numbers[i] for i in shown.tolist()], padding=3, fontsize=8)
             axes.margins(x=0.15)
         if one.low is not None and one.high is not None:
             ends = np.stack([values - one.low[shown], one.high[shown] - values])
             axes.errorbar(
-                values, places, xerr=ends, color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1
+                values, positions, xerr=ends, color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1
             )
 
 

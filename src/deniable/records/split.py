@@ -73,12 +73,12 @@ class Split(RecordMechanism):
 
     @cached_property
     def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
-        places, first, start = [], 0, 0
+        parts, first, start = [], 0, 0
         for member in self._members:
-            places.append((member, first, start))
+            parts.append((member, first, start))
             first += member.d
             start += member.words
-        return tuple(places)
+        return tuple(parts)
 
     @cached_property
     def mechanisms(self) -> tuple[ExactMechanism, ...]:
@@ -134,9 +134,9 @@ class Split(RecordMechanism):
 
     def describe_reported(self, names: Sequence[str]) -> str:
         """Those of everybody first, then what each part with several attributes reports."""
-        places = [(member, names[first : first + member.d]) for member, first, _ in self.members]
-        everybody = [some[0] for member, some in places if member.d == 1]
-        several = [member.describe_reported(some) for member, some in places if member.d > 1]
+        parts = [(member, names[first : first + member.d]) for member, first, _ in self.members]
+        everybody = [some[0] for member, some in parts if member.d == 1]
+        several = [member.describe_reported(some) for member, some in parts if member.d > 1]
         phrases = [*([quote_names(everybody)] if everybody else []), *several]
         if len(phrases) < 3:
             return ", and ".join(phrases)

@@ -90,9 +90,9 @@ class BitFlip(Repeated):
     def encode(self, values: Integers, rows: Rows) -> Array:
         reports = self.blank(len(values))
         about = self._sample_values(rows.columns(0, self.bits).recall())
-        place = np.where((about == values[:, None]).any(axis=1), (about < values[:, None]).sum(axis=1), -1)
-        kept = rows.columns(self.bits, self.words).recall(place + 1)
-        coins = self._coins.encode(place, kept)[:, : reports["bits"].shape[1]]
+        position = np.where((about == values[:, None]).any(axis=1), (about < values[:, None]).sum(axis=1), -1)
+        kept = rows.columns(self.bits, self.words).recall(position + 1)
+        coins = self._coins.encode(position, kept)[:, : reports["bits"].shape[1]]
         coins[:, -1] &= np.uint8(255 >> (-self.bits % 8))
         reports["about"], reports["bits"] = about, coins
         return reports

@@ -120,11 +120,11 @@ def histogram_plot(
 
     low, high = estimate.interval(level)
     middle = estimate.frequencies
-    places = np.arange(estimate.k)
+    positions = np.arange(estimate.k)
     with style():
         figure = Figure(figsize=(5.2, 3.6), layout="constrained")
         axes = figure.subplots()
-        axes.bar(places, np.asarray(truth), width=0.8, color=TRUTH, alpha=0.6, label="truth")
+        axes.bar(positions, np.asarray(truth), width=0.8, color=TRUTH, alpha=0.6, label="truth")
         reach = np.stack([middle - low, high - middle])
         size = 3.5 if estimate.k <= 40 else 1.5
         look: dict[str, Any] = {
@@ -135,7 +135,12 @@ def histogram_plot(
             "capsize": size - 1,
         }
         axes.errorbar(
-            places, middle, reach, label=f"estimate, {100 * level:g} % interval", elinewidth=size / 3, **look
+            positions,
+            middle,
+            reach,
+            label=f"estimate, {100 * level:g} % interval",
+            elinewidth=size / 3,
+            **look,
         )
         value_axis(axes, estimate.k, labels, _MOST_LABELS)
         axes.yaxis.set_major_formatter(format_tick)

@@ -30,18 +30,18 @@ _SAME = 1e-9
 _OFF = 0.1  # from a sum of one: unbiased estimates may be off so far, and counts are not
 
 
-def line_wasserstein(one: Shares, other: Shares, places: npt.ArrayLike | None = None) -> float:
+def line_wasserstein(one: Shares, other: Shares, positions: npt.ArrayLike | None = None) -> float:
     """Measures how far shares must move on a line: the area between the cumulative shares.
 
-    Positions are 0, 1, 2, ... unless `places` gives others, in ascending order.
+    Positions are 0, 1, 2, ... unless `positions` gives others, in ascending order.
 
-    >>> line_wasserstein([1, 0, 0], [0, 0, 1]), line_wasserstein([1, 0, 0], [0, 0, 1], places=[0, 10, 15])
+    >>> line_wasserstein([1, 0, 0], [0, 0, 1]), line_wasserstein([1, 0, 0], [0, 0, 1], positions=[0, 10, 15])
     (2.0, 15.0)
     """
     excess = _excess(one, other)
-    steps = np.ones(excess.size - 1) if places is None else np.diff(_places(places, excess.size))
+    steps = np.ones(excess.size - 1) if positions is None else np.diff(_positions(positions, excess.size))
     if (steps < 0).any():
-        raise InvalidParameter("places on a line must be in ascending order")
+        raise InvalidParameter("positions on a line must be in ascending order")
     return float(np.abs(np.cumsum(excess)[:-1]) @ steps)
 
 
@@ -117,14 +117,14 @@ def cost_wasserstein(one: Shares, other: Shares, cost: npt.ArrayLike) -> float:
 
 
 def sliced_wasserstein(
-    one: Shares, other: Shares, places: npt.ArrayLike, directions: int = 64, seed: int = 1
+    one: Shares, other: Shares, positions: npt.ArrayLike, directions: int = 64, seed: int = 1
 ) -> float:
     """Averages the distance on lines through the plane over directions: fast, never above the true one."""
     excess = _excess(one, other)
-    points = finite(places, f"places are {excess.size} points of two coordinates")
+    points = finite(positions, f"positions are {excess.size} points of two coordinates")
     if points.shape != (excess.size, 2):
         raise InvalidParameter(
-            f"places are {excess.size} points of two coordinates, got an array of shape {points.shape}"
+            f"positions are {excess.size} points of two coordinates, got an array of shape {points.shape}"
         )
     whole_number("directions", directions, 1)
     whole_number("seed", seed, 0)
@@ -220,10 +220,10 @@ def _excess(one: Shares, other: Shares) -> Floats:
     return np.asarray(excess - excess.sum() / excess.size)
 
 
-def _places(places: npt.ArrayLike, k: int) -> Floats:
-    points = finite(places, f"places are {k} numbers")
+def _positions(positions: npt.ArrayLike, k: int) -> Floats:
+    points = finite(positions, f"positions are {k} numbers")
     if points.shape != (k,):
-        raise InvalidParameter(f"places are {k} numbers, got an array of shape {points.shape}")
+        raise InvalidParameter(f"positions are {k} numbers, got an array of shape {points.shape}")
     return points
 
 

@@ -58,13 +58,13 @@ class Summary:
         return f"{_format_end(self.value)}, {ends} (standard error {self.stderr:.2g}){within}"
 
 
-def _format_end(place: float) -> str:
-    return f"{place:.6g}" if math.isfinite(place) else "beyond the open end"
+def _format_end(position: float) -> str:
+    return f"{position:.6g}" if math.isfinite(position) else "beyond the open end"
 
 
 def mean_of(
     result: Result,
-    places: npt.ArrayLike | None = None,
+    positions: npt.ArrayLike | None = None,
     level: float = 0.95,
     repeats: int = 200,
     seed: int = 1,
@@ -75,23 +75,23 @@ def mean_of(
     percentiles or its standard error, whichever reach farther, and all positions where the likelihood is
     `flat`.
 
-    `places` has a number for each value. It may be left out for bins of a range, whose middles are used (an
-    answer may be half a bin from it, which is `within`). It may also be left out for values without names,
-    which are at 0, 1, 2, ... On a grid, ask once for each coordinate.
+    `positions` has a number for each value. It may be left out for bins of a range, whose middles are used
+    (an answer may be half a bin from it, which is `within`). It may also be left out for values without
+    names, which are at 0, 1, 2, ... On a grid, ask once for each coordinate.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.mechanisms import Tally
     >>> m = grr(k=3, epsilon=1.0)
-    >>> half = mean_of(m.estimate(Tally(10_000, [5000, 2500, 2500])), places=[0, 50, 100])
+    >>> half = mean_of(m.estimate(Tally(10_000, [5000, 2500, 2500])), positions=[0, 50, 100])
     >>> round(half.value, 1), round(half.stderr, 2), half.low < half.value < half.high
     (15.7, 1.14, True)
     """
     _refuse_other(result)
-    points, bins = _points(result, places), _bins(result, places)
+    points, bins = _points(result, positions), _bins(result, positions)
     if bins is not None and (bins.open_low or bins.open_high):
         raise InvalidParameter(
             "an end of the range is open, so it is not known where the people in its outermost bin are; "
-            "give places=[...], one for each bin, or ask for a quantile"
+            "give positions=[...], one for each bin, or ask for a quantile"
         )
     if isinstance(result, Likelihood):
         ends = float(points.min()), float(points.max())
@@ -205,7 +205,7 @@ def circular_mean_of(
 def quantile_of(
     result: Result,
     share: float,
-    places: npt.ArrayLike | None = None,
+    positions: npt.ArrayLike | None = None,
     level: float = 0.95,
     repeats: int = 200,
     seed: int = 1,
@@ -218,9 +218,10 @@ def quantile_of(
     standard error is a quarter of its length at 95 %, as for a normal number.
     """
     _refuse_other(result)
-    points, bins, wanted = _points(result, places), _bins(result, places), number("share", share, 0.0, 1.0)
+    points, bins = _points(result, positions), _bins(result, positions)
+    wanted = number("share", share, 0.0, 1.0)
     if (np.diff(points) < 0).any():
-        raise InvalidParameter("places on a line must be in ascending order")
+        raise InvalidParameter("positions on a line must be in ascending order")
 
     def first(cumulative: Floats) -> npt.NDArray[np.int64]:
         return np.asarray(np.minimum((cumulative < wanted - 1e-12).sum(axis=-1), result.k - 1))
@@ -270,26 +271,26 @@ def _refuse_other(result: object) -> None:
         )
 
 
-def _bins(result: Result, places: npt.ArrayLike | None) -> Bins | None:
+def _bins(result: Result, positions: npt.ArrayLike | None) -> Bins | None:
     """The bins that give positions, unless others are given."""
-    return result.bins if places is None else None
+    return result.bins if positions is None else None
 
 
-def _points(result: Result, places: npt.ArrayLike | None) -> Floats:
-    if places is None and result.bins is not None:
+def _points(result: Result, positions: npt.ArrayLike | None) -> Floats:
+    if positions is None and result.bins is not None:
         return result.bins.middles
-    if places is None and result.labels is not None:
+    if positions is None and result.labels is not None:
         raise InvalidParameter(
-            f"the values have names ({result.labels[0]!s}, ...) and no places on a line; say where they are "
-            f"with places=[...], {result.k} numbers"
+            f"the values have names ({result.labels[0]!s}, ...) and no positions on a line; say where they "
+            f"are with positions=[...], {result.k} numbers"
         )
     points = (
         np.arange(result.k, dtype=np.float64)
-        if places is None
-        else finite(places, f"places are {result.k} numbers")
+        if positions is None
+        else finite(positions, f"positions are {result.k} numbers")
     )
     if points.shape != (result.k,):
-        raise InvalidParameter(f"places are {result.k} numbers, got an array of shape {points.shape}")
+        raise InvalidParameter(f"positions are {result.k} numbers, got an array of shape {points.shape}")
     return points
 
 

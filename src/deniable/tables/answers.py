@@ -34,24 +34,24 @@ DEGREES = ("latitude", "longitude")
 _ANSWERS = "name the CSV or Parquet file that has the answers"
 
 
-def columns_of(table: object, names: Sequence[str], places: Container[str] = ()) -> list[Any]:
+def columns_of(table: object, names: Sequence[str], locations: Container[str] = ()) -> list[Any]:
     """The named columns, of one length, from a dataframe, a dictionary of columns, or a list of dictionaries.
 
     A location may have two columns instead of one column of pairs: `home.latitude` and `home.longitude`.
     """
-    asked = split_locations(names, column_names(table), places)
-    _refuse_no_place(asked, column_names(table), places)
+    asked = split_locations(names, column_names(table), locations)
+    _refuse_no_location(asked, column_names(table), locations)
     found = dict(zip(asked, _columns_of(table, asked), strict=True))
     return [found[name] if name in found else join_degrees(name, found) for name in names]
 
 
 def split_locations(
-    names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table"
+    names: Sequence[str], columns: Sequence[str], locations: Container[str], where: str = "the table"
 ) -> list[str]:
     """The columns to read; a location without a column of its own needs both of its columns."""
     asked: list[str] = []
     for name in names:
-        both = _degree_columns(name) if name in places else []
+        both = _degree_columns(name) if name in locations else []
         if name not in columns:
             _refuse_spaces([name, *both], columns, where)
         halves = [one for one in both if one in columns and one not in names]
@@ -178,14 +178,14 @@ def _frame(table: object) -> Any:
     return frame
 
 
-def _refuse_no_place(
-    names: Sequence[str], columns: Sequence[str], places: Container[str], where: str = "the table"
+def _refuse_no_location(
+    names: Sequence[str], columns: Sequence[str], locations: Container[str], where: str = "the table"
 ) -> None:
     """Refuse a location without columns: it may have one of pairs, or two."""
     if _other_separator(columns):
         _refuse_absent(names, columns, where)
     for name in names:
-        if name in places and name not in columns and columns:
+        if name in locations and name not in columns and columns:
             both = " and ".join(map(repr, _degree_columns(name)))
             raise InvalidValue(
                 f"{name!r} is not a column of {where} ({', '.join(columns)}); a location has a column of "
@@ -237,7 +237,7 @@ def read_answers(
     labels: Mapping[str, Container[str]],
     show: Show | None = None,
     separator: str | None = None,
-    places: Sequence[str] = (),
+    locations: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """The named columns of a CSV or Parquet file, in blocks; the labels decide which cells are missing.
 
@@ -250,13 +250,13 @@ def read_answers(
     require_file(path, _ANSWERS)
     if between is not None and not path.stat().st_size:
         named = (
-            f"{' and '.join(_degree_columns(name))} (or {name}, with pairs)" if name in places else name
+            f"{' and '.join(_degree_columns(name))} (or {name}, with pairs)" if name in locations else name
             for name in labels
         )
         raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(named)}")
-    header = header_of(path, between) if places != () else []
-    names = split_locations(list(labels), header, places, path.name)
-    _refuse_no_place(names, header, places, path.name)
+    header = header_of(path, between) if locations != () else []
+    names = split_locations(list(labels), header, locations, path.name)
+    _refuse_no_location(names, header, locations, path.name)
     known = {name: labels.get(name, ()) for name in names}
     rows = 0
     try:
@@ -281,7 +281,7 @@ def read_answers(
 
 
 def find_lacking(
-    path: Path, names: Sequence[str], separator: str | None = None, places: Container[str] = ()
+    path: Path, names: Sequence[str], separator: str | None = None, locations: Container[str] = ()
 ) -> list[str]:
     """The names for which a CSV or Parquet file has no column."""
     require_pyarrow()
@@ -290,7 +290,7 @@ def find_lacking(
     return [
         name
         for name in names
-        if not all(one in header for one in split_locations([name], header, places, path.name))
+        if not all(one in header for one in split_locations([name], header, locations, path.name))
     ]
 
 

@@ -92,9 +92,9 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
     to disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    place = path.resolve()  # a link stays one, and what it points to is written
+    target = path.resolve()  # a link stays one, and what it points to is written
     try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=place.suffix)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(path)) from None
     os.close(handle)
@@ -104,8 +104,8 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
             mask = os.umask(0)
             os.umask(mask)
             Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(place)
+        Path(name).replace(target)
         if private:
-            _sync(place.parent)
+            _sync(target.parent)
     finally:
         Path(name).unlink(missing_ok=True)

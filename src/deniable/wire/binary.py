@@ -56,18 +56,19 @@ def to_batch(reports: Iterable[Report]) -> bytes:
 
 def from_batch(raw: bytes) -> Iterator[bytes]:
     """The bytes of each report of a batch."""
-    place = 0
-    while place < len(raw):
-        if place + _LENGTH.size > len(raw):
+    position = 0
+    while position < len(raw):
+        if position + _LENGTH.size > len(raw):
             raise Refused("malformed", "the batch ends in the middle of a report's length")
-        (length,) = _LENGTH.unpack_from(raw, place)
-        place += _LENGTH.size
-        if place + length > len(raw):
+        (length,) = _LENGTH.unpack_from(raw, position)
+        position += _LENGTH.size
+        if position + length > len(raw):
             raise Refused(
-                "malformed", f"a report of the batch has {length} bytes, but only {len(raw) - place} are left"
+                "malformed",
+                f"a report of the batch has {length} bytes, but only {len(raw) - position} are left",
             )
-        yield raw[place : place + length]
-        place += length
+        yield raw[position : position + length]
+        position += length
 
 
 def alike(raw: bytes, most: int) -> tuple[Report, list[bytes], list[bytes]] | None:
@@ -80,8 +81,8 @@ def alike(raw: bytes, most: int) -> tuple[Report, list[bytes], list[bytes]] | No
     if (heads != heads[0]).any():
         return None
     start, end = _LENGTH.size + _ID, _LENGTH.size + _HEADER.size
-    places = range(0, len(raw), step)
-    ids, bodies = [raw[i + start : i + end] for i in places], [raw[i + end : i + step] for i in places]
+    positions = range(0, len(raw), step)
+    ids, bodies = [raw[i + start : i + end] for i in positions], [raw[i + end : i + step] for i in positions]
     return Report.from_bytes(raw[_LENGTH.size : step]), ids, bodies
 
 

@@ -166,10 +166,10 @@ def reader(part: ExactMechanism) -> Reader:
     return _READERS[type(part)](part)
 
 
-def _pack_bits(places: Sequence[int], size: int) -> bytes:
+def _pack_bits(positions: Sequence[int], size: int) -> bytes:
     bits = bytearray((size + 7) // 8)
-    for place in places:
-        bits[place >> 3] |= 1 << (place & 7)
+    for position in positions:
+        bits[position >> 3] |= 1 << (position & 7)
     return bytes(bits)
 
 

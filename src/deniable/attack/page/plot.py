@@ -68,7 +68,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
     attributes = examined.ignorant.attributes[:shown]
     informed = () if examined.informed is None else examined.informed.attributes[:shown]
     lacking = examined.lacking  # of what is not in the table no frequencies are known
-    places = np.arange(shown)
+    positions = np.arange(shown)
     look_of = looks(_KINDS)
     heights: dict[str, list[float | None]] = {
         "blind": [one.blind for one in attributes],
@@ -92,7 +92,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
         label = (
             (_AGAIN if examined.noise_kept else _ONCE).get(kind, kind).format(times=times, at_most=at_most)
         )
-        middle = places + (i - (len(drawn) - 1) / 2) * thick
+        middle = positions + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
         if kind == "knows the frequencies":
             most_frequent = [np.nan if one.name in lacking else one.blind for one in informed]
@@ -108,9 +108,16 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
         label = _AGAIN[kind].format(times=times)
         marker, face = _MARKS[kind]
         axes.plot(
-            marked, places, marker, color=INK, markerfacecolor=face, markersize=5, label=label, clip_on=False
+            marked,
+            positions,
+            marker,
+            color=INK,
+            markerfacecolor=face,
+            markersize=5,
+            label=label,
+            clip_on=False,
         )
-    axes.set_yticks(places, [one.name for one in attributes])
+    axes.set_yticks(positions, [one.name for one in attributes])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.xaxis.set_major_formatter(format_tick)
@@ -144,8 +151,8 @@ def _people(axes: Axes, examined: Examination) -> None:
         line = [one for one, name in zip(examined.found, kinds, strict=True) if name == kind]
         reach = [[one.success - one.low for one in line], [one.high - one.success for one in line]]
         heights = [one.success for one in line]
-        places = [one.collections + (i - (len(names) - 1) / 2) * apart for one in line]
-        axes.errorbar(places, heights, reach, label=kind, capsize=1.5, **look_of[kind])
+        positions = [one.collections + (i - (len(names) - 1) / 2) * apart for one in line]
+        axes.errorbar(positions, heights, reach, label=kind, capsize=1.5, **look_of[kind])
     for top, dashes in zip(dict.fromkeys(one.top for one in examined.found), (":", "-."), strict=False):
         blind = next(one.blind for one in examined.found if one.top == top)
         axes.axhline(blind, color=INK, linewidth=0.8, linestyle=dashes, label=f"blind, {among_best(top)}")

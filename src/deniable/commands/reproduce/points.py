@@ -23,11 +23,11 @@ budgets = options.numbers_option("--epsilons", positive, "The privacy budgets, s
 
 def select_rows(rows: Sequence[AttackPoint]) -> list[AttackPoint]:
     """As many rows as a table has; where these are not all, some of every figure."""
-    places: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     ranked = []
     for number, row in enumerate(rows):
-        places[row.figure] = places.get(row.figure, -1) + 1
-        ranked.append((places[row.figure], number))
+        ranks[row.figure] = ranks.get(row.figure, -1) + 1
+        ranked.append((ranks[row.figure], number))
     return [rows[number] for number in sorted(number for _, number in sorted(ranked)[:_SHOWN])]
 
 

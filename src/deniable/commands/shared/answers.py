@@ -1,7 +1,7 @@
 """Reads a file of answers to a plan, and reports all refused answers at once.
 
 Refused answers are grouped by kind: a column and a reason. Each kind is shown with its count and its first
-place. A number that is too large is one kind, whichever number it is.
+position. A number that is too large is one kind, whichever number it is.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Answers:
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
         kinds = _Kinds(self.plan, self.plan.content.missing == "refuse" and not self.analyzed)
         for block in read_answers(
-            self.path, columns | self._choose_columns(), show, self.separator, self.plan.places
+            self.path, columns | self._choose_columns(), show, self.separator, self.plan.locations
         ):
             if self.person is not None:
                 self._people.extend(to_list(block[self.person], self.person))
@@ -74,7 +74,7 @@ class Answers:
         labels = dict(self.plan.labels)
         absent: list[str] = []
         if self.analyzed:
-            absent = find_lacking(self.path, self.plan.names, self.separator, self.plan.places)
+            absent = find_lacking(self.path, self.plan.names, self.separator, self.plan.locations)
         return (
             labels
             if len(absent) == len(labels)
@@ -95,17 +95,17 @@ class Answers:
     def people(self) -> list[str] | None:
         """The people of the rows that were read, if the file names them."""
 
-        def place(row: int) -> str:
+        def describe_row(row: int) -> str:
             return f"{self.path.name}, {locate_rows(self.path, [row], self.separator)[0]}"
 
-        return None if self.person is None else people_of(self._people, len(self._people), place)
+        return None if self.person is None else people_of(self._people, len(self._people), describe_row)
 
     def _describe_kinds(self, kinds: _Kinds) -> str:
         found = sorted(kinds.found.values(), key=lambda kind: kind.row)
-        places = locate_rows(self.path, [kind.row for kind in found], self.separator)
+        positions = locate_rows(self.path, [kind.row for kind in found], self.separator)
         lines = [
-            f"{place}, column {kind.name!r}: {kind.reason}{kind.describe_others(kind.name in kinds.more)}"
-            for kind, place in zip(found, places, strict=True)
+            f"{position}, column {kind.name!r}: {kind.reason}{kind.describe_others(kind.name in kinds.more)}"
+            for kind, position in zip(found, positions, strict=True)
         ]
         if len(lines) == 1:
             return f"{self.path.name}, {lines[0]}"

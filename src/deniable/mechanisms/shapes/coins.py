@@ -60,9 +60,9 @@ def unary_bits(
     values has one column, the true value; or, after an unused one, the true bits of every 64 values. ones[l]
     and zeros[l] are all bits set where digit l of the threshold is 1. Eight digits decide all the coins of
     most groups of 64; the groups left over go on together for eight more, and the rare rest alone. Seeded
-    words (gamma > 0) sit at fixed places, so that what is not needed is skipped; a stream (gamma = 0) is read
-    on, until it may not last for another span of groups. Groups are counted through all reports: begins with
-    group `start`, returns the next one and how much was read.
+    words (gamma > 0) sit at fixed positions, so that what is not needed is skipped; a stream (gamma = 0) is
+    read on, until it may not last for another span of groups. Groups are counted through all reports: begins
+    with group `start`, returns the next one and how much was read.
     """
     key, gamma, position, stride, rows, words = where
     groups = (k + 63) // 64
@@ -95,9 +95,9 @@ def unary_bits(
                 for c in range(here):
                     truth[j + c] = np.uint64(values[report, 1 + group + c])
             else:
-                place = (values[report, 0] >> 6) - group
-                if 0 <= place < here:  # a fake report comes from no value at all, -1
-                    truth[j + place] = ONE << np.uint64(values[report, 0] & 63)
+                offset = (values[report, 0] >> 6) - group
+                if 0 <= offset < here:  # a fake report comes from no value at all, -1
+                    truth[j + offset] = ONE << np.uint64(values[report, 0] & 63)
             if group + here == groups:
                 undecided[j + here - 1] = last_lanes
             j, report, group = j + here, report + 1, 0

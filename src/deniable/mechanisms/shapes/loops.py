@@ -144,8 +144,8 @@ def subset(
             marks[v] = 0
         marks[value] = kept
         for t in range(some.size):
-            place = last + np.uint64(t)
-            marks[place + np.uint64(place >= value) if marks[some[t]] else some[t]] = 1
+            index = last + np.uint64(t)
+            marks[index + np.uint64(index >= value) if marks[some[t]] else some[t]] = 1
         found = ZERO
         for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
             members[found] = v

@@ -32,7 +32,7 @@ def geometric_plot(rows: Sequence[geometric.ChannelPoint]) -> Figure:
 
     def draw(axes: Axes, members: Sequence[geometric.ChannelPoint]) -> None:
         top = _ABOVE * max((row.mse for row in members if row.mse), default=1.0)
-        for place, (channel, line) in enumerate(grouped(members, lambda row: row.channel).items()):
+        for position, (channel, line) in enumerate(grouped(members, lambda row: row.channel).items()):
             drawn = sorted((row for row in line if row.refused is None), key=lambda row: row.epsilon)
             epsilons, look = [row.epsilon for row in drawn], look_of[channel]
             heights = [math.nan if row.mse is None else row.mse for row in drawn]
@@ -41,8 +41,8 @@ def geometric_plot(rows: Sequence[geometric.ChannelPoint]) -> Figure:
             expected = [_per_share(row) for row in drawn]
             axes.plot(epsilons, expected, color=look["color"], linestyle=":", linewidth=0.9)
             beyond = [epsilon for epsilon, error in zip(epsilons, expected, strict=True) if error > top]
-            if beyond:  # hollow and of different sizes, so that several at one place are seen
-                edge = {"color": look["color"], "markerfacecolor": "none", "markersize": 5 + 2 * place}
+            if beyond:  # hollow and of different sizes, so that several at one position are seen
+                edge = {"color": look["color"], "markerfacecolor": "none", "markersize": 5 + 2 * position}
                 axes.plot(beyond, [top] * len(beyond), "^", clip_on=False, in_layout=False, **edge)
         axes.set_xscale("log")
         axes.set_yscale("log")
