@@ -889,7 +889,7 @@ def test_the_page_says_whom_it_is_about_and_what_a_hit_is() -> None:
     first, rest = (" ".join(part.split()) for part in page.text().split("2. The same"))
     assert "These figures are for people whose answers are spread evenly over all values" in first
     assert (
-        "For age, home, which have distances, only the exact bin or cell is right: guesses nearby are not "
+        "For age, home, which are metric, only the exact bin or cell is right: guesses nearby are not "
         "counted." in first
     )
     assert "spread evenly" not in rest

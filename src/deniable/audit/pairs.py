@@ -21,7 +21,7 @@ from deniable.tables import column_names, columns_of, is_table
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]
 """Pairs by name: the first values of all attributes against the last; or every value against the next. Of
-attributes with distances also neighbors, alone: of some values, or of every value; and all others, alone.
+metric attributes also neighbors, alone: of some values, or of every value; and all others, alone.
 """
 
 VALUE = "value"

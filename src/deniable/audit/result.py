@@ -59,7 +59,7 @@ class Audit:
 
     @property
     def claims(self) -> tuple[float, ...]:
-        """All claims: one, but where values have distances."""
+        """All claims: one, except for metric values, which have several."""
         return self.setting.claims
 
     @property

@@ -62,7 +62,7 @@ def consider(
     RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds
     for an attacker who knows them, in all of them. epsilon bounds the loss per record, or per attribute. A
     single attribute needs none. Sizes that are a mapping name the attributes, for messages. `given` has
-    mechanisms of attributes that have distances, by number, whose loss is no part of epsilon; and None for a
+    mechanisms of metric attributes, by number, whose loss is no part of epsilon; and None for a
     number, whose mean is wanted.
 
     >>> best = consider([3, 5, 4], epsilon=1.0, n=10_000)[0]

@@ -20,7 +20,7 @@ from deniable.errors import InvalidParameter, InvalidValue
 
 _MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned
 _BINS = 10
-_FINE = 100  # bins of a range with distances
+_FINE = 100  # bins of a metric range
 _MOST_BINS = 1000
 _CELLS = 20  # in either direction of a grid
 

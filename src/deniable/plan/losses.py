@@ -35,7 +35,7 @@ class Loss:
     repeated: Losses | None = None
     """For studies that ask again: what a person's reports give away of their record, together."""
     rest: float | None = None
-    """Where attributes have distances: of all the others, these being the same. None where none has."""
+    """Where attributes are metric: of all the others, these being the same. None where none is."""
     units: tuple[UnitLoss, ...] = ()
     """The losses of every metric attribute, per unit of distance."""
 
@@ -63,7 +63,7 @@ class Loss:
 
 
 class StatedUnit(NamedTuple):
-    """What a plan states of an attribute with distances: the loss per unit."""
+    """What a plan states of a metric attribute: the loss per unit."""
 
     name: str
     unit: str

@@ -304,8 +304,7 @@ class Plan:
         """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this
         plan.
 
-        For an attribute with distances that is often the better histogram: its unbiased shares scatter
-        widely.
+        For a metric attribute that is often the better histogram: its unbiased shares scatter widely.
         """
         if name not in self.names:
             raise InvalidParameter(not_among(name, "an attribute", self.names))

@@ -304,7 +304,7 @@ class Study:
         """A study with the columns of a table, and the values found in them. The values of private data are
         private too.
 
-        `metric` has epsilons of their own for columns with distances: per unit for numbers, which become a
+        `metric` has epsilons of their own for metric columns: per unit for numbers, which become a
         `Range`, per meter for locations (pairs, or two columns `home.latitude` and `home.longitude`), which
         become cells of a `Grid`. `means` names the numbers of which only the mean is wanted.
         """

@@ -67,7 +67,7 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> MetricMech
 
 @singledispatch
 def check_fit(part: ExactMechanism, domain: Domain, name: str) -> None:
-    """Refuse a mechanism with distances for values that have none, or have others."""
+    """Refuse a metric mechanism for values that are not metric, or have another metric."""
     if part.numeric != isinstance(domain, Number):
         raise InvalidParameter(f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other")
     if part.metric:
@@ -109,13 +109,13 @@ def _(part: PlanarGeometric, name: str) -> UnitLoss:
 
 
 def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
-    """What one report loses about all attributes without distances, those with distances being the same."""
+    """What one report loses about all other attributes, the metric ones being the same."""
     others = [not part.metric for part in mechanism.mechanisms]
     return log_up(mechanism.ratio_among(others, per))
 
 
 def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: str, repeated: bool) -> None:
-    """Refuse what attributes with distances, or means, cannot be combined with."""
+    """Refuse what metric attributes, or means, cannot be combined with."""
     for name, part in zip(names, mechanism.mechanisms, strict=True):
         if not (part.metric or part.numeric):
             continue

@@ -63,10 +63,10 @@ def legend(errors: Sequence[float], bound: bool, seed: int, answers: Sequence[fl
 
 
 def exact_hits(names: Sequence[str]) -> list[str]:
-    """What counts as right where values have distances; nothing where none have."""
+    """What counts as right for metric attributes; nothing where there are none."""
     if not names:
         return []
     return [
-        f"For {shorten_names(names)}, which have distances, only the exact bin or cell is right: guesses "
+        f"For {shorten_names(names)}, which are metric, only the exact bin or cell is right: guesses "
         "nearby are not counted."
     ]
