@@ -52,7 +52,7 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
       { class: "soft" },
       "A random report. What it points to may or may not be your answer: nobody can be sure, and you can deny it.",
       plan.stated.metric &&
-        " For questions with distances, this holds for answers near yours. The report can rule out answers far from yours.",
+        " Where answers can be near each other, this holds for answers near yours. The report can rule out answers far from yours.",
     ),
     bytesOf(report.bytes),
   );

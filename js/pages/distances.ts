@@ -1,4 +1,4 @@
-/** Puts into words what is promised about answers with distances; nothing here says less than is true. */
+/** Puts into words what is promised about metric answers; nothing here says less than is true. */
 
 import type { Plan } from "../src/index.js";
 import { atMost, count, likelier } from "./phrases.js";
@@ -12,7 +12,7 @@ interface Apart {
   readonly loss: number;
 }
 
-/** The loss per unit that a plan states of an attribute; none where its values have no distances. */
+/** The loss per unit that a plan states of an attribute; none where it is not metric. */
 export function perUnit(
   plan: Plan,
   name: string,
@@ -35,7 +35,7 @@ export interface ByDistance {
   readonly loss: number;
 }
 
-/** In sentences; null without distances. */
+/** In sentences; null where it is not metric. */
 export function byDistance(plan: Plan, name: string): ByDistance | null {
   const found = perUnit(plan, name);
   if (!found) return null;

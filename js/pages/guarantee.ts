@@ -7,7 +7,7 @@ import { type Child, h, quoted, svg } from "./dom.js";
 import { allRounds, atMost, loss, sentence, several } from "./phrases.js";
 
 const MOST_NAMED = 4; // questions that are named in a sentence
-const MOST_SHOWN = 3; // attributes with distances, of which all is said at once
+const MOST_SHOWN = 3; // metric attributes, of which all is said at once
 
 /** Which of the answers are sent, where not all of them are; for people to read before they answer. */
 function drawing(plan: Plan): Child {

@@ -40,8 +40,9 @@ export class Categories implements Values {
   constructor(readonly labels: readonly string[]) {
     const codes = new Map<string, number>();
     for (const [code, label] of labels.entries()) {
-      const isNew = !codes.has(checkedText(label, "a label")) && label === label.normalize();
-      must(isNew, () => `the label ${shown(label)} is there twice, or not in NFC`);
+      const isNew = !codes.has(checkedText(label, "a label"));
+      must(isNew, () => `the label ${shown(label)} occurs twice; every value needs a name of its own`);
+      must(label === label.normalize(), () => `the label ${shown(label)} is not in NFC`);
       codes.set(label, code);
     }
     must(labels.length > 1, () => `an attribute needs two values, got ${labels.length}`);

@@ -1,4 +1,4 @@
-/** Defines what mechanisms with distances have in common. */
+/** Defines what metric mechanisms have in common. */
 
 import type { Domain } from "./domain.js";
 import { must } from "./errors.js";

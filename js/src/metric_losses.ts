@@ -43,15 +43,12 @@ export const verifiedMetric = ({
     ({ name, unit }, i) => name === units[i]?.name && unit === units[i]?.unit,
   );
   const isStated = isSame && metric?.units.length === (units.length || undefined);
-  must(
-    isStated,
-    () => "a plan states the loss per unit of each attribute that has distances, in order, and of the rest",
-  );
+  must(isStated, () => "a plan states the loss per unit of each metric attribute, in order, and of the rest");
   if (!metric) return undefined;
   const cells = units.reduce((sum, { unit, part }) => sum + (unit === "kilometer" ? part.k : 0), 0);
   must(
     cells <= MOST_CELLS,
-    () => `the grids of a plan have at most ${MOST_CELLS} cells with distances together here`,
+    () => `the grids of a plan have at most ${MOST_CELLS} metric cells together here`,
   );
   const others = mechanism.loss((part) => (isMetric(part) ? 0n : logUp(part.ratio)));
   return {

@@ -51,13 +51,13 @@ export interface Losses {
   readonly attribute: number;
   /** For studies that ask again: what a person's reports give away together. */
   readonly repeated: Figures<number> | null;
-  /** Where values have distances: what is lost per unit of them. The worst case is in the others. */
+  /** For metric values: what is lost per unit of distance. The worst case is in the others. */
   readonly metric?: MetricLosses;
 }
 
-/** What a report loses about attributes with distances, and about all others. */
+/** What a report loses about metric attributes, and about all others. */
 export interface MetricLosses {
-  /** Of all attributes without distances, those with distances being the same. */
+  /** Of all other attributes, the metric ones being the same. */
   readonly rest: number;
   /** From one bin of a range to the next, or per kilometer between the middles of two cells. */
   readonly units: readonly {
@@ -276,7 +276,7 @@ export class Plan {
   private checkSizes(): void {
     const names = new Set<string>();
     for (const [j, { name, domain, k }] of this.attributes.entries()) {
-      must(!names.has(name), () => `the attribute ${shown(name)} is there twice`);
+      must(!names.has(name), () => `the attribute ${shown(name)} occurs twice`);
       names.add(name);
       const isFree =
         this.missing !== "value" || domain.kind !== "categories" || !domain.labels.includes(NO_ANSWER_LABEL);

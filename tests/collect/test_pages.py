@@ -1157,9 +1157,8 @@ def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, 
         region = {name: page.get_by_role("region", name=name, exact=True) for name in asked}
         for name, within in (("Age", "2.5"), ("Hours", "2")):
             center = region[name].locator(".center")
-            expect(center).to_have_text(
-                re.compile(rf"^Mean .* to .*\), give or take {within} for where people are in their bins$")
-            )
+            more = f", and up to {within} more either way, since answers are counted in bins"
+            expect(center).to_have_text(re.compile(rf"^Mean .* to .*\){more}$"))
         center = region["Income"].locator(".center")
         expect(center).to_have_text(re.compile(r"^Mean .* to [\d,]+\)$"))
         expect(region["Income"].locator(".reported")).to_have_text("300 reports")
@@ -1175,7 +1174,7 @@ def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, 
             6
         )  # few bins without distances: shares are followed
         page.get_by_text("Tables", exact=True).click()
-        expect(region["Age"].locator(".center")).to_contain_text("give or take 2.5 for")
+        expect(region["Age"].locator(".center")).to_contain_text("up to 2.5 more either way")
 
 
 def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
@@ -1329,7 +1328,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     page.evaluate("window.stays = true")
     reports = page.locator(".fact", has_text="Reports")
     post(collector, MONTHS, 40)
-    expect(page.get_by_text("There are 40 reports yet; results are shown from 50 on.")).to_be_visible()
+    expect(page.get_by_text("40 reports so far; results appear from 50 on.")).to_be_visible()
     post(collector, MONTHS, 64)
     look(page)
     expect(reports).to_contain_text("104")

@@ -199,7 +199,7 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
         "mle banded interior point, certified; log-likelihood per report within",
     ):
         assert words in found.out
-    assert ", give or take 0.5 for where people are in their bins" in next(
+    assert ", and up to 0.5 more either way, since answers are counted in bins" in next(
         line for line in found.out.splitlines() if line.strip().startswith("mean ")
     )
     assert "smoothed smoothed" not in found.out

@@ -30,7 +30,7 @@ REASONS: Mapping[str, tuple[int, str]] = {
     "method": (405, "This cannot be done here."),
     "slow": (408, "The request took too long to arrive."),
     "closed": (409, "The round is not open."),
-    "few": (409, "There are too few reports yet."),
+    "few": (409, "There are too few reports so far."),
     "large": (413, "The message is longer than anything that is taken here."),
     "type": (415, "Send application/octet-stream or application/json."),
     "rate": (429, "There are too many requests from here; wait a little."),

@@ -21,7 +21,7 @@ Kind = TypeVar("Kind", Row, Mean)
 def enough(tallies: Tallies, minimum: int) -> Tallies:
     """Refuse to show results of too few reports."""
     if tallies.n < minimum:
-        raise Refusal("few", f"There are {tallies.n:,} reports yet; results are shown from {minimum:,} on.")
+        raise Refusal("few", f"{tallies.n:,} reports so far; results appear from {minimum:,} on.")
     return tallies
 
 
@@ -40,7 +40,7 @@ def estimated(
     try:
         result = plan.estimate(tallies)
     except InvalidParameter as problem:  # an attribute, or a value of it, that nobody has reported yet
-        raise Refusal("few", f"There are {tallies.n:,} reports yet: {problem}") from None
+        raise Refusal("few", f"{tallies.n:,} reports so far: {problem}") from None
     try:
         about = Findings(result, level, project, blocks=blocks).about()
         sure = _sure(result, level)

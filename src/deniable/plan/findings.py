@@ -316,7 +316,11 @@ def _how(found: Likelihood) -> str:
 
 
 def _format_summary(found: Summary) -> str:
-    within = f", give or take {found.within:g} for where people are in their bins" if found.within else ""
+    within = (
+        f", and up to {found.within:g} more either way, since answers are counted in bins"
+        if found.within
+        else ""
+    )
     value, low, high = (_format_number(number) for number in (found.value, found.low, found.high))
     return f"{value}, from {low} to {high}{within}"
 
