@@ -266,6 +266,10 @@ def hostile_nests(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         "an attribute too few": {"kind": "split", "parts": [color, age]},
         "an attribute too many": {"kind": "split", "parts": [color, smokes, sample]},
         "a part that is a list": {"kind": "split", "parts": [color, [age, smokes]]},
+        **{
+            f"a part whose kind is {name}": {"kind": "split", "parts": [color, {**sample, "kind": kind}]}
+            for name, kind in {"a list": [], "an object": {}, "a number": 7, "nothing": None}.items()
+        },
     }.items():
         yield refused_plan(name, {**data, "mechanism": mechanism}, "form")
     leaking = {**data["mechanism"], "parts": [color, {**sample, "reported": 2}]}
