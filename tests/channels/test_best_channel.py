@@ -210,7 +210,7 @@ def test_far_rows_do_not_underflow_and_nobody_waits() -> None:
     best_channel(400, 1.0)  # loads compiled loops
     start = time.process_time()
     best = best_channel(2000, 1.0)
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 8, "0.5 s on a quiet core"
     assert np.abs(best.matrix.sum(axis=1) - 1).max() < 1e-9
     assert best.losses["geometric"] == 1.0
     assert best.name == "geometric"

@@ -269,7 +269,7 @@ def test_slow_requests_are_given_up(tmp_path: Path) -> None:
             for byte in b"GET /health HTTP/1.1\r\n" + b"X: y\r\n" * 60:
                 slow.sendall(bytes([byte]))
                 time.sleep(0.02)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 5, "0.7 s if it is given up; all bytes take 7.6 s"
         for raw in raws[:4]:
             answer = b""
             while part := raw.recv(65536):

@@ -277,7 +277,7 @@ def test_twenty_steps_are_enough(epsilon: float) -> None:
                 start = time.process_time()
                 mle(channel, tally)
                 took.append(time.process_time() - start)
-            assert min(took) < 0.05
+            assert min(took) < 0.05, "0.004 s on a quiet core"
 
 
 @MANY
@@ -369,7 +369,7 @@ def test_large_lines_are_quick() -> None:
         start = time.process_time()
         channel.output(shares)
         took.append(time.process_time() - start)
-    assert min(took) < 0.005
+    assert min(took) < 0.005, "0.0009 s on a quiet core"
     tally = drawn(channel, shares, 1_000_000)
     took.clear()
     for _ in range(3):

@@ -312,8 +312,10 @@ def test_protocols_say_what_they_are_for(name: str) -> None:
 IMPORT = """
 import sys, time
 start = time.process_time()
+import numpy
+alone = time.process_time() - start
 import deniable
-took = time.process_time() - start
+took = (time.process_time() - start) / alone
 assert "deniable.audit" not in sys.modules
 heavy = {"numba", "scipy", "scipy.stats", "matplotlib", "pandas", "polars", "cryptography"}
 print(took, *heavy.intersection(sys.modules))
@@ -321,11 +323,13 @@ print(took, *heavy.intersection(sys.modules))
 
 
 def test_import_is_light() -> None:
-    """Under 0.6 s of CPU time at its best of three, without what only some calls need."""
+    """Within 7 times the CPU time of NumPy, which it imports; without what only some calls need. It takes
+    3.6 times, so that twice as long fails, and a busy machine slows both.
+    """
     runs = [
         subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
         for _ in range(3)
     ]
     took = [run.stdout.split() for run in runs]
     assert all(heavy == [] for _, *heavy in took)
-    assert min(float(seconds) for seconds, *_ in took) < 0.6
+    assert min(float(ratio) for ratio, *_ in took) < 7

@@ -179,7 +179,7 @@ def test_tallies_of_a_billion_people_take_less_than_a_second(name: str) -> None:
     counts = population.zipf(1000).draw_counts(10**9, generator)
     start = time.process_time()
     tally = draw_tally(mechanism, counts, generator)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 1.0, "4 ms on a quiet core"
     assert tally.n == 10**9
     errors = (mechanism.estimate(tally).frequencies - counts / 1e9) ** 2
     assert errors.mean() == pytest.approx(mechanism.law.error(10**9), rel=0.25)

@@ -358,7 +358,7 @@ def test_a_dataset_of_a_figure_takes_seconds() -> None:
     people = data.load("synthetic-6")
     start = time.process_time()
     assert len(list(rsfd.reproduce([people]))) == 60
-    assert time.process_time() - start < 15
+    assert time.process_time() - start < 15, "2.5 s on a quiet core"
 
 
 # --- ALLOMFREE
