@@ -21,7 +21,7 @@ from deniable.formatting import format_count, format_loss
 from deniable.mechanisms import Tally, floats, restore_reports, unmasked
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers, smallest
-from deniable.metric.waves import MOST_BINS, best_keep, in_window, window_ratio
+from deniable.metric.waves import MOST_BINS, best_keep, checked_window, in_window, window_ratio
 from deniable.words import FULL, WordArray, Words, checked_source
 
 if TYPE_CHECKING:
@@ -194,14 +194,8 @@ class Piecewise(Mean):
     words = 3
 
     def __post_init__(self) -> None:
-        set_numbers(
-            self,
-            k=whole_number("k, the number of bins,", self.k, 2, MOST_BINS),
-            window=whole_number("window", self.window, 1, MOST_BINS),
-            keep=whole_number("keep", self.keep, 1, FULL - 1),
-        )
-        if self.ratio <= 1:
-            raise InvalidParameter(f"keep must make the window likelier than the rest, got {self.keep}")
+        k, window, keep = checked_window(self.k, self.window, self.keep)
+        set_numbers(self, k=k, window=window, keep=keep)
 
     @property
     def outputs(self) -> int:

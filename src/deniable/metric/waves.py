@@ -35,14 +35,8 @@ class SquareWave(MetricMechanism):
     """How many of the 2^64 words stay in the window."""
 
     def __post_init__(self) -> None:
-        set_numbers(
-            self,
-            k=whole_number("k, the number of bins,", self.k, 2, MOST_BINS),
-            window=whole_number("window", self.window, 1, MOST_BINS),
-            keep=whole_number("keep", self.keep, 1, FULL - 1),
-        )
-        if self.ratio <= 1:
-            raise InvalidParameter(f"keep must make the window likelier than the rest, got {self.keep}")
+        k, window, keep = checked_window(self.k, self.window, self.keep)
+        set_numbers(self, k=k, window=window, keep=keep)
 
     words = 2
 
@@ -119,6 +113,16 @@ def in_window(
     other = below(positions, k - 1)
     other += np.where(other >= first, np.uint64(window), np.uint64(0))
     return np.where(chance(coins, keep), first + below(positions, window), other)
+
+
+def checked_window(k: int, window: int, keep: int) -> tuple[int, int, int]:
+    """Check the numbers of bins, of those in a window, and of the words that stay in it."""
+    k = whole_number("k, the number of bins,", k, 2, MOST_BINS)
+    window = whole_number("window", window, 1, MOST_BINS)
+    keep = whole_number("keep", keep, 1, FULL - 1)
+    if window_ratio(k, window, keep) <= 1:
+        raise InvalidParameter(f"keep must make the window likelier than the rest, got {keep}")
+    return k, window, keep
 
 
 def window_ratio(k: int, window: int, keep: int) -> Fraction:
