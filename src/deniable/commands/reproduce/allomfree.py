@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -15,21 +14,12 @@ from deniable.commands.reproduce.sweeps import (
     load_datasets,
     sweep_options,
 )
-from deniable.commands.shared import console, writing
+from deniable.commands.shared import console, studies
 
 
 @click.command("allomfree")
 @sweep_options
-def reproduce_allomfree(
-    dataset: Sequence[str],
-    runs: int | None,
-    seed: int,
-    out: Sequence[Path],
-    as_json: bool,
-    plot_files: Sequence[Path],
-    force: bool,
-    quick: bool,
-) -> None:
+def reproduce_allomfree(dataset: Sequence[str], choices: studies.Choices) -> None:
     """Two rounds on one attribute (ALLOMFREE).
 
     Reproduces the longitudinal figures of the ALLOMFREE paper. ALLOMFREE as published spends only a part of
@@ -38,15 +28,11 @@ def reproduce_allomfree(
     from deniable.studies import allomfree
     from deniable.studies.plot import sweeps as plot_studies
 
-    writing.check(out, plot_files, force)
-    sets = load_datasets(dataset, allomfree.DATASETS, quick)
+    sets = load_datasets(dataset, allomfree.DATASETS, choices.quick)
     with console.progress("measuring") as show:
-        rows = list(
-            allomfree.reproduce(
-                sets, runs=runs or choose_runs(allomfree.RUNS, quick), seed=seed, progress=show
-            )
-        )
-    if writing.write_measurements(rows, plot_studies.allomfree_plot, out, plot_files, as_json):
+        runs = choose_runs(choices, allomfree.RUNS)
+        rows = list(allomfree.reproduce(sets, runs=runs, seed=choices.seed, progress=show))
+    if studies.write_measurements(choices, rows, plot_studies.allomfree_plot):
         return
     headers = [
         "dataset",
@@ -73,5 +59,5 @@ def reproduce_allomfree(
         ]
         for row in rows
     ]
-    console.print_table(format_title(rows[0].runs, seed), headers, cells)
+    console.print_table(format_title(rows[0].runs, choices.seed), headers, cells)
     console.print_refusals((row.method, row.refused) for row in rows)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from deniable.commands.shared import console, options, studies, writing
+from deniable.commands.shared import console, options, studies
 from deniable.commands.shared.options import COUNT, positive, whole
 from deniable.formatting import format_count
 
@@ -29,13 +28,7 @@ def reproduce_geometric(
     prior: Sequence[str],
     channel: Sequence[str],
     people: int,
-    runs: int | None,
-    seed: int,
-    out: Sequence[Path],
-    as_json: bool,
-    plot_files: Sequence[Path],
-    force: bool,
-    quick: bool,
+    choices: studies.Choices,
 ) -> None:
     """Does the geometric mechanism estimate best?
 
@@ -48,14 +41,13 @@ def reproduce_geometric(
     from deniable.studies import geometric
     from deniable.studies.plot import geometric as plot_geometric
 
-    writing.check(out, plot_files, force)
     asked = {"ns": n, "epsilons": epsilons, "priors": prior, "channels": channel}
-    few: dict[str, Any] = {"ns": geometric.QUICK_NS, "priors": ["uniform"]} if quick else {}
+    few: dict[str, Any] = {"ns": geometric.QUICK_NS, "priors": ["uniform"]} if choices.quick else {}
     few |= {name: given for name, given in asked.items() if given}
     with console.progress("measuring") as show:
-        usual = geometric.QUICK_RUNS if quick else geometric.RUNS
-        rows = list(geometric.reproduce(people=people, runs=runs or usual, seed=seed, progress=show, **few))
-    if writing.write_measurements(rows, plot_geometric.geometric_plot, out, plot_files, as_json):
+        runs = choices.runs or (geometric.QUICK_RUNS if choices.quick else geometric.RUNS)
+        rows = list(geometric.reproduce(people=people, runs=runs, seed=choices.seed, progress=show, **few))
+    if studies.write_measurements(choices, rows, plot_geometric.geometric_plot):
         return
     reasons = {
         reason: number
@@ -91,8 +83,8 @@ def reproduce_geometric(
         for row in rows
     ]
     title = (
-        f"{rows[0].people:,} people, {format_count(rows[0].runs, 'run')}, seed {seed}; most likely shares, "
-        "certified to 1e-9"
+        f"{rows[0].people:,} people, {format_count(rows[0].runs, 'run')}, seed {choices.seed}; "
+        "most likely shares, certified to 1e-9"
     )
     console.print_table(title, headers, cells)
     for reason, number in reasons.items():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import click
 
 from deniable.commands.reproduce.points import QUICK, budgets, format_accuracy, print_points, select_rows
-from deniable.commands.shared import console, studies, writing
+from deniable.commands.shared import console, studies
 from deniable.commands.shared.options import COUNT
 
 
@@ -29,14 +26,8 @@ from deniable.commands.shared.options import COUNT
 def reproduce_revisited(
     dataset: str,
     epsilons: list[float],
-    runs: int | None,
     users: int | None,
-    seed: int,
-    out: Sequence[Path],
-    as_json: bool,
-    plot_files: Sequence[Path],
-    force: bool,
-    quick: bool,
+    choices: studies.Choices,
 ) -> None:
     """Error against attack success, by protocol.
 
@@ -48,23 +39,21 @@ def reproduce_revisited(
     from deniable.studies import tradeoffs
     from deniable.studies.plot import risks as plot_risks
 
-    writing.check(out, plot_files, force)
     people = data.load("adult-10") if dataset == "adult" else None
     with console.progress("measuring") as show:
         rows = studies.keep_rows(
-            out,
+            choices,
             tradeoffs.reproduce(
                 people,
-                epsilons=epsilons or (tradeoffs.QUICK_EPSILONS if quick else tradeoffs.EPSILONS),
-                runs=runs or (tradeoffs.QUICK_RUNS if quick else tradeoffs.RUNS),
+                epsilons=epsilons or (tradeoffs.QUICK_EPSILONS if choices.quick else tradeoffs.EPSILONS),
+                runs=choices.runs or (tradeoffs.QUICK_RUNS if choices.quick else tradeoffs.RUNS),
                 users=users,
-                seed=seed,
+                seed=choices.seed,
                 progress=studies.announce_duration(show),
             ),
-            as_json,
         )
     studies.warn_if_fewer(users, rows[0].n, rows[0].dataset, "asked")
-    if studies.write_rows(rows, plot_risks.tradeoffs_plot, out, plot_files, as_json):
+    if studies.write_rows(choices, rows, plot_risks.tradeoffs_plot):
         return
     headers = ["protocol", "epsilon", "attack", "accuracy", "95 %", "MSE", "true loss", "nothing beats it"]
     cells = [

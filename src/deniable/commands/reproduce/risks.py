@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import click
 
 from deniable.commands.reproduce.points import QUICK, budgets, format_accuracy, print_points, select_rows
-from deniable.commands.shared import console, options, studies, writing
+from deniable.commands.shared import console, options, studies
 from deniable.commands.shared.options import COUNT
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_percent
@@ -40,15 +37,9 @@ def reproduce_risks(
     figure: list[str],
     attack: list[str],
     epsilons: list[float],
-    runs: int | None,
     users: int | None,
     training: int | None,
-    seed: int,
-    out: Sequence[Path],
-    as_json: bool,
-    plot_files: Sequence[Path],
-    force: bool,
-    quick: bool,
+    choices: studies.Choices,
 ) -> None:
     """Attacks on values, attributes and people.
 
@@ -70,7 +61,6 @@ def reproduce_risks(
     from deniable.studies import risks
     from deniable.studies.plot import risks as plot_risks
 
-    writing.check(out, plot_files, force)
     for name in dataset:
         if name not in risks.DATASETS:
             raise InvalidParameter(not_among(name, "a dataset of this study", risks.DATASETS))
@@ -79,26 +69,27 @@ def reproduce_risks(
         require_classifier("xgboost")
     sets = [
         data.load(risks.DATASETS[name])
-        for name in dict.fromkeys(dataset or (["nursery"] if quick else risks.DATASETS))
+        for name in dict.fromkeys(dataset or (["nursery"] if choices.quick else risks.DATASETS))
     ]
     for people in sets:
         studies.warn_if_fewer(users, people.n, people.name, "attacked")
     with console.progress("attacking") as show:
         rows = studies.keep_rows(
-            out,
+            choices,
             risks.reproduce(
-                *(sets, figure or None, epsilons or (risks.QUICK_EPSILONS if quick else risks.EPSILONS)),
-                runs=runs or (risks.QUICK_RUNS if quick else risks.RUNS),
+                sets,
+                figure or None,
+                epsilons or (risks.QUICK_EPSILONS if choices.quick else risks.EPSILONS),
+                runs=choices.runs or (risks.QUICK_RUNS if choices.quick else risks.RUNS),
                 users=users,
                 attacks=attack or None,
-                seed=seed,
+                seed=choices.seed,
                 progress=studies.announce_duration(show),
-                quick=quick,
+                quick=choices.quick,
                 training=training,
             ),
-            as_json,
         )
-    if studies.write_rows(rows, plot_risks.risks_plot, out, plot_files, as_json):
+    if studies.write_rows(choices, rows, plot_risks.risks_plot):
         return
     headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
     headers += ["surveys", "top", "background", "metric", "prior"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -15,21 +14,12 @@ from deniable.commands.reproduce.sweeps import (
     load_datasets,
     sweep_options,
 )
-from deniable.commands.shared import console, writing
+from deniable.commands.shared import console, studies
 
 
 @click.command("rsfd")
 @sweep_options
-def reproduce_rsfd(
-    dataset: Sequence[str],
-    runs: int | None,
-    seed: int,
-    out: Sequence[Path],
-    as_json: bool,
-    plot_files: Sequence[Path],
-    force: bool,
-    quick: bool,
-) -> None:
+def reproduce_rsfd(dataset: Sequence[str], choices: studies.Choices) -> None:
     """Splitting, sampling, and fake data (RS+FD).
 
     Reproduces figures 6 to 10 of the RS+FD paper. Every RS+FD method is measured as published, and `at
@@ -38,13 +28,11 @@ def reproduce_rsfd(
     from deniable.studies import rsfd
     from deniable.studies.plot import sweeps as plot_studies
 
-    writing.check(out, plot_files, force)
-    sets = load_datasets(dataset, rsfd.DATASETS, quick)
+    sets = load_datasets(dataset, rsfd.DATASETS, choices.quick)
     with console.progress("measuring") as show:
-        rows = list(
-            rsfd.reproduce(sets, runs=runs or choose_runs(rsfd.RUNS, quick), seed=seed, progress=show)
-        )
-    if writing.write_measurements(rows, plot_studies.rsfd_plot, out, plot_files, as_json):
+        runs = choose_runs(choices, rsfd.RUNS)
+        rows = list(rsfd.reproduce(sets, runs=runs, seed=choices.seed, progress=show))
+    if studies.write_measurements(choices, rows, plot_studies.rsfd_plot):
         return
     headers = ["dataset", "method", "epsilon", "MSE_avg", "unbiased", "true loss per record", "per attribute"]
     cells = [
@@ -57,5 +45,5 @@ def reproduce_rsfd(
         ]
         for row in rows
     ]
-    console.print_table(format_title(rows[0].runs, seed), headers, cells)
+    console.print_table(format_title(rows[0].runs, choices.seed), headers, cells)
     console.print_refusals((row.method, row.refused) for row in rows)

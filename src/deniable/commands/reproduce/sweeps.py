@@ -22,9 +22,9 @@ sweep_options = studies.options(
 )
 
 
-def choose_runs(usual: int, quick: bool) -> int:
-    """How often each point is measured, unless that is given."""
-    return _QUICK_RUNS if quick else usual
+def choose_runs(choices: studies.Choices, usual: int) -> int:
+    """How often each point is measured."""
+    return choices.runs or (_QUICK_RUNS if choices.quick else usual)
 
 
 def format_title(runs: int, seed: int) -> str:

@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import click
 
@@ -30,11 +31,35 @@ _LONG = 60.0
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 
+@final
+@dataclass(frozen=True)
+class Choices:
+    """What every study is asked: how often to measure, from which seed, and what to write."""
+
+    runs: int | None
+    seed: int
+    out: Sequence[Path]
+    as_json: bool
+    plot_files: Sequence[Path]
+    force: bool
+    quick: bool
+
+
 def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Options of its own, and those that every study takes."""
+    """Options of its own, and those that every study takes, which the command gets as its `choices`.
+
+    What is to be written is checked before anything is measured.
+    """
     often = f"How often to measure each point.  [default: {runs}]"
 
     def add(command: Command) -> Command:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            choices = Choices(**{one.name: given.pop(one.name) for one in fields(Choices)})
+            writing.check(choices.out, choices.plot_files, choices.force)
+            command(choices=choices, **given)
+
+        found: Command = run
         for option in reversed(
             (
                 *before,
@@ -53,8 +78,8 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
                 click.option("--quick", is_flag=True, help=quick),
             )
         ):
-            command = option(command)
-        return command
+            found = option(found)
+        return found
 
     return add
 
@@ -98,34 +123,37 @@ def warn_if_fewer(users: int | None, people: int, name: str, happens: str) -> No
         )
 
 
-def keep_rows(files: Sequence[Path], rows: Iterable[_Row], as_json: bool) -> list[_Row]:
+def keep_rows(choices: Choices, rows: Iterable[_Row]) -> list[_Row]:
     """Collects all rows; prints those that are done, and saves them once in a while."""
     done, written = list[Any](), time.monotonic()
-    with writing.json_rows() if _prints_rows(as_json) else nullcontext() as add:
+    with writing.json_rows() if _prints_rows(choices.as_json) else nullcontext() as add:
         for row in rows:
             done.append(row)
             if add is not None and row.refused is None:
                 add(asdict(row))
-            if files and time.monotonic() - written > _WRITTEN_EVERY:
+            if choices.out and time.monotonic() - written > _WRITTEN_EVERY:
                 plain = [asdict(one) for one in done if one.refused is None]
-                writing.write_tables(files, plain, plain, announced=False)  # the end announces it
+                writing.write_tables(choices.out, plain, plain, announced=False)  # the end announces it
                 written = time.monotonic()
     return done
 
 
-def write_rows(
-    rows: Sequence[Any],
-    draw: Callable[[Any], Figure],
-    tables: Sequence[Path],
-    plots: Sequence[Path],
-    as_json: bool,
-) -> bool:
+def write_rows(choices: Choices, rows: Sequence[Any], draw: Callable[[Any], Figure]) -> bool:
     """Write and draw the rows that were kept, and report refused ones. Whether all is printed."""
     kept = [row for row in rows if row.refused is None]
-    if len(kept) < len(rows) and (as_json or tables):
+    if len(kept) < len(rows) and (choices.as_json or choices.out):
         click.echo(f"{format_count(len(rows) - len(kept), 'row')} left out of what is written:", err=True)
         console.print_refusals(((row.protocol, row.refused) for row in rows), err=True)
-    return writing.write_measurements(kept, draw, tables, plots, as_json, printed=_prints_rows(as_json))
+    return write_measurements(choices, kept, draw, printed=_prints_rows(choices.as_json))
+
+
+def write_measurements(
+    choices: Choices, rows: Sequence[Any], draw: Callable[[Any], Figure], printed: bool = False
+) -> bool:
+    """Write and draw all rows. Whether all is printed."""
+    return writing.write_measurements(
+        rows, draw, choices.out, choices.plot_files, choices.as_json, printed=printed
+    )
 
 
 def _prints_rows(as_json: bool) -> bool:
