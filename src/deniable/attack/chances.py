@@ -17,7 +17,7 @@ from deniable.attack.likelihoods import (
     Priors,
     Source,
     hidden_in,
-    mechanism_of,
+    members_of,
     names_of,
     parts_of,
     values_of,
@@ -28,7 +28,6 @@ from deniable.attack.results import PROFILE, Asked, AttributeSuccess, ProfileSuc
 from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.mechanisms import Summed
 from deniable.records import Faked
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
@@ -91,11 +90,11 @@ class _Draw:
 
 def _find_draws(source: Source) -> list[_Draw]:
     """The attributes that all reports hold, if any, and those of each part that draws some of its own."""
-    mechanism = mechanism_of(source)
-    if isinstance(mechanism, Summed):
+    members = members_of(source)
+    if not members:
         return [_Draw((0,), 1, False, False)]
     always, some = list[int](), list[_Draw]()
-    for member, first, _ in mechanism.members:
+    for member, first, _ in members:
         attributes = tuple(range(first, first + member.d))
         reported = round(sum(member.chance_real(j) for j in range(member.d)))
         if reported == member.d:

@@ -123,11 +123,15 @@ def parts_of(source: Source) -> tuple[Part, ...]:
     return (mechanism,) if isinstance(mechanism, Summed) else mechanism.mechanisms
 
 
+def members_of(source: Source) -> Sequence[tuple[RecordMechanism, int, int]]:
+    """The record mechanisms that a report is put together from; none where it is a noisy sum."""
+    mechanism = mechanism_of(source)
+    return () if isinstance(mechanism, Summed) else mechanism.members
+
+
 def hidden_in(source: Source) -> list[Hidden]:
     """The parts of a report in which it is secret which attribute is real."""
-    mechanism = mechanism_of(source)
-    members = () if isinstance(mechanism, Summed) else mechanism.members
-    return [Hidden(one, first, start) for one, first, start in members if isinstance(one, Faked)]
+    return [Hidden(one, first, start) for one, first, start in members_of(source) if isinstance(one, Faked)]
 
 
 def names_of(source: Source) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from deniable.attack.likelihoods import (
     compute_report_likelihoods,
     hidden_in,
     mechanism_of,
+    members_of,
     names_of,
 )
 from deniable.attack.priors import checked_priors
@@ -38,7 +39,7 @@ from deniable.estimate import bounded
 from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
-from deniable.mechanisms import Direct, Summed, Tally
+from deniable.mechanisms import Direct, Tally
 from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
@@ -285,8 +286,7 @@ def find_hidden(plan: Source, among: str | int | None = None) -> Hidden:
     """The part of a report with fakes: the only one, or that of the attribute `among`."""
     every, names = hidden_in(plan), names_of(plan)
     if not every:
-        mechanism = mechanism_of(plan)
-        named = not isinstance(mechanism, Summed) and mechanism.reported < mechanism.d
+        named = any(member.reported < member.d for member, _, _ in members_of(plan))
         here = (
             "a report names it" if named else "every report holds all attributes, and none of them is a fake"
         )
