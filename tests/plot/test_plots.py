@@ -22,14 +22,14 @@ from deniable.errors import suggest_install
 from deniable.plan.result import Result
 from deniable.simulate import plot, population
 from deniable.simulate import tallies as drawn
-from deniable.simulate.measure import Row, sweep
+from deniable.simulate.measure import SweepCell, sweep
 
 NAMES = ["grr", "oue", "hr"]
 EPSILONS = [0.5, 1.0, 2.0]
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[SweepCell]:
     return list(sweep(NAMES, EPSILONS, [10], [1000], population.zipf, repeats=4, seed=9))
 
 
@@ -49,7 +49,7 @@ def texts(figure: Any) -> str:
     return "\n".join(item.get_text() for item in figure.findobj(lambda item: hasattr(item, "get_text")))
 
 
-def test_errors_are_plotted_where_the_rows_say(rows: list[Row]) -> None:
+def test_errors_are_plotted_where_the_rows_say(rows: list[SweepCell]) -> None:
     axes = plot.error_plot(rows).axes[0]
     points = {
         bars.get_label(): bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)
@@ -65,7 +65,7 @@ def test_errors_are_plotted_where_the_rows_say(rows: list[Row]) -> None:
     assert len({to_hex(line.get_color()) for line in points.values()}) == 3
 
 
-def test_titles_and_axes_say_what_is_shown(rows: list[Row]) -> None:
+def test_titles_and_axes_say_what_is_shown(rows: list[SweepCell]) -> None:
     shown = texts(plot.error_plot([replace(row, project="clip") for row in rows]))
     for wanted in (
         "k = 10 values",
@@ -81,7 +81,7 @@ def test_titles_and_axes_say_what_is_shown(rows: list[Row]) -> None:
     assert "mean squared error" in shown
 
 
-def test_attacks_lie_between_blind_guessing_and_the_limit(rows: list[Row]) -> None:
+def test_attacks_lie_between_blind_guessing_and_the_limit(rows: list[SweepCell]) -> None:
     axes = plot.attack_plot(rows).axes[0]
     lines = {line.get_label(): line for line in axes.lines}
     assert set(lines) == {*NAMES, "upper limit", "blind, 1 / k"}
@@ -169,7 +169,7 @@ def test_shares_are_plotted_in_the_order_of_the_plan_with_bars_of_one_thickness(
         assert not any(one.overlaps(other) for other in drawn[:i] if other is not None and one is not None)
 
 
-def test_nothing_to_plot_and_too_much_to_plot_are_refused(rows: list[Row]) -> None:
+def test_nothing_to_plot_and_too_much_to_plot_are_refused(rows: list[SweepCell]) -> None:
     with pytest.raises(dn.InvalidParameter, match="every row was refused"):
         plot.error_plot([replace(row, refused="no") for row in rows])
     with pytest.raises(dn.InvalidParameter, match="room for 12 choices of k and n, got 13"):
@@ -177,7 +177,9 @@ def test_nothing_to_plot_and_too_much_to_plot_are_refused(rows: list[Row]) -> No
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")])
-def test_files_are_the_same_every_time(suffix: str, start: bytes, rows: list[Row], tmp_path: Path) -> None:
+def test_files_are_the_same_every_time(
+    suffix: str, start: bytes, rows: list[SweepCell], tmp_path: Path
+) -> None:
     one, two = (
         plot.save(plot.error_plot(rows), tmp_path / "new" / f"{name}{suffix}").read_bytes() for name in "ab"
     )
@@ -191,7 +193,9 @@ def test_other_endings_are_refused(estimate: dn.Estimate, tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def test_a_drawing_in_a_page_has_the_pages_ink_a_description_and_ids_of_its_own(rows: list[Row]) -> None:
+def test_a_drawing_in_a_page_has_the_pages_ink_a_description_and_ids_of_its_own(
+    rows: list[SweepCell],
+) -> None:
     drawings = [plot.inline_svg(plot.error_plot(rows), name, 'what "it" <shows>') for name in ("one", "two")]
     ids: list[str] = []
     for name, drawing in zip(("one", "two"), drawings, strict=True):

@@ -20,7 +20,7 @@ from deniable.mechanisms import Protocol
 from deniable.metric import MetricMechanism, averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population
-from deniable.simulate.measure import Mean, Row, sweep
+from deniable.simulate.measure import Mean, SweepCell, sweep
 from deniable.simulate.population import Population
 from deniable.simulate.tallies import draw_tally, is_drawn_directly
 from deniable.summaries import metrics
@@ -210,11 +210,11 @@ def test_more_reports_than_anyone_waits_for_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[SweepCell]:
     return list(sweep(dn.PROTOCOLS, [1.0], [8], [2000], population.zipf, repeats=200, seed=4))
 
 
-def test_measured_error_is_the_laws(rows: list[Row]) -> None:
+def test_measured_error_is_the_laws(rows: list[SweepCell]) -> None:
     assert [row.protocol for row in rows] == list(dn.PROTOCOLS)
     for row in rows:
         mse = row.metrics["mse"]
@@ -225,7 +225,7 @@ def test_measured_error_is_the_laws(rows: list[Row]) -> None:
             statistics.deviation(mse.mean, 1.4 * row.expected_mse, mse.stderr, "an error 40 % larger")
 
 
-def test_intervals_cover_the_people_who_answered(rows: list[Row]) -> None:
+def test_intervals_cover_the_people_who_answered(rows: list[SweepCell]) -> None:
     for row in rows:
         pairs = row.repeats * row.k
         covered = round(row.metrics["coverage"].mean * pairs)
@@ -236,7 +236,7 @@ def test_intervals_cover_the_people_who_answered(rows: list[Row]) -> None:
     assert 0.945 < together < 0.965  # no more than promised either: too wide an interval says too little
 
 
-def test_rows_say_what_was_done(rows: list[Row]) -> None:
+def test_rows_say_what_was_done(rows: list[SweepCell]) -> None:
     by_name = {row.protocol: row for row in rows}
     assert by_name["oue"].drawn == "directly"
     assert by_name["olh"].drawn == "by reports"
@@ -249,8 +249,8 @@ def test_rows_say_what_was_done(rows: list[Row]) -> None:
         assert set(row.metrics) == {*METRICS, "coverage"}
 
 
-def test_a_cell_depends_on_the_seed_and_not_on_the_rest_of_the_sweep(rows: list[Row]) -> None:
-    def alone(seed: int) -> Row:
+def test_a_cell_depends_on_the_seed_and_not_on_the_rest_of_the_sweep(rows: list[SweepCell]) -> None:
+    def alone(seed: int) -> SweepCell:
         return next(sweep(["olh"], [1.0], [8], [2000], population.zipf, repeats=200, seed=seed))
 
     assert alone(4) == next(row for row in rows if row.protocol == "olh")
@@ -465,7 +465,7 @@ def test_metrics_by_hand() -> None:
     )
 
 
-def test_no_guess_is_better_than_the_budget_allows(rows: list[Row]) -> None:
+def test_no_guess_is_better_than_the_budget_allows(rows: list[SweepCell]) -> None:
     assert simulate.highest_success(50, 2.0) == pytest.approx(dn.grr(50, 2.0).success())
     limit = float(simulate.highest_success(8, 1.0)) * (1 + 1e-9)
     assert all(row.success is not None and 1 / 8 < row.success <= limit for row in rows)

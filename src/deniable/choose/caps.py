@@ -8,11 +8,11 @@ from deniable.choose.options import Option
 from deniable.choose.task import Task
 from deniable.records import count_name_bytes
 
-Picked = tuple[list[Option], str | None]
+Selection = tuple[list[Option], str | None]
 """One option per attribute, and why they are excluded together."""
 
 
-def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -> Picked:
+def select_options(options: Sequence[Sequence[Option]], task: Task, sample_size: int | None) -> Selection:
     """For each attribute the option that errs least under the caps; or the nearest to them, and why."""
     cap, most = task.objective.success_cap, task.objective.bytes_cap
     least = [min(some, key=lambda option: option.order) for some in options]
@@ -28,11 +28,11 @@ def picked(options: Sequence[Sequence[Option]], task: Task, drawn: int | None) -
                 return nearest, _above_cap(task.label(j), nearest[j], cap)
     if most is None:
         return [min(some, key=lambda option: option.order) for some in fitting], None
-    names = 0 if drawn is None else count_name_bytes(drawn, task.d)
-    found = _within(fitting, most - names, drawn or task.d, task)
+    names = 0 if sample_size is None else count_name_bytes(sample_size, task.d)
+    found = _within(fitting, most - names, sample_size or task.d, task)
     if found is None:
         sizes = sorted(min(option.size for option in some) for some in fitting)
-        smallest = names + sum(sizes[task.d - (drawn or task.d) :])
+        smallest = names + sum(sizes[task.d - (sample_size or task.d) :])
         return least, f"a report takes {smallest} bytes or more, the cap is {most}"
     return found, None
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy.typing as npt
 
 from deniable.choose.candidate import Considered, Size, name_candidate, one_in
-from deniable.choose.caps import Picked, picked
+from deniable.choose.caps import Selection, select_options
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.task import (
@@ -120,8 +120,8 @@ def _order(row: Considered) -> tuple[bool, float, float, int]:
 def _several(task: Task) -> Iterator[Considered]:
     """SMP with the number of attributes each that errs least: one more as long as that helps."""
     best = one = next(_rows(task, "SMP", False))
-    for drawn in range(2, task.d):
-        row = next(_rows(task, f"SMP-{drawn}", False))
+    for sample_size in range(2, task.d):
+        row = next(_rows(task, f"SMP-{sample_size}", False))
         if row.why_not is None and _order(row) >= _order(best):
             break
         best = min(best, row, key=_order)
@@ -173,9 +173,9 @@ def _build_mechanism(kind: str, chosen: Sequence[Option], epsilon: float) -> Rec
         return Single(parts[0])
     if kind == "SPL":
         return Split(parts)
-    drawn = count_reported(kind)
-    if drawn is not None:
-        return Sample(parts, drawn)
+    sample_size = count_reported(kind)
+    if sample_size is not None:
+        return Sample(parts, sample_size)
     return _build_faked(chosen, epsilon)
 
 
@@ -198,16 +198,18 @@ def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered
     )
 
 
-def _settle(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Picked:
+def _settle(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Selection:
     """Each attribute's protocol, at the budget that this one gives its parts."""
-    drawn = count_reported(kind)
+    sample_size = count_reported(kind)
 
-    def at(budget: float) -> Picked:
-        return picked([_options(task, kind, j, names, budget) for j, names in enumerate(among)], task, drawn)
+    def at(budget: float) -> Selection:
+        return select_options(
+            [_options(task, kind, j, names, budget) for j, names in enumerate(among)], task, sample_size
+        )
 
     epsilon = task.epsilon
     if kind not in ("RS+FD", "RS+RFD"):
-        reported = min(task.d if kind == "SPL" else drawn or 1, max(task.sharing, 1))
+        reported = min(task.d if kind == "SPL" else sample_size or 1, max(task.sharing, 1))
         return at(equal_part(epsilon, reported) if task.per == "record" else epsilon)
     if task.per == "record":
         return at(epsilon)
@@ -222,8 +224,8 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
     """What an attribute can have; a name that has nothing for this size and budget is passed over."""
     k, objective = task.ks[attribute], task.objective
     cap, prior = objective.success_cap, None if task.priors is None else task.priors[attribute]
-    drawn = count_reported(kind)
-    often = Fraction(1) if drawn is None else Fraction(drawn, task.d)
+    sample_size = count_reported(kind)
+    often = Fraction(1) if sample_size is None else Fraction(sample_size, task.d)
     options: list[Option] = []
     refused: list[str] = []
 

@@ -125,7 +125,7 @@ class Handlers:
         one, number, level = self._plan(request), _round(request) or 1, _level(request)
         snapshots = await self._read(self._store.history, one.plan.id, number)
 
-        def shown() -> Iterator[messages.Estimates]:
+        def list_estimates() -> Iterator[messages.Estimates]:
             for tallies in snapshots:
                 if tallies.n >= self._minimum:
                     try:
@@ -133,7 +133,9 @@ class Handlers:
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 
-        return _json(messages.History(one.plan.id, number, level, await asyncio.to_thread(list, shown())))
+        return _json(
+            messages.History(one.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
+        )
 
     async def show_tallies(self, request: Request) -> Response:
         number, tallies = await self._tallies(self._plan(request), _round(request))

@@ -17,7 +17,7 @@ from deniable.commands.shared.options import PORT, SEED, Number, whole
 from deniable.errors import DeniableError, suggest_install
 
 if TYPE_CHECKING:
-    from deniable.demo.live import Row
+    from deniable.demo.live import Comparison
 
 
 _PEOPLE, _SEED = 3000, 1
@@ -83,7 +83,7 @@ def _format_command(people: int, seed: int) -> str:
     return " ".join(["deniable demo", *chosen])
 
 
-def _print_rows(rows: Sequence[Row], loss: float, n: int, in_python: int, in_node: int) -> None:
+def _print_rows(rows: Sequence[Comparison], loss: float, n: int, in_python: int, in_node: int) -> None:
     console.print_table(
         f"{n:,} reports were counted, each once; one loses at most {loss:.6g}",
         ["question", "answer", "truth", "estimate", "95 % interval"],

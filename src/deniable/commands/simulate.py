@@ -16,7 +16,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS
-from deniable.simulate.measure import Row, sweep
+from deniable.simulate.measure import SweepCell, sweep
 from deniable.simulate.population import POPULATIONS, Population, named_population, read_column
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")
@@ -111,7 +111,7 @@ def run_sweep(
         )
 
 
-_MEASURED: dict[str, Callable[[Row], str]] = {
+_MEASURED: dict[str, Callable[[SweepCell], str]] = {
     "mse": lambda row: console.with_error(row.metrics["mse"].mean, row.metrics["mse"].stderr),
     "expected mse": lambda row: short(row.expected_mse),
     "coverage": lambda row: format_percent(row.metrics["coverage"].mean),
@@ -127,7 +127,7 @@ _MEASURED: dict[str, Callable[[Row], str]] = {
 """What the table shows of a row, the most wanted first: a narrow terminal leaves out the last ones."""
 
 
-def _format_cells(row: Row) -> list[str]:
+def _format_cells(row: SweepCell) -> list[str]:
     measured = ["refused"] if row.refused else [show(row) for show in _MEASURED.values()]
     asked = [row.protocol, f"{row.epsilon:g}", f"{row.k:,}", f"{row.n:,}"]
     return [*asked, *measured, *[""] * (len(_MEASURED) - len(measured))]
@@ -152,7 +152,7 @@ def _choose_people(
     return (lambda _: people), [people.k], n or [None]
 
 
-def _draw_plots(rows: Sequence[Row], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:
+def _draw_plots(rows: Sequence[SweepCell], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:
     from deniable.simulate import plot
 
     for files, draw in ((error_files, plot.error_plot), (attack_files, plot.attack_plot)):

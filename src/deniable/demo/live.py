@@ -48,7 +48,7 @@ Answers = dict[str, str]
 
 @final
 @dataclass(frozen=True)
-class Row:
+class Comparison:
     """One value: what is true of the people, and what the reports say."""
 
     attribute: str
@@ -188,7 +188,7 @@ def _answer_in_node(
             raise DeniableError(f"the TypeScript client failed: {errors.read().strip()[:500]}")
 
 
-def compare(plan: Plan, people: Sequence[Answers], result: Result, level: float = 0.95) -> list[Row]:
+def compare(plan: Plan, people: Sequence[Answers], result: Result, level: float = 0.95) -> list[Comparison]:
     """Compare the truth about these people with what their reports say."""
     codes = plan.encode(people)
     rows = []
@@ -197,5 +197,5 @@ def compare(plan: Plan, people: Sequence[Answers], result: Result, level: float 
         truth = np.bincount(column, minlength=len(estimate.frequencies)) / len(people)
         low, high = estimate.interval(level)
         values = zip(plan.labels[name], truth, estimate.frequencies, low, high, strict=True)
-        rows += [Row(name, label, *map(float, numbers)) for label, *numbers in values]
+        rows += [Comparison(name, label, *map(float, numbers)) for label, *numbers in values]
     return rows

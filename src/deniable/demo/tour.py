@@ -22,7 +22,7 @@ from deniable.estimate import Estimate
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Subset, ss
 from deniable.simulate import plot
-from deniable.simulate.measure import Row, sweep
+from deniable.simulate.measure import SweepCell, sweep
 from deniable.simulate.population import Population
 from deniable.words import system
 from deniable.words.simulated import seeded
@@ -227,7 +227,7 @@ def _more_people(mechanism: Subset) -> Section:
     )
 
 
-def _comparison(rows: Sequence[Row]) -> Section:
+def _comparison(rows: Sequence[SweepCell]) -> Section:
     cells = []
     for row in rows:
         if row.epsilon == EPSILON and row.expected_mse and row.success:

@@ -3,16 +3,16 @@
 from deniable.likelihood.fitting import METHODS, mle, mle_groups
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.smoothing import Smoothing
-from deniable.likelihood.solution import Found, Progress, Stop
+from deniable.likelihood.solution import Progress, Solution, Stop
 from deniable.metric.line import GeometricChannel
 
 __all__ = [
     "METHODS",
-    "Found",
     "GeometricChannel",
     "Likelihood",
     "Progress",
     "Smoothing",
+    "Solution",
     "Stop",
     "mle",
     "mle_groups",

@@ -14,13 +14,13 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.likelihood.interior import Newton, Point, interior
 from deniable.likelihood.lines import Decay
-from deniable.likelihood.solution import Found, Search
+from deniable.likelihood.solution import Search, Solution
 from deniable.metric.line import SMALL, Decaying
 
 
 def banded(
     positions: Integers, epsilon: float, shares: Floats, search: Search, start: Floats | None = None
-) -> Found:
+) -> Solution:
     """The shares at the observed positions (all of `shares` are positive), up to the certificate."""
     kernel = Decaying(positions, epsilon)
     if kernel.k == 1:

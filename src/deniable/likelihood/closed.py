@@ -7,10 +7,10 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.rows import Kept
-from deniable.likelihood.solution import Found
+from deniable.likelihood.solution import Solution
 
 
-def direct(reported: Floats, rows: Kept) -> Found:
+def direct(reported: Floats, rows: Kept) -> Solution:
     """The exact maximum for direct encoding, from the shares of the reported values: sort once, no iteration.
 
     The m largest stay: with s = (p - q + m q) / (their sum), pi = (s y - q) / (p - q), for the largest m
@@ -29,10 +29,10 @@ def direct(reported: Floats, rows: Kept) -> Found:
     shares = np.maximum(reported * (rows.levels[m] / (sums[m] * rows.gain)) - rows.q / rows.gain, 0.0)
     shares /= np.add.reduce(shares)
     ascent = rows.backward(reported / rows.forward(shares))
-    return Found(shares, gap_bound(ascent, 1.0, rows.roundings), 0, "certified", "closed form")
+    return Solution(shares, gap_bound(ascent, 1.0, rows.roundings), 0, "certified", "closed form")
 
 
-def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found:
+def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Solution:
     """Each value's count taken for a binomial of its own: the most likely shares of that model, which is not
     the truth.
 
@@ -72,7 +72,9 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Found
     gradient = scale * (supported - theta)
     # what is rounded in supported - theta is a part of both, in 1 - theta of 1 / (1 - theta)
     sizes = scale * (supported + theta) + np.abs(gradient) / (1 - theta)
-    return Found(shares, concave_gap(gradient, shares, 4 * shares.size, sizes), 0, "certified", "composite")
+    return Solution(
+        shares, concave_gap(gradient, shares, 4 * shares.size, sizes), 0, "certified", "composite"
+    )
 
 
 def composite_likelihood(supported: Floats, asked: Floats, q: Floats, gain: float, shares: Floats) -> float:

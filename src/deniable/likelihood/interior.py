@@ -14,7 +14,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.rows import Rows, shared
-from deniable.likelihood.solution import Found, Search
+from deniable.likelihood.solution import Search, Solution
 
 _PATIENCE = 12  # steps without progress before it is said that floats do not carry further
 _TO_BOUNDARY = 0.995
@@ -49,7 +49,7 @@ class Newton(ABC):
 
 def interior(
     rows: Rows, outputs: Floats, search: Search, newton: Newton | None = None, start: Floats | None = None
-) -> Found:
+) -> Solution:
     """Up to the certificate; where rounding ends the progress before, the best so far is handed on.
 
     If the search is `further`, it then goes on while each step still divides the gap by a lot. Near the end

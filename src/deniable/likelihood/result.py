@@ -21,7 +21,7 @@ from deniable.likelihood.intervals import flat, searched, unrefused
 from deniable.likelihood.problem import Celled, Listed, Problem
 from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
-from deniable.likelihood.solution import Found, Stop
+from deniable.likelihood.solution import Solution, Stop
 from deniable.likelihood.solving import solve
 from deniable.tables import frame_of
 
@@ -56,7 +56,7 @@ class Likelihood:
     _asked: tuple[str, float, int | None] = field(default=("auto", 1e-9, None), repr=False)
 
     @staticmethod
-    def of(problem: Problem, found: Found, asked: tuple[str, float, int | None]) -> Likelihood:
+    def of(problem: Problem, found: Solution, asked: tuple[str, float, int | None]) -> Likelihood:
         """What a search found."""
         how = found.iterations, found.stop, found.method
         return Likelihood(problem.n, found.shares, found.gap, *how, problem, _asked=asked)

@@ -19,7 +19,7 @@ Progress = Callable[[int, float], None]
 
 @final
 @dataclass(frozen=True)
-class Found:
+class Solution:
     """Shares, how far their mean log-likelihood can be from the best, and why the search ended there."""
 
     shares: Floats
@@ -47,14 +47,14 @@ class Search:
             self.progress(step, gap)
         return gap <= self.tolerance
 
-    def done(self, shares: Floats, gap: float, step: int) -> Found:
+    def done(self, shares: Floats, gap: float, step: int) -> Solution:
         """The tolerance is met."""
-        return Found(shares, gap, step, "certified", self.method)
+        return Solution(shares, gap, step, "certified", self.method)
 
-    def ended(self, shares: Floats, gap: float, step: int) -> Found:
+    def ended(self, shares: Floats, gap: float, step: int) -> Solution:
         """All the steps are used up."""
-        return Found(shares, gap, step, "iteration limit", self.method)
+        return Solution(shares, gap, step, "iteration limit", self.method)
 
-    def stalled(self, shares: Floats, gap: float, step: int) -> Found:
+    def stalled(self, shares: Floats, gap: float, step: int) -> Solution:
         """Steps no longer help."""
-        return Found(shares, gap, step, "rounding limit", self.method)
+        return Solution(shares, gap, step, "rounding limit", self.method)

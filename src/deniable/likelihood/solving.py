@@ -16,7 +16,7 @@ from deniable.likelihood.interior import interior
 from deniable.likelihood.lines import Decay, Window
 from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported, refuse_unordered
 from deniable.likelihood.rows import Kept
-from deniable.likelihood.solution import Found, Progress, Search
+from deniable.likelihood.solution import Progress, Search, Solution
 from deniable.likelihood.steps import along, em, ems, normal, smoothed_121, squarem
 from deniable.likelihood.threads import few_threads
 from deniable.metric.line import Decaying
@@ -55,7 +55,7 @@ def solve(
     limit: int | None,
     progress: Progress | None = None,
     near: Floats | None = None,
-) -> Found:
+) -> Solution:
     """Search by this method; `auto` chooses. A search that may begin anywhere begins at `near`."""
     method = ALIASES.get(method, method)
     if method not in LIMITS:
@@ -97,7 +97,7 @@ def _work(problem: Listed) -> float:
     return float(problem.rows.size + problem.k) * problem.k * problem.k
 
 
-def _search(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
+def _search(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Solution:
     if search.method == "iteration":
         return _iteration(problem, search)
     if search.method == "ems":
@@ -125,7 +125,7 @@ def choice(problem: Listed) -> str:
     return "interior" if problem.k <= _MOST_VALUES and _work(problem) <= most else "squarem"
 
 
-def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Found:
+def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Solution:
     if isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel):
         positions = np.flatnonzero(problem.counts)
         named = replace(search, method="banded interior point")
@@ -148,7 +148,7 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
     return further if further.gap < found.gap else found
 
 
-def _iteration(problem: Listed, search: Search) -> Found:
+def _iteration(problem: Listed, search: Search) -> Solution:
     """Definition 4.1 of the paper: EM that begins at the reports, for decaying kernels on a line."""
     if not (isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel)):
         raise InvalidParameter(
@@ -167,7 +167,7 @@ def _spread_over(shares: Floats, positions: Array, k: int) -> Floats:
     return whole
 
 
-def _judge(found: Found, tolerance: float, progress: Progress | None) -> Found:
+def _judge(found: Solution, tolerance: float, progress: Progress | None) -> Solution:
     if progress is not None:
         progress(found.iterations, found.gap)
     return found if found.gap <= tolerance else replace(found, stop="rounding limit")

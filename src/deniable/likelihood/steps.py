@@ -15,14 +15,14 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.rows import Rows, shared
-from deniable.likelihood.solution import Found, Search
+from deniable.likelihood.solution import Search, Solution
 
 _SETTLED = 1e-3  # EMS of the Square Wave paper ends when all reports together gain less than this
 _HALVINGS = 12
 _ROUNDED = 1e-15  # of a likelihood: less of a loss than this is rounding
 
 
-def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Found:
+def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Solution:
     """Multiply by D until the certificate is within the tolerance."""
     p = np.full(rows.k, 1.0 / rows.k) if start is None else start
     gap, step = math.inf, -1
@@ -39,7 +39,7 @@ def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None)
     return search.ended(p, gap, step)
 
 
-def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Floats], Floats]) -> Found:
+def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Floats], Floats]) -> Solution:
     """EM with a smoothing after each step. It is not monotone, and it is not meant to reach the maximum."""
     p = np.full(rows.k, 1.0 / rows.k)
     last, gap, step = -math.inf, math.inf, -1
@@ -51,7 +51,7 @@ def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Flo
         if search.enough(step, gap):
             return search.done(p, gap, step)
         if abs(now - last) < _SETTLED:
-            return Found(p, gap, step, "likelihood settled", search.method)
+            return Solution(p, gap, step, "likelihood settled", search.method)
         last = now
         if step < search.limit:
             after = normal(blur(p * ascent))
@@ -61,7 +61,7 @@ def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Flo
     return search.ended(p, gap, step)
 
 
-def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Found:
+def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Solution:
     """EM with squared extrapolation (Varadhan and Roland, step S3), halved back to EM where it loses
     likelihood.
 
@@ -90,7 +90,7 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
                 tried = second
                 after, reached = path.take_step(tried)
         p, first, now = tried, after, reached
-    return path.found()
+    return path.solution()
 
 
 @final
@@ -116,7 +116,7 @@ class _Path:
         """Whether the certificate is there, or all steps are used up."""
         return self.least <= self.search.tolerance or self.used >= self.search.limit
 
-    def found(self) -> Found:
+    def solution(self) -> Solution:
         """The best on the way, and why it ended."""
         if self.least <= self.search.tolerance:
             return self.search.done(self.best, self.least, self.used)

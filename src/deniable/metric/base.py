@@ -374,7 +374,7 @@ def grid_neighbors(rows: int, columns: int) -> list[tuple[int, int]]:
     return across + [(cell, cell + columns) for cell in range((rows - 1) * columns)]
 
 
-def shown(m: MetricMechanism, what: str, unit: str, bounded: bool = False) -> str:
+def describe_metric(m: MetricMechanism, what: str, unit: str, bounded: bool = False) -> str:
     """A mechanism in words, with both of its losses; the one by distance may be a bound only."""
     by_distance = f"{'at most ' if bounded else ''}{m.loss_per():.6g} per {unit}"
     return f"{type(m).__name__}({what}: loses {by_distance}, {m.loss():.6g} in the worst case)"

@@ -56,7 +56,7 @@ class Mean(ABC):
         """The variance of one report about the true number."""
 
     @abstractmethod
-    def sent(self, positions: WordArray, words: WordArray) -> Array:
+    def draw_reports(self, positions: WordArray, words: WordArray) -> Array:
         """Reports of positions from 0 to 2^32, for -1 to 1, from a row of words each: in integers."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Mean(ABC):
         for start in range(0, given.size, _BLOCK):
             block = slice(start, start + _BLOCK)
             positions = np.rint((given[block] + 1) * (LAST_POSITION / 2)).astype(np.uint64)
-            reports[block] = self.sent(positions, rows.pick(block).array())
+            reports[block] = self.draw_reports(positions, rows.pick(block).array())
         return reports
 
     @final
@@ -163,7 +163,7 @@ class Duchi(Mean):
     def variance(self, t: npt.ArrayLike = 0.0) -> Floats:
         return np.asarray(self.scale**2 - np.asarray(t, dtype=np.float64) ** 2)
 
-    def sent(self, positions: WordArray, words: WordArray) -> Array:
+    def draw_reports(self, positions: WordArray, words: WordArray) -> Array:
         """The threshold is half of the words, moved by the number's share of what it may move."""
         center = np.uint64(LAST_POSITION >> 1)
         below_center = positions < center
@@ -235,7 +235,7 @@ class Piecewise(Mean):
         near, every = w * (center**2 + (w * w - 1) / 12), m * (middle**2 + (m * m - 1) / 12)
         return np.asarray(inside * near / w + (1 - inside) * (every - near) / (self.k - 1))
 
-    def sent(self, positions: WordArray, words: WordArray) -> Array:
+    def draw_reports(self, positions: WordArray, words: WordArray) -> Array:
         fine = positions * np.uint64(self.k - 1)  # of 2^32 parts of a bin
         low, part = fine >> _HALF, fine & _LOW
         bins = low + ((words[:, 2] >> _HALF) < part)
@@ -269,8 +269,9 @@ class Hybrid(Mean):
         share = self.share / FULL
         return np.asarray(share * self.piecewise.variance(t) + (1 - share) * self.duchi.variance(t))
 
-    def sent(self, positions: WordArray, words: WordArray) -> Array:
-        fine, coarse = self.piecewise.sent(positions, words[:, 1:4]), self.duchi.sent(positions, words[:, 4:])
+    def draw_reports(self, positions: WordArray, words: WordArray) -> Array:
+        fine = self.piecewise.draw_reports(positions, words[:, 1:4])
+        coarse = self.duchi.draw_reports(positions, words[:, 4:])
         return np.where(words[:, 0] < np.uint64(self.share), fine, coarse + np.uint64(self.piecewise.outputs))
 
     def numbers(self, reports: Array) -> Floats:

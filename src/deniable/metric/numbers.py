@@ -100,7 +100,7 @@ class Averaged(ChannelMechanism):
         return np.asarray((self.of.numbers(reports) > 0) == (2 * values > LAST_POSITION))
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
-        reports[:] = self.of.sent(values.astype(np.uint64), words)
+        reports[:] = self.of.draw_reports(values.astype(np.uint64), words)
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         self._encode(values, rows.array(), reports)

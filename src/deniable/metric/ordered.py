@@ -14,7 +14,7 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
-from deniable.metric.base import MetricMechanism, shown, steps_between
+from deniable.metric.base import MetricMechanism, describe_metric, steps_between
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.line import GeometricChannel
 from deniable.words import FULL, Rows, WordArray
@@ -235,7 +235,7 @@ class Geometric(MetricMechanism):
     unit = "step"
 
     def __repr__(self) -> str:
-        return shown(self, f"counts 0 to {self.n}", "unit")
+        return describe_metric(self, f"counts 0 to {self.n}", "unit")
 
     @property
     def _key(self) -> tuple[object, ...]:

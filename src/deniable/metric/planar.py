@@ -14,7 +14,14 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
-from deniable.metric.base import ROUNDED_UP, MetricMechanism, loss_by_units, per_unit, shown, sides_between
+from deniable.metric.base import (
+    ROUNDED_UP,
+    MetricMechanism,
+    describe_metric,
+    loss_by_units,
+    per_unit,
+    sides_between,
+)
 from deniable.metric.certified import largest_ratio
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
@@ -144,7 +151,7 @@ class ProductGeometric(MetricMechanism):
         return f"{self.down.k} x {self.across.k} cells"
 
     def __repr__(self) -> str:
-        return shown(self, f"{self.down.k} x {self.across.k} cells", "unit of manhattan distance")
+        return describe_metric(self, f"{self.down.k} x {self.across.k} cells", "unit of manhattan distance")
 
     @property
     def _key(self) -> tuple[object, ...]:
@@ -273,7 +280,7 @@ class PlanarGeometric(MetricMechanism):
         return f"{self.rows} x {self.columns} cells"
 
     def __repr__(self) -> str:
-        return shown(
+        return describe_metric(
             self, f"{self.rows} x {self.columns} cells", "unit of distance", bounded=self.k > ALL_PAIRS
         )
 

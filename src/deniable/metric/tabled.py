@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.metric.base import MetricMechanism, loss_by_units, shown
+from deniable.metric.base import MetricMechanism, describe_metric, loss_by_units
 from deniable.metric.certified import (
     LARGEST,
     calibrated,
@@ -119,7 +119,7 @@ class Tabled(MetricMechanism):
         return f"one of {self.outputs:,} outputs"
 
     def __repr__(self) -> str:
-        return shown(self, f"{self.k} values, {self.outputs} outputs", "unit of distance")
+        return describe_metric(self, f"{self.k} values, {self.outputs} outputs", "unit of distance")
 
     @property
     def _key(self) -> tuple[object, ...]:

@@ -32,7 +32,7 @@ _WIDTH = 110
 _LEFT = ("protocol", "why not")  # columns of text
 
 
-def explained(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
+def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
     here = _reconsider(content, considered)
     paragraphs = [

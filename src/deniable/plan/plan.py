@@ -196,7 +196,7 @@ class Plan:
         """In plain words: protocols, expected errors, an attacker's best guess, sizes, and losses."""
         from deniable.plan import explain  # and so the planner, which a device does not need
 
-        return explain.explained(self.content, self.loss, self.id, self.considered)
+        return explain.explain_plan(self.content, self.loss, self.id, self.considered)
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""

@@ -72,7 +72,7 @@ def shares_plot(
     panels = []
     for name, estimate in estimates.items():
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
-        for some in _drawn_together(estimate, (domains or {}).get(name), others):
+        for some in _divide_panels(estimate, (domains or {}).get(name), others):
             panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some)
             panels.append(
                 panel._replace(positions={} if panel.edges is None else (positions or {}).get(name, {}))
@@ -107,7 +107,7 @@ def shares_plot(
     return figure
 
 
-def _drawn_together(
+def _divide_panels(
     estimate: Estimate, domain: Domain | None, likely: Mapping[str, Floats]
 ) -> list[Mapping[str, Floats]]:
     """Which other shares go in one panel: all of them as marks on bars, and one only on a map."""

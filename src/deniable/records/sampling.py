@@ -10,34 +10,34 @@ from deniable.mechanisms import worth_compiling
 from deniable.words import Rows, below
 
 
-def group_people(picked: npt.NDArray[np.integer], columns: Integers) -> list[tuple[Integers, Integers]]:
+def group_people(attributes: npt.NDArray[np.integer], columns: Integers) -> list[tuple[Integers, Integers]]:
     """For each attribute, who picked it, in order, and the values they have there."""
-    if not worth_compiling(picked.size, 1):
+    if not worth_compiling(attributes.size, 1):
         d = len(columns)
-        order = np.argsort(picked, kind="stable")
-        groups = np.split(order, np.cumsum(np.bincount(picked, minlength=d))[:-1])
+        order = np.argsort(attributes, kind="stable")
+        groups = np.split(order, np.cumsum(np.bincount(attributes, minlength=d))[:-1])
         return [(who, values[who]) for who, values in zip(groups, columns, strict=True)]
     from deniable.words import kernels
 
-    who = np.empty(picked.size, np.int64)
-    values = np.empty(picked.size, np.int64)
+    who = np.empty(attributes.size, np.int64)
+    values = np.empty(attributes.size, np.int64)
     ends = np.empty(len(columns), np.int64)
-    kernels.group(picked, columns, ends, who, values)
+    kernels.group(attributes, columns, ends, who, values)
     return list(zip(np.split(who, ends[:-1]), np.split(values, ends[:-1]), strict=True))
 
 
 def draw_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
     """Each row's attributes, all different, by Floyd's sampling."""
-    picked = np.empty((rows.n, rows.width), dtype=np.uint8 if d <= 256 else np.uint32)
+    attributes = np.empty((rows.n, rows.width), dtype=np.uint8 if d <= 256 else np.uint32)
     if worth_compiling(rows.n, rows.width):
         from deniable.words import kernels
 
-        kernels.draw_attributes(rows.address(), np.uint64(d), picked)
-        return picked
+        kernels.draw_attributes(rows.address(), np.uint64(d), attributes)
+        return attributes
     words = rows.array()
     for draw in range(rows.width):
         last = d - rows.width + draw
         found = below(words[:, draw], last + 1)
-        taken = (picked[:, :draw] == found[:, None]).any(axis=1)
-        picked[:, draw] = np.where(taken, last, found)
-    return picked
+        taken = (attributes[:, :draw] == found[:, None]).any(axis=1)
+        attributes[:, draw] = np.where(taken, last, found)
+    return attributes

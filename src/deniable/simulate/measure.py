@@ -75,7 +75,7 @@ def measure_record_errors(
 
 @final
 @dataclass(frozen=True)
-class Row:
+class SweepCell:
     """One cell of a sweep: parameters, what the law predicts, and what was measured; or why it failed."""
 
     protocol: str
@@ -102,7 +102,7 @@ class Row:
 
 _Made = SetMechanism | MetricMechanism | Summed
 """What estimates shares."""
-_Cell = tuple[Protocol | Distanced, Population, int | None, Row]
+_Cell = tuple[Protocol | Distanced, Population, int | None, SweepCell]
 
 
 def sweep(
@@ -115,7 +115,7 @@ def sweep(
     seed: int = 1,
     project: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[SweepCell]:
     """One row per cell, as they finish; each repeat draws and asks new people (n = None: the known people).
 
     Errors are those of the unbiased estimates, or after the consistency step `project`. A cell depends on the
@@ -136,7 +136,7 @@ def sweep(
             protocol,
             people,
             n,
-            Row(protocol.name, epsilon, people.k, n or people.n, people.name, repeats, seed, project),
+            SweepCell(protocol.name, epsilon, people.k, n or people.n, people.name, repeats, seed, project),
         )
         for people, n, epsilon, protocol in product(populations, sizes, budgets, rows)
     ]
@@ -148,7 +148,7 @@ def highest_success(k: int, epsilon: npt.ArrayLike) -> Floats:
     return np.asarray(1 / (1 + (k - 1) * np.exp(-np.asarray(epsilon, dtype=np.float64))))
 
 
-def _measure_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]) -> Iterator[Row]:
+def _measure_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]) -> Iterator[SweepCell]:
     made = cache(lambda protocol, k, epsilon: protocol.make(k, epsilon))
     total = sum(asked.repeats for *_, asked in cells)
     done = 0
@@ -166,8 +166,8 @@ def _measure_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None])
 
 
 def _measure_cell(
-    mechanism: _Made, people: Population, n: int | None, asked: Row, tell: Callable[[int], None]
-) -> Row:
+    mechanism: _Made, people: Population, n: int | None, asked: SweepCell, tell: Callable[[int], None]
+) -> SweepCell:
     who = numbers_from(asked.seed, "people", people.name, people.k, asked.n)
     noise = numbers_from(asked.seed, "reports", people.name, people.k, asked.n, asked.protocol, asked.epsilon)
     seen: dict[str, list[float]] = {name: [] for name in (*METRICS, "coverage")}

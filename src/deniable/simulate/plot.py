@@ -26,7 +26,7 @@ from deniable.plot.figure import (
     style,
     value_axis,
 )
-from deniable.simulate.measure import Row, highest_success
+from deniable.simulate.measure import SweepCell, highest_success
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +49,12 @@ _MOST_LABELS = 30
 _EPSILON = "privacy loss epsilon (nats)"
 
 
-def error_plot(rows: Iterable[Row]) -> Figure:
+def error_plot(rows: Iterable[SweepCell]) -> Figure:
     """Mean squared error against epsilon: measured points with two standard errors, and the law's line."""
     done = _select_measured(rows)
     look_of = looks(row.protocol for row in done)
 
-    def draw(axes: Axes, members: Sequence[Row]) -> None:
+    def draw(axes: Axes, members: Sequence[SweepCell]) -> None:
         for name, group in _lines(members, lambda row: row.expected_mse):
             x = [row.epsilon for row in group]
             errors = [row.metrics["mse"] for row in group]
@@ -75,14 +75,14 @@ def error_plot(rows: Iterable[Row]) -> Figure:
     return _figure(panels, draw, f"{title}\n{measured}, {first.repeats:,} repeats, seed {first.seed}")
 
 
-def attack_plot(rows: Iterable[Row]) -> Figure:
+def attack_plot(rows: Iterable[SweepCell]) -> Figure:
     """How often the best guess from one report is right, between blind guessing and the budget's limit."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     done = _select_measured(rows)
     look_of = looks(row.protocol for row in done)
 
-    def draw(axes: Axes, members: Sequence[Row]) -> None:
+    def draw(axes: Axes, members: Sequence[SweepCell]) -> None:
         for name, group in _lines(members, lambda row: row.success):
             axes.plot(
                 [row.epsilon for row in group],
@@ -154,15 +154,19 @@ def histogram_plot(
     return figure
 
 
-def _figure(groups: dict[str, list[Row]], draw: Callable[[Axes, Sequence[Row]], None], title: str) -> Figure:
+def _figure(
+    groups: dict[str, list[SweepCell]], draw: Callable[[Axes, Sequence[SweepCell]], None], title: str
+) -> Figure:
     return panels(groups, draw, title, what="choices of k and n", legend_columns=5)
 
 
-def _select_measured(rows: Iterable[Row]) -> Sequence[Row]:
+def _select_measured(rows: Iterable[SweepCell]) -> Sequence[SweepCell]:
     return drawable(sorted((row for row in rows if row.refused is None), key=lambda row: row.epsilon))
 
 
-def _lines(rows: Iterable[Row], height: Callable[[Row], float | None]) -> list[tuple[str, list[Row]]]:
+def _lines(
+    rows: Iterable[SweepCell], height: Callable[[SweepCell], float | None]
+) -> list[tuple[str, list[SweepCell]]]:
     """One line per protocol, from the highest right end down, as the legend lists them."""
     return sorted(
         grouped(rows, lambda row: row.protocol).items(), key=lambda line: -(height(line[1][-1]) or 0.0)

@@ -212,7 +212,7 @@ class _Pace:
         """Runs of this cell will not be."""
         self._left[cell.kind] -= runs * cell.work
 
-    def shown(self) -> tuple[int, int]:
+    def measure_progress(self) -> tuple[int, int]:
         """What is done and all of it, in milliseconds."""
         spent = sum(self._seconds.values())
         left = sum(
@@ -245,7 +245,7 @@ def measure(cells: Sequence[Cell], asked: Asked, progress: Progress | None) -> I
                 found.append([(float(chance.mean()), chance.size) for chance in chances])
                 pace.took(cell, time.perf_counter() - began)
                 if progress is not None:
-                    progress(*pace.shown())
+                    progress(*pace.measure_progress())
         except InvalidParameter as problem:
             pace.skip(cell, asked.runs - len(found))
             yield from (replace(row, refused=str(problem)) for row in cell.asked)

@@ -87,12 +87,12 @@ def draw(where: Address, first: int, size: int, drawn: Array) -> None:
 
 
 @compiled
-def draw_attributes(where: Address, d: np.uint64, picked: Array) -> None:
-    """picked[i] = the attributes of record i, all different, by Floyd's sampling."""
-    n, count = picked.shape
+def draw_attributes(where: Address, d: np.uint64, attributes: Array) -> None:
+    """attributes[i] = the attributes of record i, all different, by Floyd's sampling."""
+    n, count = attributes.shape
     drawn = np.empty((count, SPAN), np.uint64)
     for first in range(0, n, SPAN):
-        some = picked[first : first + SPAN]
+        some = attributes[first : first + SPAN]
         draw(where, first, len(some), drawn)
         for number in range(count):
             last = d - np.uint64(count) + np.uint64(number)
@@ -106,17 +106,17 @@ def draw_attributes(where: Address, d: np.uint64, picked: Array) -> None:
 
 
 @compiled
-def group(picked: Array, columns: Array, ends: Array, who: Array, values: Array) -> None:
+def group(attributes: Array, columns: Array, ends: Array, who: Array, values: Array) -> None:
     """Sort records by the attribute they picked, each with its value; ends[j] is where j's records end."""
     ends[:] = 0
-    for i in range(picked.size):
-        ends[picked[i]] += 1
+    for i in range(attributes.size):
+        ends[attributes[i]] += 1
     position = 0
     # where the next record of each attribute goes: in the end, where its records end
     for j in range(ends.size):
         ends[j], position = position, position + ends[j]
-    for i in range(picked.size):
-        attribute = picked[i]
+    for i in range(attributes.size):
+        attribute = attributes[i]
         slot = ends[attribute]
         who[slot] = i
         values[slot] = columns[attribute, i]
