@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
-from deniable.words.words import FULL, Indices, Rows, WordArray, Words, encode_label, system
+from deniable.words.words import FULL, FreshRows, Indices, Rows, WordArray, Words, encode_label, system
 
 if TYPE_CHECKING:
     from deniable.words.kernels import Address
@@ -79,34 +79,19 @@ class SeededRows(Rows):
 
 @final
 @dataclass(frozen=True)
-class RememberingRows(Rows):
+class RememberingRows(FreshRows):
     """Fresh words, and words that stay the same for the same person, column and value."""
 
-    fresh: Rows
     kept: SeededRows
     """A row for every person and value, person after person."""
     starts: Indices
     """Where each row's person begins there."""
-
-    @property
-    def n(self) -> int:
-        return self.fresh.n
-
-    @property
-    def width(self) -> int:
-        return self.fresh.width
-
-    def array(self) -> WordArray:
-        return self.fresh.array()
 
     def columns(self, start: int, stop: int) -> RememberingRows:
         return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
 
     def pick(self, rows: slice | Indices) -> RememberingRows:
         return replace(self, fresh=self.fresh.pick(rows), starts=self.starts[rows])
-
-    def forget(self) -> Rows:
-        return self.fresh
 
     def recall(self, values: Indices | None = None) -> SeededRows:
         starts = self.starts + (0 if values is None else values + 1)

@@ -129,20 +129,11 @@ class SystemRows(Rows):
         return SystemRows(len(range(self.n)[rows]) if isinstance(rows, slice) else len(rows), self.width)
 
 
-@final
 @dataclass(frozen=True)
-class DeviceRows(Rows):
-    """The words of one person's device: fresh ones, and words that its secret gives again and again.
-
-    Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no
-    value.
-    """
+class FreshRows(Rows):
+    """Fresh words, beside which a subclass remembers others."""
 
     fresh: Rows
-    secret: bytes
-    message: bytes
-    start: int = 0
-    """The number of the first column."""
 
     @property
     def n(self) -> int:
@@ -155,14 +146,29 @@ class DeviceRows(Rows):
     def array(self) -> WordArray:
         return self.fresh.array()
 
+    def forget(self) -> Rows:
+        return self.fresh
+
+
+@final
+@dataclass(frozen=True)
+class DeviceRows(FreshRows):
+    """The words of one person's device: fresh ones, and words that its secret gives again and again.
+
+    Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no
+    value.
+    """
+
+    secret: bytes
+    message: bytes
+    start: int = 0
+    """The number of the first column."""
+
     def columns(self, start: int, stop: int) -> DeviceRows:
         return replace(self, fresh=self.fresh.columns(start, stop), start=self.start + start)
 
     def pick(self, rows: slice | Indices) -> DeviceRows:
         return replace(self, fresh=self.fresh.pick(rows))
-
-    def forget(self) -> Rows:
-        return self.fresh
 
     def recall(self, values: Indices | None = None) -> DrawnRows:
         labels = np.zeros(self.n, dtype=np.int64) if values is None else values + 1
