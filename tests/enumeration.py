@@ -98,7 +98,7 @@ def subset_law(k: int, size: int, keep: int, value: int) -> Law:
     others = [v for v in range(k) if v != value]
     found = []
     for kept, chance in ((True, Fraction(keep, WORDS)), (False, 1 - Fraction(keep, WORDS))):
-        for picked, weight in drawn_attributes(k - 1, size - kept).items():
+        for picked, weight in attribute_chances(k - 1, size - kept).items():
             members = {others[i] for i in picked} | ({value} if kept else set())
             found.append((chance * weight, {tuple(v in members for v in range(k)): Fraction(1)}))
     return mixture(found)
@@ -232,12 +232,12 @@ def fake_law(fake: Fake) -> Law:
     raise AssertionError(f"say how {type(fake).__name__} samples")
 
 
-def drawn_attributes(d: int, drawn: int) -> dict[tuple[int, ...], Fraction]:
-    """Floyd's sampling: draw t is among the first d - drawn + t + 1, and the last of them if that
+def attribute_chances(d: int, reported: int) -> dict[tuple[int, ...], Fraction]:
+    """Floyd's sampling: draw t is among the first d - reported + t + 1, and the last of them if that
     is taken.
     """
     found: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
-    for last in range(d - drawn, d):
+    for last in range(d - reported, d):
         longer: dict[tuple[int, ...], Fraction] = {}
         for picked, chance in found.items():
             for j, cell in enumerate(cells(last + 1)):
@@ -261,11 +261,11 @@ def law_of(mechanism: RecordMechanism, record: Record) -> Law:
                 pairs = itertools.product(law.items(), law_of(member, some).items())
                 law = {(*one, *more): p * q for (one, p), (more, q) in pairs}
             return law
-        case Sample(reported=drawn):
+        case Sample(reported=reported):
             silent: Law = {None: Fraction(1)}
             return mixture(
                 (chance, product([law if j in picked else silent for j, law in enumerate(parts)]))
-                for picked, chance in drawn_attributes(mechanism.d, drawn).items()
+                for picked, chance in attribute_chances(mechanism.d, reported).items()
             )
         case Faked(fakes=fakes):
             faked = [fake_law(fake) for fake in fakes]
@@ -464,7 +464,7 @@ def _fake_choices(fake: Fake) -> list[Choice]:
 
 
 def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
-    """The choices for a record, in lists that are alike in which attributes are drawn."""
+    """The choices for a record, in lists that are alike in which attributes are reported."""
     match mechanism:
         case Single(part=part):
             yield _part_choices(part)
@@ -472,13 +472,13 @@ def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
             nothing = (0,) * mechanism.d
             each = [list(_record_choices(member)) for member, _ in _members(mechanism, nothing)]
             yield from (_joined(list(some)) for some in itertools.product(*each))
-        case Sample(parts=parts, reported=drawn):
-            room = mechanism.words // drawn - 1
+        case Sample(parts=parts, reported=reported):
+            room = mechanism.words // reported - 1
             for draws in itertools.product(
-                *(enumerate(_below(last + 1)) for last in range(mechanism.d - drawn, mechanism.d))
+                *(enumerate(_below(last + 1)) for last in range(mechanism.d - reported, mechanism.d))
             ):
                 picked: list[int] = []
-                for last, (j, _) in enumerate(draws, mechanism.d - drawn):
+                for last, (j, _) in enumerate(draws, mechanism.d - reported):
                     picked.append(last if j in picked else j)
                 yield _joined(
                     [

@@ -58,8 +58,8 @@ def plan_file(run: Run) -> str:
     ],
 )
 def test_who_only_reads_makes_no_store(command: str, run: Run, plan_file: str) -> None:
-    told = run(*command.split())
-    assert (told.code, "there is no store at sqlite:///reports.db" in told.err) == (2, True)
+    outcome = run(*command.split())
+    assert (outcome.code, "there is no store at sqlite:///reports.db" in outcome.err) == (2, True)
     assert os.listdir() == [plan_file]
 
 
@@ -68,10 +68,11 @@ def test_who_only_reads_makes_no_store(command: str, run: Run, plan_file: str) -
 )
 def test_who_only_reads_registers_no_plan(command: str, run: Run, plan_file: str) -> None:
     filled(AGAIN, 1)
-    told = run(*command.split())
-    assert told.code == 2
+    outcome = run(*command.split())
+    assert outcome.code == 2
     assert (
-        f"has no plan {PLAN.id[:12]}; it has {AGAIN.id[:12]}: name another plan, or another store" in told.err
+        f"has no plan {PLAN.id[:12]}; it has {AGAIN.id[:12]}: name another plan, or another store"
+        in outcome.err
     )
     store = open_store(STORE)
     assert [each.plan.id for each in store.plans()] == [AGAIN.id]
@@ -79,14 +80,14 @@ def test_who_only_reads_registers_no_plan(command: str, run: Run, plan_file: str
 
 
 def test_rounds_can_be_opened_before_anything_is_served(run: Run, plan_file: str) -> None:
-    told = run("rounds", plan_file, "--open", "1", "--json")
-    assert [(one["number"], one["open"]) for one in json.loads(told.out)] == [(1, True)]
+    outcome = run("rounds", plan_file, "--open", "1", "--json")
+    assert [(one["number"], one["open"]) for one in json.loads(outcome.out)] == [(1, True)]
 
 
 def test_an_empty_store_is_not_in_order_but_empty(run: Run, plan_file: str) -> None:
     open_store(STORE).close()
-    told = run("store", "check")
-    assert (told.code, told.out) == (
+    outcome = run("store", "check")
+    assert (outcome.code, outcome.out) == (
         0,
         f"there is nothing in {STORE}: no plan was ever served from it; is it the right --store?\n",
     )
@@ -112,12 +113,12 @@ def test_a_closed_round_keeps_its_closing_time(run: Run, plan_file: str) -> None
         return found
 
     filled(PLAN, 1)
-    told = run("rounds", plan_file, "--open", "1")
-    assert "round 1 is open already; it stays as it is" in told.err
+    outcome = run("rounds", plan_file, "--open", "1")
+    assert "round 1 is open already; it stays as it is" in outcome.err
     assert run("rounds", plan_file, "--close", "1").err == ""
     before = times()
-    told = run("rounds", plan_file, "--close", "1")
-    assert (told.code, "round 1 is closed already, since 2" in told.err) == (0, True)
+    outcome = run("rounds", plan_file, "--close", "1")
+    assert (outcome.code, "round 1 is closed already, since 2" in outcome.err) == (0, True)
     assert times() == before
     asked = time.time()
     assert run("rounds", plan_file, "--open", "1").err == ""
@@ -131,18 +132,21 @@ def test_each_round_has_a_message_of_its_own(run: Run, tmp_path: Path) -> None:
     filled(AGAIN, 1)
     file = str(AGAIN.write(tmp_path / "again.json"))
     run("rounds", file, "--close", "1")
-    told = run("rounds", file, "--close", "1", "--open", "2", "--json")
-    assert told.err.startswith("round 1 is closed already, since 2")
-    assert told.err.endswith("; it stays as it is\n")
-    assert [(one["number"], one["open"]) for one in json.loads(told.out)] == [(1, False), (2, True)]
-    told = run("rounds", file, "--close", "3")
-    assert (told.code, told.err) == (
+    outcome = run("rounds", file, "--close", "1", "--open", "2", "--json")
+    assert outcome.err.startswith("round 1 is closed already, since 2")
+    assert outcome.err.endswith("; it stays as it is\n")
+    assert [(one["number"], one["open"]) for one in json.loads(outcome.out)] == [(1, False), (2, True)]
+    outcome = run("rounds", file, "--close", "3")
+    assert (outcome.code, outcome.err) == (
         2,
         "error: round 3 was never opened, so it cannot be closed; only rounds 1 and 2 were\n",
     )
     for wrong in ("two", "0", "-1", "1e18", "1.5", "9" * 10):
-        told = run("rounds", file, f"--open={wrong}")
-        assert (told.code, f"{wrong!r} is not the number of a round, such as 1 or 2" in told.err) == (2, True)
+        outcome = run("rounds", file, f"--open={wrong}")
+        assert (outcome.code, f"{wrong!r} is not the number of a round, such as 1 or 2" in outcome.err) == (
+            2,
+            True,
+        )
 
 
 def test_a_round_says_since_when_it_is_open(run: Run, tmp_path: Path) -> None:
@@ -198,18 +202,21 @@ def test_the_only_round_with_reports_is_named(
                 assert {row["round"] for row in csv.DictReader(opened)} == {"2"}
         shown = running.get(f"/plans/{AGAIN.id}/estimates").json()
         assert shown["round"] == 2
-    told = run("estimate", file, "--from", STORE, "--round", "3")
-    assert (told.code, f"round 3 of plan {AGAIN.id[:12]} was not opened yet" in told.err) == (2, True)
-    told = run("estimate", file, "--from", STORE, "--round", "4")
-    assert (told.code, f"plan {AGAIN.id[:12]} has no round 4: it has rounds 1 to 3" in told.err) == (2, True)
+    outcome = run("estimate", file, "--from", STORE, "--round", "3")
+    assert (outcome.code, f"round 3 of plan {AGAIN.id[:12]} was not opened yet" in outcome.err) == (2, True)
+    outcome = run("estimate", file, "--from", STORE, "--round", "4")
+    assert (outcome.code, f"plan {AGAIN.id[:12]} has no round 4: it has rounds 1 to 3" in outcome.err) == (
+        2,
+        True,
+    )
 
 
 def test_no_reports_yet_is_no_mistake_of_the_call(run: Run, plan_file: str) -> None:
     filled(PLAN)
     run("rounds", plan_file, "--open", "1")
     for more, where in (((), ""), (("--round", "1"), " in round 1")):
-        told = run("estimate", plan_file, "--from", STORE, *more)
-        assert (told.code, told.err) == (
+        outcome = run("estimate", plan_file, "--from", STORE, *more)
+        assert (outcome.code, outcome.err) == (
             1,
             f"error: there are no reports of plan {PLAN.id[:12]}{where} yet at {STORE}\n",
         )
@@ -226,13 +233,13 @@ def test_invitations_are_withdrawn_by_command(run: Run, plan_file: str) -> None:
     assert os.listdir() == [plan_file]
     assert "1 invitation is unused; serve" in run("tokens", plan_file, "--count", "1").err
     assert "3 invitations are unused; serve" in run("tokens", plan_file, "--count", "2").err
-    told = run("tokens", plan_file, "--withdraw")
-    assert (told.code, told.err) == (
+    outcome = run("tokens", plan_file, "--withdraw")
+    assert (outcome.code, outcome.err) == (
         2,
         "error: this withdraws 3 unused invitations, which cannot be undone; repeat it with --yes\n",
     )
-    told = run("tokens", plan_file, "--withdraw", "--yes")
-    assert (told.code, told.out) == (0, "withdrew 3 unused invitations\n")
+    outcome = run("tokens", plan_file, "--withdraw", "--yes")
+    assert (outcome.code, outcome.out) == (0, "withdrew 3 unused invitations\n")
     assert (
         run("tokens", plan_file, "--withdraw").out == "no invitation is unused; there is none to withdraw\n"
     )
@@ -242,17 +249,18 @@ def test_invitations_to_a_plan_that_was_never_served_here(run: Run, plan_file: s
     assert "warning" not in run("tokens", plan_file, "--count", "1").err, "a new store"
     assert "warning" not in run("tokens", plan_file, "--count", "1").err
     AGAIN.write(Path("again.json"))
-    told = run("tokens", "again.json", "--count", "1")
-    assert told.code == 0
+    outcome = run("tokens", "again.json", "--count", "1")
+    assert outcome.code == 0
     assert (
-        f"never served plan {AGAIN.id[:12]}, but plan {PLAN.id[:12]}; was the right plan named?" in told.err
+        f"never served plan {AGAIN.id[:12]}, but plan {PLAN.id[:12]}; was the right plan named?"
+        in outcome.err
     )
 
 
 def test_a_plan_is_named_once(run: Run, plan_file: str) -> None:
     PLAN.write(Path("copy.json"))
-    told = run("serve", plan_file, "copy.json", "--port", "0")
-    assert (told.code, told.err) == (
+    outcome = run("serve", plan_file, "copy.json", "--port", "0")
+    assert (outcome.code, outcome.err) == (
         2,
         f"error: plan {PLAN.id[:12]}, in copy.json, is named twice; name every plan once\n",
     )
@@ -264,8 +272,8 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
     run("store", "scrub", plan_file, "--yes")
     last = run("store", "check").out.splitlines()[-1]
     assert last.startswith("nothing could be counted again: what all 40 reports say is scrubbed")
-    told = run("store", "export", plan_file, "-o", "r.parquet")
-    assert (told.code, told.err) == (
+    outcome = run("store", "export", plan_file, "-o", "r.parquet")
+    assert (outcome.code, outcome.err) == (
         0,
         "warning: r.parquet has no reports: what all 40 say is scrubbed; estimates come from the tallies\n",
     )
@@ -278,16 +286,16 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
         last
         == "OK: the tallies are those of the 8 reports that are left, and what was kept of those scrubbed"
     )
-    told = run("store", "export", plan_file, "-o", "r.parquet", "--force")
-    assert told.err == "wrote 8 reports to r.parquet; 40 others are scrubbed\n"
+    outcome = run("store", "export", plan_file, "-o", "r.parquet", "--force")
+    assert outcome.err == "wrote 8 reports to r.parquet; 40 others are scrubbed\n"
 
 
 def test_a_round_that_will_close_can_be_closed_now(run: Run, plan_file: str) -> None:
     store = open_store(STORE)
     store.register(PLAN)
     store.set_round(PLAN.id, 1, 10.0, 32503680000.0)
-    told = run("rounds", plan_file, "--close", "1")
-    assert told.err == ""
+    outcome = run("rounds", plan_file, "--close", "1")
+    assert outcome.err == ""
     [found] = store.rounds(PLAN.id)
     store.close()
     assert found.opens == 10.0
@@ -300,16 +308,19 @@ def test_several_rounds_are_chosen_by_option(
 ) -> None:
     filled(AGAIN, 1, 3)
     file = str(AGAIN.write(tmp_path / "again.json"))
-    told = run("estimate", file, "--from", STORE)
-    assert told.code == 2
-    assert "answered in rounds 1 and 3, which are not added up; choose one with --round" in told.err
+    outcome = run("estimate", file, "--from", STORE)
+    assert outcome.code == 2
+    assert "answered in rounds 1 and 3, which are not added up; choose one with --round" in outcome.err
     assert run("estimate", file, "--from", STORE, "--round", "3", "-o", "shares.csv").code == 0
     with Path("shares.csv").open(encoding="utf-8") as opened:
         assert {(row["round"], row["plan"]) for row in csv.DictReader(opened)} == {("3", AGAIN.id)}
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     with collecting(tmp_path, [AGAIN], "--minimum", "10") as running:
-        told = run("estimate", file, "--from", running.url)
-        assert (told.code, told.err.strip().endswith("answered in rounds 1, 3; choose one with --round")) == (
+        outcome = run("estimate", file, "--from", running.url)
+        assert (
+            outcome.code,
+            outcome.err.strip().endswith("answered in rounds 1, 3; choose one with --round"),
+        ) == (
             1,
             True,
         )
@@ -323,10 +334,10 @@ def test_the_token_of_this_folder_is_for_collectors_of_this_machine(
     with collecting(tmp_path, [PLAN], "--minimum", "10", DENIABLE_TOKEN="") as running:
         for report in some_reports(PLAN, 40):
             HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY)
-        told = run("estimate", "plan-0.json", "--from", running.url)
-        assert (told.code, told.err) == (0, "the operator's token is from operator.token\n")
+        outcome = run("estimate", "plan-0.json", "--from", running.url)
+        assert (outcome.code, outcome.err) == (0, "the operator's token is from operator.token\n")
         named = run("estimate", "plan-0.json", "--from", running.url, "--token-file", "operator.token")
-        assert (named.code, named.err, named.out) == (0, "", told.out)
+        assert (named.code, named.err, named.out) == (0, "", outcome.out)
         monkeypatch.setenv("DENIABLE_TOKEN", "an-older-token-of-somebody")
         old = run("estimate", "plan-0.json", "--from", running.url)
         assert old.code == 1
@@ -338,8 +349,8 @@ def test_the_token_of_this_folder_is_for_collectors_of_this_machine(
             "http://localhost.example",
             "http://127.0.0.1.example",
         ):
-            told = run("estimate", "plan-0.json", "--from", elsewhere)
-            assert (told.code, "--token-file operator.token" in told.err) == (2, True), (
+            outcome = run("estimate", "plan-0.json", "--from", elsewhere)
+            assert (outcome.code, "--token-file operator.token" in outcome.err) == (2, True), (
                 "nothing is sent there unasked"
             )
 
@@ -347,8 +358,8 @@ def test_the_token_of_this_folder_is_for_collectors_of_this_machine(
 def test_after_a_rehearsal_another_store_is_named(run: Run, plan_file: str) -> None:
     filled(PLAN, 1)
     for command in (("serve", plan_file, "--port", "0", "--invited"), ("tokens", plan_file, "--count", "1")):
-        told = run(*command)
-        assert (told.code, "collect it in another store, with --store" in told.err) == (2, True)
+        outcome = run(*command)
+        assert (outcome.code, "collect it in another store, with --store" in outcome.err) == (2, True)
 
 
 def test_phones_need_https(tmp_path: Path) -> None:
@@ -433,7 +444,7 @@ def test_what_is_harmless_stays_as_it_is() -> None:
 
 
 def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:
-    told = run(
+    outcome = run(
         "rounds",
         plan_file,
         "--open",
@@ -444,7 +455,7 @@ def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:
         "2100-03-08T08:00Z",
         "--json",
     )
-    [one] = json.loads(told.out)
+    [one] = json.loads(outcome.out)
     assert (one["open"], one["opens"], one["closes"]) == (
         False,
         "2100-03-01T08:00:00Z",

@@ -503,8 +503,8 @@ def test_a_study_for_which_there_is_no_plan_is_named(run: Run) -> None:
     Path("mine.toml").write_text(
         'epsilon = 1.0\n[objective]\nsuccess_cap = 0.01\n[attributes]\na = ["x", "y"]\n', encoding="utf-8"
     )
-    told = run("plan", "mine.toml", "--people", "100")
-    assert (told.code, told.err.startswith("error: mine.toml: nothing fits this study")) == (1, True)
+    outcome = run("plan", "mine.toml", "--people", "100")
+    assert (outcome.code, outcome.err.startswith("error: mine.toml: nothing fits this study")) == (1, True)
 
 
 def test_a_table_stands_alone_and_plots_may_be_several(run: Run) -> None:

@@ -89,7 +89,7 @@ def bimodal(n: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def drawn(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1) -> dn.Tally:
+def sample_tally(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1) -> dn.Tally:
     chances = channel.output(shares)
     return dn.Tally(people, np.random.default_rng(seed).multinomial(people, chances / chances.sum()))
 
@@ -213,7 +213,7 @@ def test_what_is_not_a_number_certifies_nothing() -> None:
 def test_a_stop_on_the_change_of_shares_looks_converged_and_is_not() -> None:
     """The planted fault: EM that ends when nothing moves any more. The certificate sees it."""
     channel = GeometricChannel(100, 0.1)
-    counts = np.asarray(drawn(channel, bimodal(100), 10_000).counts)
+    counts = np.asarray(sample_tally(channel, bimodal(100), 10_000).counts)
     rows, outputs = Decay(Decaying(np.arange(101), 0.1)), counts / 10_000
     p = np.full(101, 1 / 101)
     for _ in range(100_000):
@@ -267,7 +267,7 @@ def test_twenty_steps_are_enough(epsilon: float) -> None:
     channel = GeometricChannel(100, epsilon)
     for people in (10_000, 100_000, 1_000_000):
         for shares in (bimodal(100), 1 / np.arange(1, 102) / (1 / np.arange(1, 102)).sum()):
-            tally = drawn(channel, shares, people)
+            tally = sample_tally(channel, shares, people)
             result = mle(channel, tally)
             assert result.certified
             assert result.gap <= 1e-9
@@ -305,7 +305,7 @@ def test_an_inverse_without_negatives_is_the_maximum() -> None:
     checked = 0
     for seed in range(60):
         channel = GeometricChannel(20, 1.5)
-        tally = drawn(channel, np.full(21, 1 / 21), 100_000, seed)
+        tally = sample_tally(channel, np.full(21, 1 / 21), 100_000, seed)
         inverse = channel.inverse(tally.counts / tally.n)
         if inverse.min() >= 0:
             checked += 1
@@ -370,7 +370,7 @@ def test_large_lines_are_quick() -> None:
         channel.output(shares)
         took.append(time.process_time() - start)
     assert min(took) < 0.005, "0.0009 s on a quiet core"
-    tally = drawn(channel, shares, 1_000_000)
+    tally = sample_tally(channel, shares, 1_000_000)
     took.clear()
     for _ in range(3):
         start = time.process_time()
@@ -387,7 +387,7 @@ def test_tiny_budgets_converge() -> None:
     tests has time for.
     """
     channel = GeometricChannel(20_000, 1e-5)
-    result = mle(channel, drawn(channel, bimodal(20_000), 100_000))
+    result = mle(channel, sample_tally(channel, bimodal(20_000), 100_000))
     assert result.certified
     assert result.gap <= 1e-9
 
@@ -405,7 +405,7 @@ def test_single_outputs() -> None:
 
 
 def test_every_method_says_why_it_ended() -> None:
-    channel, tally = GeometricChannel(20, 0.3), drawn(GeometricChannel(20, 0.3), bimodal(20), 5000)
+    channel, tally = GeometricChannel(20, 0.3), sample_tally(GeometricChannel(20, 0.3), bimodal(20), 5000)
     exact = mle(channel, tally)
     for method in ("interior", "squarem", "em", "iteration", "ems"):
         short = mle(channel, tally, method=method, iterations=3)
@@ -423,7 +423,7 @@ def test_every_method_says_why_it_ended() -> None:
 
 def test_ems_is_smooth_and_says_what_it_is() -> None:
     channel = GeometricChannel(100, 0.1)
-    tally = drawn(channel, bimodal(100), 10_000)
+    tally = sample_tally(channel, bimodal(100), 10_000)
     rough, soft = mle(channel, tally), mle(channel, tally, method="ems")
     assert soft.stop == "likelihood settled"
     assert soft.gap > 1e-9
@@ -438,7 +438,7 @@ def test_smoothing_adapts() -> None:
     smooth, spiky = bimodal(100), 1 / np.arange(1, 102) / (1 / np.arange(1, 102)).sum()
     for truth, epsilon, people in ((smooth, 0.1, 1_000_000), (spiky, 0.1, 1_000_000), (spiky, 1.0, 10_000)):
         channel = GeometricChannel(100, epsilon)
-        rough = mle(channel, drawn(channel, truth, people))
+        rough = mle(channel, sample_tally(channel, truth, people))
         soft = rough.smooth()
         off = [float(np.abs(np.cumsum(each.frequencies - truth)).sum()) for each in (rough, soft)]
         assert off[1] < off[0]
@@ -637,7 +637,7 @@ def test_results_are_values() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(result)).frequencies, result.frequencies)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mle(GeometricChannel(1000, 0.5), drawn(GeometricChannel(1000, 0.5), bimodal(1000), 100))
+        mle(GeometricChannel(1000, 0.5), sample_tally(GeometricChannel(1000, 0.5), bimodal(1000), 100))
 
 
 def test_refusals_say_what_to_do() -> None:
@@ -759,7 +759,7 @@ def test_squarem_by_name_reaches_the_certificate() -> None:
     """These reports take it 25,000 steps (2 s): it ended at 20,000."""
     channel = GeometricChannel(100, 0.1)
     shares = np.exp(-(((np.arange(101) - 50) / 15) ** 2) / 2)
-    found = mle(channel, drawn(channel, shares / shares.sum(), 10_000, 3), method="squarem")
+    found = mle(channel, sample_tally(channel, shares / shares.sum(), 10_000, 3), method="squarem")
     assert found.certified
     assert found.iterations > 20_000
 

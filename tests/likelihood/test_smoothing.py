@@ -37,7 +37,7 @@ def hill(n: int, center: float = 0.3, width: float = 0.08) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def drawn(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1) -> dn.Tally:
+def sample_tally(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1) -> dn.Tally:
     chances = channel.output(shares)
     return dn.Tally(people, np.random.default_rng(seed).multinomial(people, chances / chances.sum()))
 
@@ -59,7 +59,7 @@ def plain_steps(channel: Floats, outputs: Floats, weight: float, passes: int) ->
 def test_compiled_passes_are_those_of_the_definition(n: int, weight: float) -> None:
     """On both sides of the size from which they are compiled."""
     channel = GeometricChannel(n, 0.2)
-    tally = drawn(channel, hill(n), 5000)
+    tally = sample_tally(channel, hill(n), 5000)
     soft = mle(channel, tally).smooth(weights=(weight,), passes=(37, 61))
     assert soft.smoothing is not None
     wanted = plain_steps(channel.matrix(), tally.counts / 5000, weight, soft.smoothing.passes)
@@ -71,7 +71,7 @@ def test_more_passes_are_tried_only_while_they_help() -> None:
     tried.
     """
     channel = GeometricChannel(100, 0.5)
-    rough = mle(channel, drawn(channel, hill(100), 10_000))
+    rough = mle(channel, sample_tally(channel, hill(100), 10_000))
     soft = rough.smooth()
     assert soft.smoothing is not None
     held = np.array(soft.smoothing.held_out)
@@ -153,7 +153,7 @@ def test_grids_that_are_too_large_are_refused_with_what_to_do() -> None:
 def test_large_domains_are_smoothed_in_seconds() -> None:
     """100,001 counts took 136 s, 1,024 bins of Square Wave 74 s, and nobody heard anything meanwhile."""
     channel = GeometricChannel(30_000, 0.1)
-    rough = mle(channel, drawn(channel, hill(30_000), 1_000_000))
+    rough = mle(channel, sample_tally(channel, hill(30_000), 1_000_000))
     rough.smooth(passes=(1,))  # compiled
     heard: list[tuple[int, int]] = []
     start = time.process_time()
@@ -180,7 +180,7 @@ def test_groups_with_different_budgets_are_smoothed_together() -> None:
     """
     truth, people = hill(60, 0.4, 0.1), 20_000
     lines = GeometricChannel(60, 0.1), GeometricChannel(60, 1.0)
-    tallies = [drawn(line, truth, people // 2, seed) for seed, line in enumerate(lines)]
+    tallies = [sample_tally(line, truth, people // 2, seed) for seed, line in enumerate(lines)]
     rough = mle_groups(list(zip(lines, tallies, strict=True)))
     soft = rough.smooth()
     assert soft.smoothing is not None
@@ -246,7 +246,7 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
     bias.
     """
     channel = GeometricChannel(50, 0.2)
-    tally = drawn(channel, hill(50), 5000)
+    tally = sample_tally(channel, hill(50), 5000)
     for soft in (mle(channel, tally).smooth(), mle(channel, tally, method="ems")):
         for asked in ("interval", "standard_errors", "bootstrap"):
             with pytest.raises(dn.InvalidParameter, match="a smoothed result has no error bars"):
@@ -265,7 +265,7 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
 def test_shares_are_inside_their_own_intervals() -> None:
     """A share of 6e-13 was below its own low end of 1.5e-12: repeats end at other roundings."""
     channel = GeometricChannel(40, 0.3)
-    result = mle(channel, drawn(channel, hill(40), 2000))
+    result = mle(channel, sample_tally(channel, hill(40), 2000))
     low, high = result.interval(repeats=20)
     assert (low >= 0).all()
     assert (low <= result.frequencies).all()
@@ -281,7 +281,7 @@ def test_intervals_of_noisy_counts_cover() -> None:
     large = truth > 0.02
     held, halved = np.zeros(int(large.sum())), 0
     for study in range(COVERED_STUDIES):
-        result = mle(channel, drawn(channel, truth, COVERED_PEOPLE, study))
+        result = mle(channel, sample_tally(channel, truth, COVERED_PEOPLE, study))
         low, high = result.interval(repeats=COVERED_REPEATS, seed=study)
         held += ((low <= truth) & (truth <= high))[large]
         middle, half = (low + high) / 2, (high - low) / 4

@@ -608,9 +608,9 @@ def test_from_a_study_to_estimates_on_the_command_line(run: Run, ending: str) ->
     assert float(income["mean"]) == pytest.approx(
         float(table["income"].mean()), abs=6 * float(income["stderr"])
     )
-    told = json.loads(run("estimate", "plan.json", "reports.parquet", "--json").out)
-    assert "income" in [one["attribute"] for one in told["means"]]
-    assert "income" not in [row["attribute"] for row in told["rows"]]
+    findings = json.loads(run("estimate", "plan.json", "reports.parquet", "--json").out)
+    assert "income" in [one["attribute"] for one in findings["means"]]
+    assert "income" not in [row["attribute"] for row in findings["rows"]]
 
 
 def test_refused_answers_in_a_file_are_reported_with_their_lines(run: Run) -> None:
@@ -619,13 +619,13 @@ def test_refused_answers_in_a_file_are_reported_with_their_lines(run: Run) -> No
     Path("people.csv").write_text(
         'color,age,home,income\nred,3,"47.65, 6.9",20000\ngreen,3,"41.0, 6.9",5\n', encoding="utf-8"
     )
-    told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
-    assert told.code != 0
+    outcome = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+    assert outcome.code != 0
     for words in (
         "line 2, column 'income': 20000 is not a value",
         "line 3, column 'home': (41.0, 6.9) is not in the box",
     ):
-        assert words in told.err
+        assert words in outcome.err
     assert not Path("reports.parquet").exists()
 
 
@@ -644,8 +644,8 @@ def test_swapped_columns_are_one_kind_of_refused_answers(run: Run, two: bool) ->
         )
     lines += ["red,3,-3,4,lots" if two else 'red,3,"-3, 4",lots', "red,-2,,,many" if two else "red,-2,,many"]
     Path("people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
-    heading, *kinds = told.err.splitlines()
+    outcome = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+    heading, *kinds = outcome.err.splitlines()
     assert heading == "error: people.csv: 6 kinds of answers are refused"
     assert len(kinds) == 6
     (age,) = (line for line in kinds if "column 'age': 5000 is not a value" in line)
@@ -686,10 +686,10 @@ def test_columns_of_locations_in_a_file(run: Run) -> None:
         ),
     ):
         Path("people.csv").write_text(content, encoding="utf-8")
-        told = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
-        assert told.code != 0
-        assert reason in told.err
-        assert "did you mean" not in told.err
+        outcome = run("privatize", "plan.json", "people.csv", "-o", "reports.parquet")
+        assert outcome.code != 0
+        assert reason in outcome.err
+        assert "did you mean" not in outcome.err
         assert not Path("reports.parquet").exists()
 
 

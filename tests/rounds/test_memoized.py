@@ -38,9 +38,9 @@ from tests.enumeration import (
     WORDS,
     Law,
     again,
+    attribute_chances,
     bits_law,
     check_ratio,
-    drawn_attributes,
     exact_log,
     log,
     mixture,
@@ -491,7 +491,7 @@ def test_reports_look_like_those_of_one_round() -> None:
 def kept_bits_law(m: BitFlip, value: int) -> Law:
     """By the definition: some values are drawn whatever the value is, and a coin falls for each of them."""
     found = []
-    for picked, chance in drawn_attributes(m.k, m.bits).items():
+    for picked, chance in attribute_chances(m.k, m.bits).items():
         about = tuple(sorted(picked))
         coins = bits_law(m.one, m.zero, [v == value for v in about])
         found.append((chance, {(about, bits): weight for bits, weight in coins.items()}))

@@ -53,7 +53,7 @@ def reported(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64], repeat
     return np.array(rows, dtype=np.float64)
 
 
-def drawn(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64]) -> Counts:
+def simulate_counts(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64]) -> Counts:
     """The counts of tallies drawn directly, one row per repeat."""
     generator = np.random.default_rng(12)
     return np.array(
@@ -106,7 +106,7 @@ def counted() -> Callable[[dn.Mechanism], Counts]:
 def test_both_ways_have_one_law(mechanism: dn.Mechanism, counted: Callable[[dn.Mechanism], Counts]) -> None:
     assert is_drawn_directly(mechanism)
     true_counts = SUM_COUNTS if mechanism is SUMS else TRUE_COUNTS
-    compare(counted(mechanism), drawn(mechanism, true_counts), repr(mechanism))
+    compare(counted(mechanism), simulate_counts(mechanism, true_counts), repr(mechanism))
 
 
 def test_the_noise_of_two_people_has_one_law() -> None:
@@ -136,7 +136,7 @@ FAULTS: dict[str, tuple[dn.Mechanism, dn.Mechanism]] = {
 def test_moved_probabilities_are_seen(fault: str, counted: Callable[[dn.Mechanism], Counts]) -> None:
     right, wrong = FAULTS[fault]
     with pytest.raises(AssertionError, match="of the variance"):
-        compare(counted(right), drawn(wrong, SUM_COUNTS if right is SUMS else TRUE_COUNTS), fault)
+        compare(counted(right), simulate_counts(wrong, SUM_COUNTS if right is SUMS else TRUE_COUNTS), fault)
 
 
 @pytest.mark.parametrize("mechanism", [DIRECT, COLUMNS], ids=["grr", "hr"])

@@ -80,7 +80,7 @@ def recorded(mechanism: dn.RecordMechanism) -> list[Floats]:
     return found
 
 
-def drawn(mechanism: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
+def simulate_counts(mechanism: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
     """The same, drawn directly."""
     draws = draw_record_tallies(mechanism, TRUE, DRAWN, np.random.default_rng(seed))
     return [np.column_stack([each.n, each.counts]).astype(np.float64) for each in draws]
@@ -102,7 +102,7 @@ def real() -> Callable[[str], list[Floats]]:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_both_ways_have_one_law(name: str, real: Callable[[str], list[Floats]]) -> None:
-    for j, (one, other) in enumerate(zip(real(name), drawn(MECHANISMS[name]), strict=True)):
+    for j, (one, other) in enumerate(zip(real(name), simulate_counts(MECHANISMS[name]), strict=True)):
         same_law(one, other, f"attribute {j} of {name}")
 
 
@@ -161,7 +161,7 @@ FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
 def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]) -> None:
     name, wrong = FAULTS[fault]
     with pytest.raises(AssertionError, match="of the variance"):
-        same_law(real(name)[0], drawn(wrong)[0], fault)
+        same_law(real(name)[0], simulate_counts(wrong)[0], fault)
 
 
 @pytest.mark.parametrize(
