@@ -364,7 +364,7 @@ describe("the largest tables are verified in a moment", () => {
       const units = names.map((name) => ({ loss: MOST, name, unit: "kilometer" }));
       data.losses = { attribute: MOST, metric: { rest: 0, units }, record: MOST, repeated: null };
     });
-    await expect(Plan.fromJson(text)).rejects.toThrow("at most 16384 cells");
+    await expect(Plan.fromJson(text)).rejects.toThrow("at most 16384 metric cells");
     const taken = await units(() => Plan.fromJson(text).catch(() => null));
     expect(taken).toBeLessThan(900); // node takes up to 400 units, chromium 170
   });
