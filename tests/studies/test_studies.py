@@ -352,7 +352,7 @@ def test_what_no_study_can_do_is_refused_at_once(
 
 
 def test_a_dataset_of_a_figure_takes_seconds() -> None:
-    """The largest: 550 values in ten attributes, all methods, 100 runs; all nine sets together
+    """The largest: 1,100 values in twenty attributes, all methods, 100 runs; all nine sets together
     have a minute.
     """
     people = data.load("synthetic-6")

@@ -278,10 +278,10 @@ _SYNTHETIC = {
     2: (500_000, (10,) * 5),
     3: (50_000, (10,) * 10),
     4: (500_000, (10,) * 10),
-    5: (50_000, tuple(range(10, 101, 10))),
-    6: (500_000, tuple(range(10, 101, 10))),
+    5: (500_000, tuple(range(10, 101, 10))),
+    6: (500_000, tuple(k for k in range(10, 101, 10) for _ in range(2))),
 }
-"""Numbers of people and of values of the six synthetic sets: our choice, similar to the RS+FD paper."""
+"""The six synthetic sets of the RS+FD paper: the number of people, and of values of each attribute."""
 
 
 def _synthetic(number: int) -> Dataset:
@@ -291,7 +291,8 @@ def _synthetic(number: int) -> Dataset:
     table = np.column_stack([below(words.take(n), k).astype(np.uint8) for k in ks])
     labels = tuple(tuple(map(str, range(k))) for k in ks)
     source = (
-        "invented: all values equally likely; the numbers of people, attributes and values are our choice"
+        "simulated: all values equally likely; the numbers of people, attributes and values are those of the "
+        "RS+FD paper"
     )
     return Dataset(
         f"synthetic-{number}", tuple(f"attribute {j}" for j in range(len(ks))), labels, table, source
