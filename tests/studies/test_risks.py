@@ -451,6 +451,26 @@ def test_exact_values_are_measured() -> None:
     assert abs((olh["published"] or 0) / (olh["exact"] or 1) - 1) > 0.1  # the formula is approximate
 
 
+def test_subset_selection_is_printed_by_the_text_and_by_the_figure(small: Dataset) -> None:
+    """The study's text has (e + 1) / 2k for subset selection; its figure shows the exact values."""
+    rows = list(risks.reproduce([small], ["value"], [1.0, 5.0], runs=1, attacks=accuracy.COMPUTED))
+    shown = [row for row in rows if row.attack == "published-figure"]
+    assert {row.protocol for row in shown} == {"SS"}
+    by = {(row.protocol, row.metric, row.epsilon, row.attack): row for row in rows}
+    for row in shown:
+        text, exact = (by["SS", row.metric, row.epsilon, attack] for attack in ("published", "exact"))
+        assert row.accuracy == exact.accuracy != text.accuracy
+        assert row.note == text.note
+        assert "its figure shows" in (row.note or "")
+        assert exact.note is None
+    uniform = by["SS", "uniform", 1.0, "published"].accuracy
+    assert uniform == pytest.approx(math.prod(min(1.0, (math.e + 1) / (2 * k)) for k in small.ks[:3]))
+    attacks = "published,published-figure"
+    asked = ("--dataset", "nursery", "--figure", "value", "--attack", attacks, "--epsilons", "1")
+    printed = " ".join(run("reproduce", "risks", *asked).split())
+    assert "published-figure is what its figure shows: the exact values" in printed
+
+
 @pytest.fixture(scope="module")
 def both() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Whom Bayes and a trained attacker find, the same people by the same reports."""

@@ -32,6 +32,11 @@ _DRAWS, _ZIPF = 100_000, 1.01
 # Seconds of one core: to grow an attribute's trees at all, by person and column, and what a person costs in
 # columns; to look.
 _GROWN, _LEARNED, _EACH, _LOOKED = 0.015, 3e-7, 28, 1e-7
+_IN_FIGURE = {
+    "ss": "published is (e^epsilon + 1) / 2k, from the study's text, held at 1; published-figure is what its "
+    "figure shows: the exact values"
+}
+"""Protocols whose figure in the study does not show the formula of its text."""
 _MIXED = 1e-6  # of every prior is uniform, since a value without a share would be refused
 
 
@@ -43,9 +48,22 @@ def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: 
         more = {"d": len(ks), "baseline": blind * part, "surveys": len(ks), "metric": metric}
         for protocol in CLASSICAL:
             for epsilon in epsilons:
-                attacks = [attack for attack in ON_VALUES if attack in asked.attacks]
+                attacks = [
+                    attack
+                    for attack in ON_VALUES
+                    if attack in asked.attacks and (attack != "published-figure" or protocol in _IN_FIGURE)
+                ]
                 rows = [
-                    asked.row(figure, people, protocol.upper(), epsilon, attack, **more) for attack in attacks
+                    asked.row(
+                        figure,
+                        people,
+                        protocol.upper(),
+                        epsilon,
+                        attack,
+                        note=_IN_FIGURE.get(protocol) if attack.startswith("published") else None,
+                        **more,
+                    )
+                    for attack in attacks
                 ]
                 yield Cell(
                     tuple(rows), partial(_attack_values, people, protocol, epsilon, metric, attacks, asked)
@@ -77,6 +95,9 @@ def _attack_values(
             right &= (drawn == np.arange(d)).all(axis=1)
         return right
 
+    def compute_exact() -> Array:
+        return whole([part.success() for part in parts])
+
     def whole(chances: Sequence[float]) -> Array:
         return np.array(
             [profile([(1.0, chance, *[0.0] * (d - 1)) for chance in chances], d, metric == "non-uniform")]
@@ -84,15 +105,16 @@ def _attack_values(
 
     ways: dict[str, Callable[[], Array]] = {
         "guess": measure_guesses,
-        "exact": lambda: whole([part.success() for part in parts]),
+        "exact": compute_exact,
         "published": lambda: whole([published_success(protocol, k, epsilon) for k in ks]),
+        "published-figure": compute_exact,
     }
     return [ways[attack]() for attack in attacks]
 
 
 def published_success(protocol: str, k: int, epsilon: float) -> float:
-    """The formulas of the study: those of ss and olh are approximate; that of ss is above 1 where k is small,
-    and held at 1.
+    """The formulas of the study's text: those of ss and olh are approximate; that of ss is above 1 where k is
+    small, and held at 1.
     """
     e = math.exp(epsilon)
     if protocol == "ss":

@@ -33,6 +33,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "guess": {"linestyle": "--", "markerfacecolor": "white"},
     "guess-bayes": {"linestyle": "-.", "markerfacecolor": "white"},
     "published": {"linestyle": ":", "markerfacecolor": "white"},
+    "published-figure": {"linestyle": (0, (1, 3)), "markerfacecolor": "white"},
 }
 
 
