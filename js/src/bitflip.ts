@@ -25,7 +25,8 @@ export const bitFlip = (k: number, count: number, one: bigint, zero: bigint): Re
       const loss = logUp(ratio);
       const patterns = count + Number(count < k);
       // without fresh noise a changed value shows: there is no bound on what a sequence of changes gives away
-      return [loss, loss, loss, null, loss * BigInt(Math.min(rounds, patterns))];
+      const changing = rounds === 1 ? loss : null;
+      return [loss, loss, loss, changing, loss * BigInt(Math.min(rounds, patterns))];
     },
     encode: async (value, row) => {
       const about = sampled(await row.recall(count), count, k).sort((a, b) => a - b);

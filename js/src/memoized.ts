@@ -5,6 +5,7 @@
  * What repeated reports give away is not one number.
  */
 
+import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
 import { must } from "./errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "./exact.js";
 import type { HashedPart, Mechanism, Part } from "./mechanism.js";
@@ -62,14 +63,30 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
         logUp(own.after(1)),
         logUp(smaller(own.after(rounds), first.ratio)),
         forever,
-        logUp(own.fresh) * BigInt(rounds * own.parts),
+        changing(own, rounds),
         forever * BigInt(Math.min(rounds, k)),
       ];
     },
   };
 };
 
+/** The loss of values that change; plans ask about many attributes alike, so it is kept. */
+const changing = (own: Rounds, rounds: number): Loss => {
+  if (rounds === 1) return logUp(own.after(1));
+  const few = Math.min(rounds, MOST_ROUNDS);
+  const name = `${own.name} ${few}`;
+  const loss = known.get(name) ?? own.changes(few);
+  known.set(name, loss);
+  return loss + logUp(own.fresh) * BigInt((rounds - few) * own.parts);
+};
+
+const known = new Map<string, Loss>();
+
 interface Rounds {
+  /** What tells these rounds from others. */
+  readonly name: string;
+  /** The loss of a few reports of values that change. */
+  changes(rounds: number): Loss;
   /** At least the largest ratio after this many reports of an unchanged value. */
   after(reports: number): Ratio;
   /** How far one report can change with a part of what is kept: the value, or a bit. */
@@ -80,6 +97,8 @@ interface Rounds {
 }
 
 const directRounds = (first: Direct, second: Direct): Rounds => ({
+  name: `${first.k} ${first.keep} ${second.keep}`,
+  changes: (rounds) => directChanges(first, second, rounds),
   after: (reports) => {
     // both ratios are upper bounds that count the bias of `below`; the chain (a r + k - 1) / (a + r + k -
     // 2) grows with both
@@ -103,6 +122,8 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
     first.zero * set + (FULL - first.zero) * clear,
   ];
   return {
+    name: `${first.k} ${first.one} ${first.zero} ${second.one} ${second.zero}`,
+    changes: (rounds) => unaryChanges(first, second, rounds),
     // all of them set for the one value, and clear for the other; this grows with both powers
     after: (reports) => {
       const [clear, set] = powerUp(second.down, reports);

@@ -105,6 +105,12 @@ def times_up(loss: float, times: int) -> float:
     return total if Fraction(total) >= Fraction(loss) * times else math.nextafter(total, math.inf)
 
 
+def round_up(number: Fraction) -> float:
+    """The least float that is not below a number."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
 def solve(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: int) -> int:
     """The largest integer threshold whose ratio is at most e^epsilon; ratio must not decrease.
 

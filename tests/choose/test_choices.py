@@ -548,7 +548,8 @@ def test_the_comparison_is_for_the_rounds_of_the_study(rounds: int) -> None:
     assert losses is not None
     said = format_up(losses.changing_values)
     assert table[2][:end].split()[-1] == said
-    assert f"{rounds} reports of values that change, against any other sequence: at most {said}" in text
+    shown = f"{said} (exact)" if losses.changing_values_exact else f"at most {said} (a bound)"
+    assert f"{rounds} reports of values that change, against any other sequence: {shown}" in text
     assert (
         f"changing: what {rounds} report{'' if rounds == 1 else 's'} of values that change give away" in text
     )

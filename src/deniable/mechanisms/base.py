@@ -257,7 +257,8 @@ class ExactMechanism(Mechanism):
         whole_number("rounds", rounds, 1)
         loss = self.loss()
         all_of_them = times_up(loss, rounds)
-        return Losses(loss, times_up(loss, reports), math.inf, all_of_them, all_of_them, reports, rounds)
+        same = times_up(loss, reports)
+        return Losses(loss, same, math.inf, all_of_them, all_of_them, reports, rounds, True)
 
     @property
     def names_value(self) -> bool:

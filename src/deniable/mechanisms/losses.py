@@ -25,13 +25,15 @@ class Losses:
     one_value_forever: float
     """After any number of reports of a value that never changed."""
     changing_values: float
-    """After `rounds` reports, compared with any other sequence of values: this bound always holds."""
+    """After `rounds` reports, compared with any other sequence of values: this always holds."""
     changing_values_usual: float
     """What the literature states instead: it holds only between sequences that change at the same times, to
     values that repeat at the same times.
     """
     reports: int
     rounds: int
+    changing_values_exact: bool = False
+    """Whether some two sequences of values lose all of `changing_values`; otherwise it is a bound."""
 
     def explain(self) -> str:
         """In plain words, a line each."""
@@ -52,7 +54,8 @@ class Losses:
         if math.isinf(self.changing_values):
             changing = "no bound: nothing is fresh, so that a change shows"
         else:
-            changing = f"at most {format_up(self.changing_values)}"
+            changes = format_up(self.changing_values)
+            changing = f"{changes} (exact)" if self.changing_values_exact else f"at most {changes} (a bound)"
         return [
             ("one report", format_up(self.one_report)),
             (f"{self.reports} reports of a value that does not change", format_up(self.same_value)),

@@ -16,7 +16,7 @@ from deniable.domain import Categories, Domain, Range, checked_text
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import whole_number
+from deniable.exact import round_up, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.losses import Loss
 from deniable.plan.notation import (
@@ -152,7 +152,7 @@ class Content:
 
         def together(figure: Callable[[Losses], float]) -> float:
             worst = self.mechanism.select_largest(list(map(figure, each)))
-            return math.inf if math.inf in worst else _up(sum(map(Fraction, worst), Fraction(0)))
+            return math.inf if math.inf in worst else round_up(sum(map(Fraction, worst), Fraction(0)))
 
         return Losses(
             one_report=together(lambda losses: losses.one_report),
@@ -162,6 +162,7 @@ class Content:
             changing_values_usual=together(lambda losses: losses.changing_values_usual),
             reports=self.rounds,
             rounds=self.rounds,
+            changing_values_exact=all(losses.changing_values_exact for losses in each),
         )
 
     def to_dict(self) -> Json:
@@ -209,11 +210,6 @@ def checked_people(people: object) -> int:
     return whole_number(
         "people", int(people) if isinstance(people, float) and people.is_integer() else people, 1, 1 << 53
     )
-
-
-def _up(number: Fraction) -> float:
-    nearest = float(number)
-    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -72,12 +73,15 @@ class BitFlip(Repeated):
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Without fresh noise a changed value shows: no bound holds for a sequence of changes."""
+        """Without fresh noise a changed value shows: no bound holds for a sequence of changes. One report has
+        none.
+        """
         whole_number("reports", reports, 1)
         whole_number("rounds", rounds, 1)
         patterns = self.bits + (self.bits < self.k)
         usual = times_up(self.loss(), min(rounds, patterns))
-        return Losses(self.loss(), self.loss(), self.loss(), float("inf"), usual, reports, rounds)
+        changing = self.loss() if rounds == 1 else math.inf
+        return Losses(self.loss(), self.loss(), self.loss(), changing, usual, reports, rounds, True)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """Not more than with all k bits in sight."""

@@ -21,6 +21,7 @@ from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_loss
 from deniable.law import Law
 from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
+from deniable.rounds.changes import ChangesLoss, bound_changes
 from deniable.words import Rows
 from deniable.words.hashing import collision, hash_function, occupied_buckets
 
@@ -31,7 +32,7 @@ class Repeated(SetMechanism):
     repeated = True
 
     def describe_loss(self) -> str:
-        losses = self.losses()
+        losses = self.losses(1, 1)
         forever = format_loss(losses.one_value_forever)
         return f"loss {format_loss(losses.one_report)} of one report, {forever} of any number of one value"
 
@@ -87,14 +88,19 @@ class Memoized(Repeated):
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         whole_number("rounds", rounds, 1)
+        one_report = self.loss()
+        changes = (
+            ChangesLoss(one_report, True) if rounds == 1 else bound_changes(self.first, self.second, rounds)
+        )
         return Losses(
-            one_report=self.loss(),
+            one_report=one_report,
             same_value=log_up(min(self.ratio_after(reports), self.first.ratio)),
             one_value_forever=self.first.loss(),
-            changing_values=times_up(log_up(self.second.part_ratio), rounds * self.second.kept_parts),
+            changing_values=changes.loss,
             changing_values_usual=times_up(self.first.loss(), min(rounds, self.k)),
             reports=reports,
             rounds=rounds,
+            changing_values_exact=changes.exact,
         )
 
     def blank(self, n: int) -> Array:
@@ -199,7 +205,9 @@ class HashedMemoized(Repeated):
         return float(p * (self.g - 1) / (1 - p))
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        return self.buckets.losses(reports, rounds)
+        losses = self.buckets.losses(reports, rounds)
+        all_buckets = self.k >= self.g  # some hash function reaches all of them
+        return replace(losses, changing_values_exact=losses.changing_values_exact and all_buckets)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         if prior is not None:
