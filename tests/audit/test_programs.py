@@ -238,13 +238,26 @@ def test_reports_that_no_collector_takes_fail(run: Run, plan: Plan) -> None:
 def test_the_python_client_of_a_plan(run: Run, plan: Plan) -> None:
     outcome = run("audit", "plan.json", "--trials", "20_000", *SURE)
     assert outcome.code == 0
-    assert "the Python client: 20,000 devices for each answer, 1 pair" in outcome.out
+    assert "the Python client: 20,000 devices for each answer, 3 pairs" in outcome.out
     failed = run(
         "audit", "plan.json", "--trials", "20_000", "--claim", "0.5", "--per", "attribute", "--pairs", "every"
     )
     assert failed.code == 3
     assert "FAIL: epsilon is at least" in failed.out
     assert "above the claim of 0.5000" in failed.out
+
+
+def test_a_program_that_sends_one_value_only_is_suspicious(run: Run) -> None:
+    """It gives nothing away, but a right client does: neither a pass nor a failure."""
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.grr(3, 1.0), people=1000)
+    made.write("plan.json")
+    text = WORDS.replace("SEED", "").replace("IDENTITY", "draw.randbytes(16)")
+    command = program(text.replace(", body).to_bytes", ", bytes([1])).to_bytes"))
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "1000")
+    assert outcome.code == 4, outcome.out + outcome.err
+    assert "SUSPICIOUS: 'supports one of the two answers only' shows 0.0000, but 0." in outcome.out
+    assert "what a right client shows by fixed guesses" in outcome.out
+    assert "PASS" not in outcome.out
 
 
 def test_a_program_without_a_plan(tmp_path: Path) -> None:

@@ -93,6 +93,10 @@ class Event:
     """How many guesses are right with which odds by chance; without, they are all among two answers."""
     alone: bool = False
     """Whether it was tried on one pair of several."""
+    partial: bool = False
+    """Whether it was tried on records that differ in one or two of several attributes."""
+    expected: tuple[float, float] | None = None
+    """Between what a right client's lower bound is, where that is known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", self.odds or ((1.0, self.guesses),))
@@ -110,6 +114,11 @@ class Event:
     def above(self) -> bool:
         """Whether it shows more than is claimed."""
         return self.bound > self.claim
+
+    @property
+    def unusual(self) -> bool:
+        """Whether it shows less than a right client would."""
+        return self.expected is not None and self.bound < self.expected[0]
 
     @property
     def ceiling(self) -> float:

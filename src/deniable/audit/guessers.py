@@ -13,7 +13,7 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.audit.bound import lower_epsilon
 from deniable.audit.observations import Bytes, Observations
 
@@ -21,6 +21,8 @@ Source = Literal["bytes", "support"]
 
 _CELLS = 1 << 18  # of a table of whole reports; two that fall together count as one, which costs power only
 _MOST_COLUMNS = 1 << 15  # of learned tables: 256 numbers each, for both answers
+_MOST_COUPLES = 256  # columns that are looked at in twos, at most
+_STATES = 6  # of a column of what is supported
 _STEPS = 200  # thresholds that are considered
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -58,18 +60,22 @@ class Additive(Guesser):
         ):  # longer reports than any before: start over
             self._counts = np.zeros((table.shape[1], self._pairs, 2, 256), dtype=np.int64)
         if self._counts.size > _MOST_COLUMNS * 512:
-            self._counts = np.zeros((0, self._pairs, 2, 256), dtype=np.int64)
-        base = (2 * seen.pair + seen.second) << 8
-        for column, counts in zip(table.T, self._counts, strict=False):
+            self._pairs = min(self._pairs, _MOST_COLUMNS // max(1, table.shape[1]))  # the first of them
+            self._counts = np.zeros((table.shape[1], self._pairs, 2, 256), dtype=np.int64)
+        mine = seen.pair < self._pairs
+        base = ((2 * seen.pair + seen.second) << 8)[mine]
+        for column, counts in zip(table[mine].T, self._counts, strict=False):
             counts += np.bincount(base + column, minlength=counts.size).reshape(counts.shape)
 
     def scores(self, seen: Observations) -> Floats:
         total = np.zeros(len(seen.pair))
         if self._counts is None:
             return total
-        base = seen.pair << 8
-        for column, counts in zip(self._table(seen).T, self._counts, strict=False):
-            total += _evidence(counts[:, 0], counts[:, 1]).reshape(-1)[base + column]
+        mine = seen.pair < self._pairs
+        base, scores = (seen.pair << 8)[mine], np.zeros(int(mine.sum()))
+        for column, counts in zip(self._table(seen)[mine].T, self._counts, strict=False):
+            scores += _evidence(counts[:, 0], counts[:, 1]).reshape(-1)[base + column]
+        total[mine] = scores
         return total
 
 
@@ -97,6 +103,50 @@ class Joint(Guesser):
         return _evidence(self._counts[0, cells], self._counts[1, cells])
 
 
+@final
+class Coupled(Guesser):
+    """Two attributes (or rounds) together: of each pair the two that say most, as where they share noise."""
+
+    name = "two attributes or rounds together"
+
+    def __init__(self, pairs: int) -> None:
+        self._pairs = pairs
+        self._couples: list[tuple[int, int]] = []
+        self._counts = np.zeros((0, pairs, 2, _STATES**2), dtype=np.int64)
+        self._best: Integers | None = None
+
+    def learn(self, seen: Observations) -> None:
+        if not self._couples:
+            self._couples = couples(seen.support.shape[1], _MOST_COUPLES)
+            self._counts = np.zeros((len(self._couples), self._pairs, 2, _STATES**2), dtype=np.int64)
+        base = (2 * seen.pair + seen.second) * _STATES**2
+        for (one, other), counts in zip(self._couples, self._counts, strict=True):
+            states = self._states(seen, one, other)
+            counts += np.bincount(base + states, minlength=counts.size).reshape(counts.shape)
+        self._best = None
+
+    def scores(self, seen: Observations) -> Floats:
+        if not self._couples:
+            return np.zeros(len(seen.pair))
+        evidence = _evidence(self._counts[:, :, 0], self._counts[:, :, 1])
+        if self._best is None:
+            apart = self._counts[:, :, 0] - self._counts[:, :, 1]
+            self._best = (apart * evidence).sum(axis=2).argmax(axis=0)
+        states = np.array([self._states(seen, one, other) for one, other in self._couples])
+        best = self._best[seen.pair]
+        return np.asarray(evidence[best, seen.pair, states[best, np.arange(len(best))]])
+
+    @staticmethod
+    def _states(seen: Observations, one: int, other: int) -> Bytes:
+        return seen.support[:, one] * np.uint8(_STATES) + seen.support[:, other]
+
+
+def couples(size: int, most: int) -> list[tuple[int, int]]:
+    """Couples of different positions: neighbors first, then those two apart, and so on, around a circle."""
+    listed = ((one, (one + apart) % size) for apart in range(1, size // 2 + 1) for one in range(size))
+    return list(dict.fromkeys((min(couple), max(couple)) for couple in listed))[:most]
+
+
 def _evidence(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> Floats:
     """The logarithm of the ratio of two counts; what was never seen speaks for nobody."""
     return np.asarray(np.log((first + 0.5) / (second + 0.5)))
@@ -105,7 +155,8 @@ def _evidence(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> Fl
 def make_guessers(pairs: int, planned: bool) -> list[Guesser]:
     """All ways to look there are."""
     sources: tuple[Source, ...] = ("support", "bytes") if planned else ("bytes",)
-    return [view for source in sources for view in (Joint(source), Additive(source, pairs))]
+    found: list[Guesser] = [view for source in sources for view in (Joint(source), Additive(source, pairs))]
+    return [*found, Coupled(pairs)] if planned else found
 
 
 @final

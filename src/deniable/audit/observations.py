@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,21 @@ class Observations:
     """Whether the ids of all rounds are there."""
     support: Bytes
     """A column for each round and attribute: one of the six states above; no columns without a plan."""
+
+
+def join(parts: Sequence[Observations]) -> Observations:
+    """Blocks, one after the other."""
+    columns = zip(*map(_columns, parts), strict=True)
+    return Observations(*map(np.concatenate, columns))
+
+
+def cut(seen: Observations, low: int, high: int) -> Observations:
+    """Some of the trials of a block."""
+    return Observations(*(column[low:high] for column in _columns(seen)))
+
+
+def _columns(seen: Observations) -> tuple[npt.NDArray[Any], ...]:
+    return seen.pair, seen.second, seen.bodies, seen.ids, seen.identified, seen.support
 
 
 @final
@@ -151,9 +166,9 @@ class Reader:
 
     def votes(
         self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]
-    ) -> tuple[npt.NDArray[np.int32], list[Bytes]]:
+    ) -> tuple[npt.NDArray[np.int32], list[tuple[Integers, Bytes]]]:
         """A row for each of several sides: how many attributes and rounds of each device's reports support
-        it. And all ids.
+        it. And for each round all ids, with the devices that they are of.
         """
         votes, ids = np.zeros((codes[0].shape[1], len(reports[0])), dtype=np.int32), []
         for number, (said, wanted) in enumerate(zip(reports, codes, strict=True), 1):
@@ -163,7 +178,8 @@ class Reader:
                 read = self._readable(said)
                 good = self._check_headers(table, lengths, read, number, said)
                 if table.shape[1] >= HEADER:
-                    ids.append(table[read & (lengths >= HEADER), _ID])
+                    whose = np.flatnonzero(read & (lengths >= HEADER))
+                    ids.append((whose, table[whose, _ID]))
             for j, part, who, column in self._sound(said, good)[1]:
                 values, positions = np.unique(wanted[j], return_inverse=True)
                 found = part.supports_each(column, values)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from deniable.audit.devices import Answers, Side
+from deniable.audit.guessers import couples
 from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
@@ -27,6 +28,7 @@ metric attributes also neighbors, alone: of some values, or of every value; and 
 VALUE = "value"
 """What the only answer is called where no plan names it."""
 
+_MOST_COUPLES = 64  # couples of attributes that differ, at most
 _IN_LINE = 64  # people that are compared at once, at most
 _INNER = 4  # steps from the lowest number to the highest
 _DEGREE = 112_000  # meters, at most
@@ -61,6 +63,32 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
         listed = values[name_]
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
+
+
+def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
+    """Pairs of records that differ in one attribute, or in two, and agree in all others.
+
+    Records that differ everywhere do not show noise that attributes share. Metric attributes differ alone in
+    pairs of neighbors. Of many couples, each attribute has as many.
+    """
+    content = plan.content
+    values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
+    first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
+    far = metric_parts(plan)
+    names = [name for name in plan.names if name not in far]
+    differ: list[tuple[str, ...]] = [(name,) for name in names]
+    differ += [(names[one], names[other]) for one, other in couples(len(names), _MOST_COUPLES)]
+    return tuple(
+        ((first,) * rounds, (first | {name: last[name] for name in some},) * rounds)
+        for some in differ
+        if len(some) < len(names)  # else it is a pair already
+    )
+
+
+def count_couples(plan: Plan) -> tuple[int, int]:
+    """How many couples of attributes differ alone in some pair, and how many there are."""
+    names = len(plan.names) - len(metric_parts(plan))
+    return min(_MOST_COUPLES, names * (names - 1) // 2), names * (names - 1) // 2
 
 
 def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], ...]:

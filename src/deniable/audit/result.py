@@ -44,8 +44,13 @@ class Audit:
 
     @property
     def best(self) -> Event:
-        """The event that comes closest to its claim, or is farthest above it."""
-        return max(self.events, key=lambda event: (event.bound - event.claim, event.bound))
+        """The event that comes closest to its claim, or is farthest above it; one of records that differ in
+        one or two attributes only if it is above its claim.
+        """
+        return max(
+            self.events,
+            key=lambda event: (event.above or not event.partial, event.bound - event.claim, event.bound),
+        )
 
     @property
     def lower_bound(self) -> float:
@@ -59,7 +64,9 @@ class Audit:
 
     @property
     def claims(self) -> tuple[float, ...]:
-        """All claims: one, except for metric values, which have several."""
+        """All claims: metric values have several, and records that differ in one or two attributes may have
+        one of their own.
+        """
         return self.setting.claims
 
     @property
@@ -89,13 +96,33 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """Nothing above a claim was shown, and nothing else is wrong."""
-        return not self.faults and not any(event.above for event in self.events)
+        """Nothing above a claim was shown, nothing else is wrong, and nothing is suspicious."""
+        return not self.failed and not self.suspicious
+
+    @property
+    def failed(self) -> bool:
+        """More than a claim was shown, or something else is wrong."""
+        return bool(self.faults) or any(event.above for event in self.events)
+
+    @property
+    def suspicious(self) -> bool:
+        """Some guess shows far less than it would of a right client: reports do not follow the plan, so that
+        the guesses do not say what they give away.
+        """
+        return any(event.unusual for event in self.events)
+
+    @property
+    def expected(self) -> tuple[float, float] | None:
+        """Between what the lower bound of a right client is, by the fixed guess that shows most of it; None
+        where that is not known.
+        """
+        whole = [event.expected for event in self.events if event.expected and not event.partial]
+        return max(whole, default=None)
 
     @property
     def conclusive(self) -> bool:
-        """Whether the verdict says something: a FAIL always does, a PASS if the trials could have shown
-        leaks that are above all claims by what is noticeable.
+        """Whether the verdict says something: FAIL and SUSPICIOUS always do, a PASS if the trials could have
+        shown leaks that are above all claims by what is noticeable.
         """
         return not self.passed or all(map(self._can_reach, self.claims))
 
@@ -108,8 +135,8 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """PASS or FAIL."""
-        return "PASS" if self.passed else "FAIL"
+        """PASS, FAIL, or SUSPICIOUS where nothing is shown, but less than a right client would show."""
+        return "FAIL" if self.failed else "SUSPICIOUS" if self.suspicious else "PASS"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -117,6 +144,8 @@ class Audit:
         return {
             "verdict": self.verdict,
             "lower_bound": self.lower_bound,
+            "expected": None if self.expected is None else list(self.expected),
+            "suspicious": self.suspicious,
             "claim": self.claim,
             "claims": list(self.claims),
             "ceiling": self.ceiling,
@@ -137,6 +166,7 @@ class Audit:
                     "alpha": one.alpha,
                     "lower_bound": one.bound,
                     "claim": one.claim,
+                    "expected": None if one.expected is None else list(one.expected),
                 }
                 for one in self.events
             ],
@@ -147,7 +177,9 @@ class Audit:
     @property
     def summary(self) -> str:
         """The verdict and its reasons, in words, and what was not looked at."""
-        lines = [f"{self.verdict}: {reason}" for reason in self._reasons()]
+        lines = [f"{'FAIL' if self.failed else 'PASS'}: {reason}" for reason in self._reasons()]
+        if self.suspicious:
+            lines = [*(lines if self.failed else []), *self._suspicions()]
         beyond = [claim for claim in self.claims if not self._can_reach(claim)]
         if self.passed:
             lines += self._not_shown(beyond)
@@ -197,6 +229,29 @@ class Audit:
     def _claim_name(self) -> str:
         return "the claim" if len(self.claims) == 1 else "another claim" if not self.conclusive else "a claim"
 
+    def _suspicions(self) -> list[str]:
+        """What is far below what it should be."""
+        return [
+            f"SUSPICIOUS: '{event.name}' shows {event.bound:.4f}, but {event.expected[0]:.4f} to "
+            f"{event.expected[1]:.4f} of a right client: these reports do not follow the plan, and guesses "
+            "may not see what they give away"
+            for event in self.events
+            if event.unusual and event.expected is not None
+        ]
+
+    def _describe_group(self, event: Event) -> str:
+        """Which pairs an event was tried on, where there are several claims."""
+        if event.partial:
+            return "records that differ in one or two attributes"
+        if len({claim for claim, partial in self.setting.groups if not partial}) == 1:
+            return "whole records"
+        return "answers at this distance"
+
+    @property
+    def group(self) -> str:
+        """Which pairs `claim` is about, in words; empty where there is one claim only."""
+        return "" if len(self.claims) == 1 else self._describe_group(self.best)
+
     def _reasons(self) -> list[str]:
         reasons = list(self.faults)
         for claim in self.claims:
@@ -204,7 +259,7 @@ class Audit:
                 (event for event in self.events if event.claim == claim), key=lambda event: event.bound
             )
             if best.above:
-                whose = "" if len(self.claims) == 1 else " for answers at this distance"
+                whose = "" if len(self.claims) == 1 else f" for {self._describe_group(best)}"
                 by = f" (by the guess '{best.name}')"
                 reasons.append(
                     f"epsilon is at least {best.bound:.4f}, above the claim of {claim:.4f}{whose}{by}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as SequenceOf
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -10,26 +12,33 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon
-from deniable.audit.devices import Devices
+from deniable.audit.devices import Devices, InBulk
 from deniable.audit.guessers import Chooser, Guesser, make_guessers
+from deniable.audit.ids import Candidates, IdBits
 from deniable.audit.lineup import Lineups
-from deniable.audit.observations import FIRST, SECOND, Observations, Reader
+from deniable.audit.observations import FIRST, SECOND, Observations, Reader, cut
+from deniable.audit.ranges import Counts, expected_range
 from deniable.audit.repeats import Ids
+from deniable.audit.sequence import Sequence
 from deniable.audit.setting import Setting
 from deniable.formatting import format_count
 from deniable.plan import Plan
 from deniable.tables import Show
 from deniable.wire import Wire
 from deniable.words import Words
+from deniable.words.simulated import seeded
 
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _LINED = 1 / 3  # the part of line-ups in the chance of a false alarm
+_SEED = 12  # of the right client that others are compared with
+_REFERENCE_LEAST, _REFERENCE_MOST = 1 << 13, 1 << 18  # how many devices it has
+_FEWEST_OF_PAIR = 8  # devices, below which nothing is expected
 _LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen on; the rest is for the bound
 
 
 @final
 class Run:
-    """Trials of some devices, judged group by group: pairs with the same claim are one group."""
+    """Trials of some devices, judged group by group."""
 
     def __init__(
         self, devices: Devices, plan: Plan | None, setting: Setting, trials: int, words: Words, alpha: float
@@ -37,7 +46,9 @@ class Run:
         self._devices, self._setting, self._trials, self._words = devices, setting, trials, words
         codes = [] if plan is None else setting.codes(plan)
         self._reader = Reader(plan, devices.headed, codes)
+        self._before = Reader(plan, devices.headed, codes)
         self._ids = Ids()
+        self._plan = plan
         self._group = setting.group
         self._thresholds = [_thresholds(most) for most in setting.most_votes(plan)]
         self._votes = [{least: np.zeros(2, dtype=np.int64) for least in some} for some in self._thresholds]
@@ -48,7 +59,7 @@ class Run:
             for some, size in zip(self._thresholds, self._sizes, strict=True)
         ]
         self._lined = alpha * _LINED if setting.line_ups else 0.0
-        self._alphas = [(alpha - self._lined) / len(setting.claims) / some for some in parts]
+        self._alphas = [(alpha - self._lined) / len(setting.groups) / some for some in parts]
         """Each group's part for its learned guess, again for all of its fixed ones together, and for each
         pair alone.
         """
@@ -56,6 +67,11 @@ class Run:
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
         self._lineups = Lineups.of(plan, setting.line_ups, trials)
+        self._sequence = Sequence(len(setting.pairs), plan is not None, width)
+        tables = [codes[0], *(line.codes[0] for line in self._lineups.lines)] if codes else []
+        self._id_bits = IdBits(() if plan is None else plan.names, tables)
+        self._pair_bits = Candidates(tables[0], self._id_bits.bits, 2) if tables else None
+        self._of_group = np.zeros(len(setting.groups), dtype=np.int64)
 
     @property
     def devices(self) -> int:
@@ -87,8 +103,11 @@ class Run:
             held = (self._words.take(count) % np.uint64(len(line.sides))).astype(np.int64)
             votes, ids = self._reader.votes(self._devices.answer(line.sides, held), line.codes)
             self._lineups.judge(line, votes, held)
-            for some in ids:
+            bits = Candidates(line.codes[0], self._id_bits.bits, len(line.sides)) if ids else None
+            for whose, some in ids:
                 self._ids.add(some)
+                if bits is not None:
+                    self._id_bits.add(some, bits, held[whose])
             done = _show_progress(show, done + count, total)
         return tuple(self._make_events(chosen, guesses, who))
 
@@ -120,22 +139,49 @@ class Run:
             found.append(
                 f"{format_count(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
             )
-        return found
+        depends = self._id_bits.fault()
+        return [*found, *([] if depends is None else [depends]), *self._sequence.faults()]
+
+    def count(self) -> list[dict[int, Counts]]:
+        """All trials in pairs, by group and the fewest votes that are a guess, and nothing else."""
+        for _ in self._observe(0, self._in_pairs):
+            pass
+        return [
+            {least: Counts(devices, *votes.tolist()) for least, votes in some.items()}
+            for devices, some in zip(self._of_group.tolist(), self._votes, strict=True)
+        ]
+
+    def _count_right_client(self) -> list[dict[int, Counts]] | None:
+        """What the right devices of the plan give, where a device is asked often enough to be compared."""
+        if self._plan is None or self._in_pairs < _FEWEST_OF_PAIR * len(self._setting.pairs):
+            return None
+        devices = min(max(self._in_pairs, _REFERENCE_LEAST), _REFERENCE_MOST)
+        right = InBulk(self._plan, seeded(_SEED))
+        setting = replace(self._setting, line_ups=())
+        return Run(right, self._plan, setting, devices // 2, seeded(_SEED + 1), 1.0).count()
 
     def _make_events(
         self, chosen: list[tuple[Guesser, float]], guesses: Integers, who: str
     ) -> Iterator[Event]:
-        for number, claim in enumerate(self._setting.claims):
+        right_client = self._count_right_client()
+        for number, (claim, partial) in enumerate(self._setting.groups):
             alpha, thresholds = self._alphas[number], self._thresholds[number]
+            whose = f"{who}{'in one or two attributes: ' * partial}"
             for least in thresholds:
                 made, right = self._votes[number][least].tolist()
-                yield Event(
-                    who + _vote_name(least, len(thresholds)), made, right, alpha / len(thresholds), claim
+                part, devices = alpha / len(thresholds), int(self._of_group[number])
+                expected = (
+                    None
+                    if right_client is None
+                    else expected_range(right_client[number][least], devices, made, part)
                 )
+                name = whose + _vote_name(least, len(thresholds))
+                yield Event(name, made, right, part, claim, partial=partial, expected=expected)
             if thresholds and self._sizes[number] > 1:
-                yield self._worst(number, who, alpha / self._sizes[number], claim)
+                yield self._worst(number, whose, alpha / self._sizes[number], claim)
             made, right = guesses[number].tolist()
-            yield Event(f"{who}learned: {chosen[number][0].name}", made, right, alpha, claim)
+            name = f"{whose}learned: {chosen[number][0].name}"
+            yield Event(name, made, right, alpha, claim, partial=partial)
         if self._lineups.lines:
             yield self._lineups.event(who, self._lined, self._setting.line_claim)
 
@@ -145,9 +191,9 @@ class Run:
         bounds = lower_epsilon(self._alone[pairs, 1], self._alone[pairs, 0], alpha)
         worst = int(pairs[np.argmax(bounds)])
         made, right = self._alone[worst].tolist()
-        return Event(
-            f"{who}the same, for {self._setting.describe_pair(worst)}", made, right, alpha, claim, alone=True
-        )
+        name = f"{who}the same, for {self._setting.describe_pair(worst)}"
+        partial = self._setting.groups[number][1]
+        return Event(name, made, right, alpha, claim, alone=True, partial=partial)
 
     def _count_learned(self, chosen: list[tuple[Guesser, float]], seen: Observations) -> Integers:
         """Guesses, and right ones, of every group by the view that was chosen for it."""
@@ -158,22 +204,39 @@ class Run:
         return found
 
     def _blocks(self, start: int, end: int) -> Iterator[Observations]:
+        """Trials, whose ids and order are looked at, too."""
+        for reports, seen in self._observe(start, end):
+            self._ids.add(seen.ids[seen.identified])
+            if self._pair_bits is not None:
+                rows = (2 * seen.pair + seen.second)[seen.identified]
+                for ids in np.split(seen.ids[seen.identified], seen.ids.shape[1] // 16 or 1, axis=1):
+                    if ids.size:
+                        self._id_bits.add(ids, self._pair_bits, rows)
+            count = min(self._sequence.left, len(seen.pair))
+            if count > 1:
+                after = [said[1:count] for said in reports]
+                held = seen.pair[: count - 1], seen.second[: count - 1]
+                self._sequence.add(cut(seen, 0, count), self._before.read(after, *held))
+            yield seen
+
+    def _observe(self, start: int, end: int) -> Iterator[tuple[SequenceOf[SequenceOf[bytes]], Observations]]:
         sides, pairs = self._setting.sides, len(self._setting.pairs)
         for low in range(start, end, self._block):
-            pair = np.arange(low, min(end, low + self._block), dtype=np.int64) % pairs
+            pair = self._setting.pair_of(np.arange(low, min(end, low + self._block), dtype=np.int64))
             second = self._coins(len(pair))
-            seen = self._reader.read(self._devices.answer(sides, 2 * pair + second), pair, second)
-            self._ids.add(seen.ids[seen.identified])
+            reports = self._devices.answer(sides, 2 * pair + second)
+            seen = self._reader.read(reports, pair, second)
             votes = (seen.support == FIRST).sum(axis=1, dtype=np.int64) - (seen.support == SECOND).sum(
                 axis=1, dtype=np.int64
             )
             group = self._group[pair]
+            self._of_group += np.bincount(group, minlength=len(self._of_group))
             for number, counts in enumerate(self._votes):
                 for least, count in counts.items():
                     count += _count_guesses(votes, least, second, group == number)
             guessed, right = _guesses(votes, 1, second)
             self._alone += np.array([np.bincount(pair[one], minlength=pairs) for one in (guessed, right)]).T
-            yield seen
+            yield reports, seen
 
     def _coins(self, count: int) -> npt.NDArray[np.bool_]:
         """A fair coin for each device: which of the two answers it holds."""

@@ -17,9 +17,11 @@ from deniable.audit.pairs import (
     Named,
     Pair,
     check_pairs,
+    count_couples,
     count_values_asked,
     make_line_ups,
     make_named_pairs,
+    make_partial_pairs,
     metric_parts,
 )
 from deniable.errors import InvalidParameter
@@ -55,6 +57,12 @@ class Setting:
     """What is claimed of any two of those."""
     partly: tuple[tuple[str, int, int], ...] = ()
     """Attributes of which not all values are asked: how many are, and how many there are."""
+    partial: int = 0
+    """How many of the pairs, the last ones, differ in one or two attributes only, to find noise that
+    attributes share.
+    """
+    couples: tuple[int, int] = (0, 0)
+    """How many couples of attributes differ alone in those, and how many there are."""
 
     @property
     def sides(self) -> list[Side]:
@@ -63,13 +71,35 @@ class Setting:
 
     @cached_property
     def claims(self) -> tuple[float, ...]:
-        """The different claims, the largest first: pairs that share one are judged together."""
+        """The different claims, the largest first."""
         return tuple(sorted(set(self.each), reverse=True))
 
     @cached_property
+    def groups(self) -> tuple[tuple[float, bool], ...]:
+        """The claim of each group, and whether its pairs differ in one or two attributes only: those lose
+        less than the claim, and would dilute the others.
+        """
+        return tuple(sorted(set(self._keys), key=lambda key: (-key[0], key[1])))
+
+    @cached_property
     def group(self) -> Integers:
-        """Which claim is each pair's."""
-        return np.array([self.claims.index(claim) for claim in self.each], dtype=np.int64)
+        """Which group is each pair's: pairs of one group are judged together."""
+        return np.array([self.groups.index(key) for key in self._keys], dtype=np.int64)
+
+    @property
+    def _keys(self) -> list[tuple[float, bool]]:
+        whole = len(self.pairs) - self.partial
+        return [(claim, pair >= whole) for pair, claim in enumerate(self.each)]
+
+    def pair_of(self, device: Integers) -> Integers:
+        """Which pair each device belongs to, by its number: every second one to those that differ in one or
+        two attributes only, where there are such pairs.
+        """
+        whole = len(self.pairs) - self.partial
+        if not self.partial:
+            return device % whole
+        half = device // 2
+        return np.where(device % 2 == 0, half % whole, whole + half % self.partial)
 
     def describe_pair(self, pair: int) -> str:
         """A pair in words: what is different in them."""
@@ -97,6 +127,9 @@ class Setting:
         more = f", and {len(self.pairs) - _DESCRIBED:,} more" if len(self.pairs) > _DESCRIBED else ""
         pairs = "; ".join(self.describe_pair(pair) for pair in range(min(_DESCRIBED, len(self.pairs))))
         lines = "".join(f"; in a line-up, {len(line)} people" for line in self.line_ups[:1])
+        compared, couples = self.couples
+        if compared < couples:
+            lines += f"; of {couples:,} couples of attributes, {compared:,} differ alone"
         some = ", ".join(f"{asked:,} of {values:,} values of {name}" for name, asked, values in self.partly)
         return f"{pairs}{more}{lines}{f'; asked were only {some}' if some else ''}"
 
@@ -105,14 +138,14 @@ class Setting:
         return encode_sides(plan, self.sides)
 
     def most_votes(self, plan: Plan | None) -> list[int]:
-        """Counts for each claim the most positions where reports can take a side."""
+        """Counts for each group the most positions where reports can take a side."""
         if plan is None:
-            return [0] * len(self.claims)
+            return [0] * len(self.groups)
         votes = np.zeros(len(self.pairs), dtype=np.int64)
         for codes in self.codes(plan):
             differ = (codes[:, ::2] != codes[:, 1::2]).T.astype(int).tolist()
             votes += [sum(plan.mechanism.select_largest(one)) for one in differ]
-        return [int(votes[self.group == number].max()) for number in range(len(self.claims))]
+        return [int(votes[self.group == number].max()) for number in range(len(self.groups))]
 
 
 def encode_sides(plan: Plan, sides: Sequence[Side]) -> list[Integers]:
@@ -143,6 +176,10 @@ def make_setting(
     )
     if not found:
         raise InvalidParameter("there are no pairs of answers to tell apart")
+    partial: tuple[Pair, ...] = ()
+    if plan is not None and per == "record" and isinstance(pairs, str):
+        partial = make_partial_pairs(plan, number)
+        found += partial
     if plan is not None:
         _refuse_one_code(plan, found)
     lines = make_line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
@@ -157,12 +194,14 @@ def make_setting(
         each = _find_claims_by_distance(plan, found, per)
         lined = max(_find_claims_by_distance(plan, [(line[0], line[1]) for line in lines], per), default=0.0)
     else:
-        each = (_find_claim(plan, found, per, number),) * len(found)
-        lined = each[0]
+        lined = _find_claim(plan, found, per, number)
+        some = _find_claim_of_few(plan, partial, lined)
+        each = (lined,) * (len(found) - len(partial)) + (some,) * len(partial)
     everyone = [side for people in (*found, *lines) for side in people]
-    some = {} if plan is None else count_values_asked(plan, everyone)
-    partly = tuple((name, asked, values) for name, (asked, values) in some.items() if asked < values)
-    return Setting(found, per, number, each, most, lines, lined, partly)
+    counts = {} if plan is None else count_values_asked(plan, everyone)
+    partly = tuple((name, asked, values) for name, (asked, values) in counts.items() if asked < values)
+    alone = count_couples(plan) if plan is not None and partial else (0, 0)
+    return Setting(found, per, number, each, most, lines, lined, partly, len(partial), alone)
 
 
 def _add_rounds(claimed: Claimed, pair: Pair) -> float:
@@ -219,6 +258,19 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
     raise InvalidParameter(
         "there is no bound on what changing answers give away in this plan; say what is claimed"
     )
+
+
+def _find_claim_of_few(plan: Plan, pairs: Sequence[Pair], record: float) -> float:
+    """Finds what the plan's integers say of the worst of these pairs, which differ in one or two attributes:
+    at most what is claimed of a record.
+    """
+    if not pairs or plan.content.rounds is not None:
+        return record
+    ratios = []
+    for one, other in pairs:
+        differ = [one[0][name] != other[0][name] for name in plan.names]
+        ratios.append(plan.mechanism.ratio_among(differ, "record" if sum(differ) > 1 else "attribute"))
+    return min(record, math.ceil(log_up(max(ratios)) * NANO) / NANO)
 
 
 def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tuple[float, ...]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from deniable.audit import Audit
     from deniable.records import Per
 
-FAILED = 3
-"""The exit code of an audit that failed."""
+FAILED, SUSPICIOUS = 3, 4
+"""The exit codes of an audit that failed, and of one that shows far less than a right client would."""
 
 _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
 
@@ -85,8 +85,8 @@ def audit_client(
 
     Neighboring metric values are compared as well, and held to the claim for neighbors.
 
-    Exit codes: 0 PASS, 3 FAIL, 1 the program or the plan cannot be used, 2 the command was called wrongly. A
-    pass is no proof.
+    Exit codes: 0 PASS, 3 FAIL, 4 SUSPICIOUS (it shows far less than a right client would), 1 the program or
+    the plan cannot be used, 2 the command was called wrongly. A pass is no proof.
     """
     from deniable import audit
 
@@ -110,19 +110,20 @@ def audit_client(
     else:
         _print_audit(found, "the Python client" if command is None else command)
     if not found.passed:
-        raise SystemExit(FAILED)
+        raise SystemExit(FAILED if found.failed else SUSPICIOUS)
 
 
 def _print_audit(found: Audit, who: str) -> None:
     setting = found.setting
     rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
     pairs = len(setting.pairs)
-    apart = "" if len(found.claims) == 1 else ", for answers at this distance"
+    apart = f", for {found.group}" if found.group else ""
     click.echo(
         f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}"
     )
     facts = {
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
+        "expected": _format_expected(found),
         "claim": f"{found.claim:.4f}   per {setting.per}{apart}",
         "ceiling": f"{found.ceiling:.4f}   the most that this number of trials can show",
         "noticeable": _format_noticeable(found),
@@ -135,6 +136,13 @@ def _print_audit(found: Audit, who: str) -> None:
     ]
     console.print_table("", ["method", "guesses", "right", "lower bound", "claim"], rows)
     click.echo(found.summary)
+
+
+def _format_expected(found: Audit) -> str:
+    if found.expected is None:
+        return "unknown  what a right client shows"
+    low, high = found.expected
+    return f"{low:.4f} to {high:.4f}   what a right client shows by fixed guesses"
 
 
 def _format_noticeable(found: Audit) -> str:

@@ -1,0 +1,92 @@
+"""Finds what reports say of other devices: of the answer of the device before, and of noise that is shared.
+
+Devices are independent, so a report says nothing of the device before it: half of the guesses at that are
+right. And devices that answer alike send the same report as often next to each other as far apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.audit.bound import lower_epsilon
+from deniable.audit.guessers import Chooser, make_guessers
+from deniable.audit.observations import FIRST, SECOND, Bytes, Observations, cut, join
+
+_CERTAIN = 1e-9  # chance of a false alarm
+_MOST = 1 << 15  # devices that are looked at
+_MOST_BYTES = 1 << 25  # of their reports
+
+
+@final
+class Sequence:
+    """Devices in the order in which they were asked."""
+
+    def __init__(self, pairs: int, planned: bool, width: int) -> None:
+        """How many pairs there are, and how many bytes a device's reports have."""
+        self._pairs, self._planned = pairs, planned
+        self.left = min(_MOST, _MOST_BYTES // max(1, width))
+        """How many devices are still to come."""
+        self._reports: list[tuple[Integers, Bytes]] = []
+        self._before: list[Observations] = []
+
+    def add(self, seen: Observations, before: Observations) -> None:
+        """The next devices, and the same reports held against the device before each."""
+        self._reports.append((2 * seen.pair + seen.second, seen.bodies))
+        self._before.append(before)
+        self.left -= len(seen.pair)
+
+    def faults(self) -> list[str]:
+        """What is wrong, in words."""
+        return [fault for fault in (self._same_nearby(), self._answer_before()) if fault is not None]
+
+    def _same_nearby(self) -> str | None:
+        """Whether devices that answer alike send the same more often one after the other than far apart."""
+        if not self._reports:
+            return None
+        sides = np.concatenate([side for side, _ in self._reports])
+        bodies = np.concatenate([body for _, body in self._reports])
+        near = far = total = 0
+        for side in np.unique(sides).tolist():
+            who = np.flatnonzero(sides == side)
+            count = len(who) // 4
+            four = who[: 4 * count].reshape(-1, 4)
+            near += int((bodies[four[:, 0]] == bodies[four[:, 1]]).all(axis=1).sum())
+            other = np.roll(four[:, 3], -(count // 2))
+            far += int((bodies[four[:, 2]] == bodies[other]).all(axis=1).sum())
+            total += count
+        if near <= far or (near - far) ** 2 / (2 * (near + far)) < -math.log(_CERTAIN):  # Hoeffding's
+            return None
+        return (
+            f"devices that answer alike send the same report next to each other in {near:,} of {total:,} "
+            f"cases, and far apart in {far:,}: they share their noise, as by a seed from the clock"
+        )
+
+    def _answer_before(self) -> str | None:
+        """Whether a report says what the device before answered."""
+        if not self._before or not sum(len(one.pair) for one in self._before):
+            return None
+        whole = join(self._before)
+        ends = [len(whole.pair) // 4, len(whole.pair) // 2, len(whole.pair)]
+        learn, choose, rest = (cut(whole, low, high) for low, high in zip([0, *ends], ends, strict=False))
+        views = make_guessers(self._pairs, self._planned)
+        for view in views:
+            view.learn(learn)
+        chooser = Chooser(views, [_CERTAIN])
+        chooser.add(choose, np.zeros(len(choose.pair), dtype=np.int64))
+        ((view, least),) = chooser.chosen()
+        votes = (whole.support == FIRST).sum(axis=1) - (whole.support == SECOND).sum(axis=1, dtype=np.int64)
+        bounds = []
+        for scores, threshold, second in ((view.scores(rest), least, rest.second), (votes, 1, whole.second)):
+            guessed = np.abs(scores) >= threshold
+            right = guessed & ((scores < 0) == second)
+            bounds.append(float(lower_epsilon(int(right.sum()), int(guessed.sum()), _CERTAIN / 2)))
+        if max(bounds) <= 0:
+            return None
+        return (
+            f"a report says what the device before it answered: epsilon is at least {max(bounds):.4f}, where "
+            "nothing may be said of another device"
+        )

@@ -1,0 +1,139 @@
+"""Plants faults in what devices send, for audits to find."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+import deniable as dn
+from deniable.arrays import Integers
+from deniable.audit.devices import Devices, InBulk, Side
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
+
+Client = Callable[[dict[str, object], bytes, int], bytes]
+
+
+class Headed(Devices):
+    """Right devices of a plan with headers and ids, and words that are the same in every run."""
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.plan, self._right, self._prefix = plan, InBulk(plan, dn.seeded(seed)), Wire(plan).prefix
+        self._draw = random.Random(seed)
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        rounds = self._right.answer(sides, who)
+        return [
+            [Report(self._prefix, number, self._draw.randbytes(16), body).to_bytes() for body in bodies]
+            for number, bodies in enumerate(rounds, 1)
+        ]
+
+
+class Correlated(Devices):
+    """Devices that split, and use one noise for some of their attributes: the words of the first of them."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, attributes: Sequence[int], seed: int) -> None:
+        self.plan, self._attributes, self._words = plan, attributes, dn.seeded(seed)
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        codes = self.plan.encode([dict(side[0]) for side in sides])[:, who]
+        shared, columns = np.empty(0, dtype=np.uint64), []
+        for j, part in enumerate(self.plan.content.parts):
+            words = self._words.take(part.words * len(who))
+            if j in self._attributes:
+                words = shared = shared if shared.size else words
+            column = np.ascontiguousarray(part.privatize(codes[j], dn.fixed(words)))
+            columns.append(column.reshape(len(who), -1).view(np.uint8))
+        return [[report.tobytes() for report in np.hstack(columns)]]
+
+
+class Plain(Devices):
+    """Devices that do not randomize one of several attributes, whose reports are a byte each."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, attribute: int, seed: int) -> None:
+        self.plan, self._attribute, self._right = plan, attribute, InBulk(plan, dn.seeded(seed))
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        codes = self.plan.encode([dict(side[0]) for side in sides])[self._attribute, who]
+        (bodies,) = self._right.answer(sides, who)
+        j = self._attribute
+        return [
+            [
+                body[:j] + bytes([code]) + body[j + 1 :]
+                for body, code in zip(bodies, codes.tolist(), strict=True)
+            ]
+        ]
+
+
+class Changed(Devices):
+    """Right devices of one attribute whose reports, a byte each, are then changed."""
+
+    headed = False
+
+    def __init__(self, plan: Plan, change: Callable[[int], int], seed: int) -> None:
+        self.plan, self._change, self._right = plan, change, InBulk(plan, dn.seeded(seed))
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        (bodies,) = self._right.answer(sides, who)
+        return [[bytes([self._change(body[0])]) for body in bodies]]
+
+
+def clock_client(plan: Plan, reports_a_tick: int) -> Client:
+    """A client that seeds its noise by a clock, which ticks every so many reports."""
+    wire, count = Wire(plan), 0
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        nonlocal count
+        count += 1
+        body = wire.bodies(plan.privatize([answers], dn.seeded(count // reports_a_tick)))[0]
+        return Report(wire.prefix, number, secret[:16], body).to_bytes()
+
+    return report
+
+
+def id_client(plan: Plan, identify: Callable[[int, bytes], bytes], seed: int) -> Client:
+    """A client with right bodies whose id is made of the answer to `x` and 16 random bytes."""
+    wire, words = Wire(plan), dn.seeded(seed)
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        body = wire.bodies(plan.privatize([answers], words))[0]
+        name = identify(int(str(answers["x"])), secret[:16])
+        return Report(wire.prefix, number, name, body).to_bytes()
+
+    return report
+
+
+def in_parity(answer: int, name: bytes) -> bytes:
+    """An id whose number of ones is even or odd as the answer is."""
+    odd = (int.from_bytes(name, "big").bit_count() + answer) % 2
+    return bytes([name[0] ^ odd, *name[1:]])
+
+
+def remember_before() -> Callable[[int, bytes], bytes]:
+    """Ids whose last byte is the answer of the device before."""
+    last = 0
+
+    def identify(answer: int, name: bytes) -> bytes:
+        nonlocal last
+        name, last = bytes([*name[:15], last]), answer
+        return name
+
+    return identify
+
+
+def stale_client(plan: Plan, seed: int) -> Client:
+    """A client that reports what the device before answered."""
+    wire, words, last = Wire(plan), dn.seeded(seed), {"x": "0"}
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        nonlocal last
+        body, last = wire.bodies(plan.privatize([last], words))[0], {"x": str(answers["x"])}
+        return Report(wire.prefix, number, secret[:16], body).to_bytes()
+
+    return report
