@@ -223,6 +223,53 @@ def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path) -> None:
         store.ping()
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm"])
+@pytest.mark.parametrize("first", ["writer", "reader"])
+def test_a_log_that_is_gone_is_not_written_to(tmp_path: Path, end: str, first: str) -> None:
+    """What was acknowledged is copied to the file, so that a kill loses nothing."""
+    url, some = f"sqlite:///{tmp_path}/a.db", arrivals(SPLIT, 300, 1)
+    store = prepared(url)
+    reader = open_store(url)
+    assert reader.counted(SPLIT.id) == 0
+    assert store.add(some[:200], 0.0) == ["counted"] * 200
+    (tmp_path / f"a.db{end}").unlink()
+    for _ in range(2):  # it does not pass
+        if first == "reader":
+            with pytest.raises(StoreUnavailable, match=f"{end} was moved, deleted or replaced"):
+                reader.ping()
+        with pytest.raises(StoreUnavailable, match="held was copied to the file first"):
+            store.add(some[200:], 0.0)
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in tmp_path.glob("a.db*"):
+        (killed / file.name).write_bytes(file.read_bytes())
+    with closing(open_store(f"sqlite:///{killed}/a.db")) as after:
+        assert (after.counted(SPLIT.id), after.check()) == (200, [])
+    store.close()
+    reader.close()
+    with closing(open_store(url)) as after:
+        assert after.add(some, 0.0) == ["counted before"] * 200 + ["counted"] * 100
+        assert after.check() == []
+
+
+def test_a_log_that_goes_during_a_transaction_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, some, right = prepared(f"sqlite:///{tmp_path}/a.db"), arrivals(SPLIT, 10, 1), counting._tally
+
+    def unlink(*given: Any) -> None:
+        right(*given)
+        (tmp_path / "a.db-wal").unlink()
+
+    monkeypatch.setattr(counting, "_tally", unlink)
+    with pytest.raises(StoreUnavailable, match=r"a\.db-wal was moved, deleted or replaced"):
+        store.add(some, 0.0)
+    store.close()
+    monkeypatch.undo()
+    with closing(open_store(f"sqlite:///{tmp_path}/a.db")) as after:
+        assert after.add(some, 0.0) == ["counted before"] * 10, "it was written, but not acknowledged"
+
+
 def test_what_is_acknowledged_is_on_the_disk(store: Store) -> None:
     database = store._database
     if isinstance(database, Sqlite):

@@ -33,6 +33,10 @@ _PRAGMAS = (
     "wal_autocheckpoint = 8192",
     "journal_size_limit = 67108864",  # bytes: a log that grew during a long read shrinks again
 )
+_COMPANIONS = ("-wal", "-shm")
+"""What the names of the log and of its index add to the file's."""
+_Identity = tuple[int, int]
+"""The device and the number of a file: another file of the same name has another identity."""
 _EACH = "WITH RECURSIVE each (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each WHERE n + 1 < ?1)"
 """The positions of values of one length that are stored one after the other."""
 
@@ -54,7 +58,9 @@ class Sqlite(Database):
         self._path = path.absolute()
         self._create = create
         self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: _Identity | None = None
+        self._companions: dict[str, _Identity | None] = {}
+        self._lost = ""
 
     def again(self) -> Database:
         return Sqlite(self._path, create=False)
@@ -132,10 +138,40 @@ class Sqlite(Database):
         if self._identity() != self._file:
             self._drop()
             raise StoreUnavailable(f"{self.name} cannot be used now: the file was moved, deleted or replaced")
+        self._refuse_lost_log()
         self._open.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def _commit(self) -> None:
         self._open.execute("COMMIT")
+        self._refuse_lost_log()  # it may have been deleted since the transaction began
+
+    def _refuse_lost_log(self) -> None:
+        """Refuse to go on without the log that this connection writes to, after copying it to the file.
+
+        Other connections of this process still have the old log, so that a new one beside it could damage the
+        file: only a new start makes one.
+        """
+        if not self._lost:
+            ends = [end for end, file in self._companions.items() if self._identity(end) != file]
+            if not ends:
+                return
+            names = " and ".join(f"{self._path.name}{end}" for end in ends)
+            self._lost = (
+                f"{self.name} cannot be used any more: {names} was moved, deleted or replaced. "
+                f"{self._rescue()} Stop everything that uses the store, then start the collector again, and "
+                "run deniable store check"
+            )
+        raise StoreUnavailable(self._lost)
+
+    def _rescue(self) -> str:
+        """Copy what is in the lost log to the file, while this connection still has it; say what was done."""
+        try:
+            [(busy, held, copied)] = self.run("PRAGMA wal_checkpoint(FULL)")
+        except sqlite3.Error:
+            busy = held = copied = -1
+        if busy or held != copied:
+            return "What it held could not be copied to the file: acknowledged reports may be lost."
+        return "What it held was copied to the file first."
 
     def _undo(self) -> None:
         if self._connection is not None and self._connection.in_transaction:
@@ -172,6 +208,7 @@ class Sqlite(Database):
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._migrate()
                 self._connection.execute("COMMIT")
+            self._companions = {end: self._identity(end) for end in _COMPANIONS}
         except BaseException:
             self._drop()  # which undoes what was begun
             raise
@@ -187,9 +224,9 @@ class Sqlite(Database):
             )
         return None
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _identity(self, end: str = "") -> _Identity | None:
         try:
-            found = os.stat(self._path)
+            found = os.stat(f"{self._path}{end}")
         except OSError:
             return None
         return found.st_dev, found.st_ino
