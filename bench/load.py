@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -42,6 +43,7 @@ SECONDS = 3.0
 TURNS = 5
 BATCH = 1000
 FLAT = 1.1  # how much more memory the second half of the reports may take
+COLLECTORS = 1.1  # how much more CPU a report may take with two collectors on one PostgreSQL
 ATTRIBUTES = {f"question {j}": [f"answer {v}" for v in range(10)] for j in range(10)}
 Ratio = tuple[str, float, float, float | None]  # what, ours a second, theirs a second, at least
 
@@ -245,6 +247,42 @@ def batches(folder: Path, count: int) -> Iterator[Ratio]:
             running.stop()
 
 
+def collectors(folder: Path, count: int) -> Iterator[str]:
+    """CPU seconds of a million reports in batches, of all collectors and the PostgreSQL that they share."""
+    plan, cluster = some_plan(), services.cluster()
+    reports = Reports(plan, "binary")
+    found: dict[int, list[float]] = {}
+    for turn in range(TURNS):
+        for number in (1, 2):
+            url, running = cluster.url(), []
+            try:
+                for position in range(number):
+                    run_folder = folder / f"collectors-{turn}-{number}-{position}"
+                    run_folder.mkdir()
+                    running.append(Running(run_folder, [plan], ["--rate", "0", "--store", url], {}))
+                before = _cpu_seconds()
+                with ThreadPoolExecutor() as senders:
+                    list(senders.map(lambda one: post_batches(one, reports, count // len(running)), running))  # noqa: B023
+                spent = (_cpu_seconds() - before) / (count * BATCH) * 1e6
+                found.setdefault(number, []).append(spent)
+                estimate = {str(one.get(f"/plans/{plan.id}/tallies").json()) for one in running}
+                assert len(estimate) == 1, "all collectors have the same tallies"
+            finally:
+                for one in running:
+                    one.stop()
+    ratio = sorted(two / one for one, two in zip(found[1], found[2], strict=True))[TURNS // 2]
+    if ratio > COLLECTORS:
+        MISSED.append(f"CPU of two collectors: {ratio:.2f} times that of one, not {COLLECTORS}")
+    for number, seconds in found.items():
+        yield f"| {number} | {sorted(seconds)[TURNS // 2]:.1f} | {ratio if number > 1 else 1:.2f} |"
+
+
+def _cpu_seconds() -> float:
+    """Of all processes that this one started, and of theirs."""
+    times = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
+    return float(sum(one.user + one.system for one in times))
+
+
 def large(folder: Path, total: int) -> list[str]:
     """Memory and the time of an estimate as reports arrive."""
     plan = some_plan()
@@ -374,6 +412,10 @@ def main() -> None:
             "order in which they come. What is counted here is on disk when it is acknowledged: 16 "
             "connections never have more than 16 reports on their way to it, so that the disk is measured "
             "there; no bar is set for that.",
+            "",
+            "| collectors on one PostgreSQL | CPU, seconds a million reports | ratio (at most 1.1) |",
+            "|--:|--:|--:|",
+            *collectors(folder, options.batches),
             "",
             "| reports so far | memory, MiB (at most 300) | estimates, ms (at most 50) |",
             "|--:|--:|--:|",

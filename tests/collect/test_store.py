@@ -492,14 +492,14 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
     old.close()
     later = (
         *schema.MIGRATIONS,
-        ("ALTER TABLE rounds ADD COLUMN note {bytes}", "UPDATE rounds SET scrubbed = sums WHERE 1 = 0"),
+        ("ALTER TABLE rounds ADD COLUMN note {bytes}", "UPDATE rounds SET scrubbed = note WHERE 1 = 0"),
     )
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", later)
         new = open_store(url)
         with new._database.transaction():
             assert new._database.run("SELECT note FROM rounds") == [(None,)] * 3
-            assert new._database.run("SELECT version FROM deniable") == [(2,)]
+            assert new._database.run("SELECT version FROM deniable") == [(3,)]
         assert new.add(arrivals(SPLIT, 10, 1), 0.0) == ["counted before"] * 10
         new.close()
         patched.setattr(schema, "MIGRATIONS", (*later, ("ALTER TABLE nothing ADD COLUMN broken {bytes}",)))
@@ -507,8 +507,36 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
             open_store(url)
         patched.setattr(schema, "MIGRATIONS", later)
         open_store(url).close()
-    with pytest.raises(schema.NewerStore, match="newer Deniable \\(store version 2; this one knows 1\\)"):
+    with pytest.raises(schema.NewerStore, match="newer Deniable \\(store version 3; this one knows 2\\)"):
         open_store(url)
+
+
+def test_a_store_of_the_first_version_keeps_its_tallies(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had one row of tallies in each round."""
+    url, some = make(), arrivals(SPLIT, 100, 1)
+    known, found = counting.Known(1, SPLIT), [one.bodies[0] for one in some]
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        old = open_store(url)
+        nothing = known.sums.write(known.sums.zero())
+        tallies = known.sums.write(known.count(known.wire.reports(found)))
+        with old._database.transaction(write=True):
+            new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, 0)"
+            old._database.run(new, SPLIT.id, SPLIT.to_json())
+            new = (
+                "INSERT INTO rounds (plan, number, opens, closes, sums, scrubbed, snapshot) VALUES (1, 1, "
+                "NULL, NULL, ?, ?, 0)"
+            )
+            old._database.run(new, tallies, nothing)
+            old._database.insert(1, 1, [one.ids[0] for one in some], found)
+        old.close()
+    store = open_store(url)
+    assert store.tallies(SPLIT.id) == counted(SPLIT, found)
+    more = arrivals(SPLIT, 50, 2)
+    assert store.add([*some, *more], 0.0) == ["counted before"] * 100 + ["counted"] * 50
+    assert store.tallies(SPLIT.id) == counted(SPLIT, [*found, *(one.bodies[0] for one in more)])
+    assert store.check() == []
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ import psycopg
 import pytest
 
 import deniable as dn
-from deniable.collect import counting, sqlite
+from deniable.collect import counting, postgres, sqlite
 from deniable.collect.database import Database
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
+from deniable.errors import DeniableError
 from deniable.plan import Plan
 from tests import services
 from tests.collect.test_store import Make, counted, hashed, make, prepared, store
@@ -54,6 +56,152 @@ def test_a_crowd_delivers_the_same_batches(make: Make) -> None:
     assert store.tallies(SPLIT.id) == counted(SPLIT, [one.bodies[0] for one in some])
     assert store.check() == []
     store.close()
+
+
+def test_collectors_that_start_at_once_come_up() -> None:
+    """All of them have seen an empty database before the first makes tables."""
+    cluster = services.cluster()
+    url, found = cluster.url(), list[object]()
+
+    def start() -> None:
+        try:
+            open_store(url).close()
+            found.append("up")
+        except DeniableError as problem:
+            found.append(problem)
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with psycopg.connect(cluster.address, autocommit=True) as holder:
+        holder.execute("SELECT pg_advisory_lock(%s)", [postgres._MIGRATING])
+        for thread in threads:
+            thread.start()
+        while cluster.sql(waiting) != [(4,)]:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    assert found == ["up"] * 4
+
+
+def at_commit(monkeypatch: pytest.MonkeyPatch, store: Store, work: Callable[[], object]) -> None:
+    """Do some work just before a store commits what it has written, once."""
+    database, right = store._database, store._database._commit
+
+    def commit() -> None:
+        monkeypatch.setattr(database, "_commit", right)
+        work()
+        right()
+
+    monkeypatch.setattr(database, "_commit", commit)
+
+
+def test_collectors_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are in the middle of a transaction at once; their tallies are added when they are read.
+
+    They wait only where both take a snapshot, for which there are too few reports.
+    """
+    url = services.cluster().url()
+    one, other, some = prepared(url), open_store(url), arrivals(SPLIT, 40, 1)
+    outcomes = list[str]()
+    at_commit(monkeypatch, one, lambda: outcomes.extend(other.add(some[20:], 0.0)))
+    assert one.add(some[:20], 0.0) == ["counted"] * 20
+    assert outcomes == ["counted"] * 20
+    assert (
+        one.tallies(SPLIT.id) == other.tallies(SPLIT.id) == counted(SPLIT, [each.bodies[0] for each in some])
+    )
+    assert one.counted(SPLIT.id) == one.rounds(SPLIT.id)[0].counted == 40
+    assert one.check() == []
+    one.close()
+    other.close()
+
+
+def test_a_closed_connection_leaves_its_tallies_to_the_next() -> None:
+    """Restarts do not make more and more rows."""
+    url = services.cluster().url()
+    store = prepared(url)
+    for seed in range(3):
+        with closing(open_store(url)) as each:
+            assert each.add(arrivals(SPLIT, 10, seed), 0.0) == ["counted"] * 10
+    with store._database.transaction():
+        assert store._database.run("SELECT collector FROM tallies") == [(0,)]
+    assert store.counted(SPLIT.id) == 30
+    store.close()
+
+
+def test_tallies_that_two_connections_share_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more collectors than numbers, or a pool of connections between them and the database."""
+    monkeypatch.setattr(Postgres, "collector_number", lambda _: 0)
+    url = services.cluster().url()
+    stores, some = [prepared(url), *(open_store(url) for _ in range(3))], arrivals(SPLIT, 400, 1)
+    assert stores[0].add(some[:40], 0.0) == ["counted"] * 40  # there is a row now
+
+    def work(store: Store, mine: list[Arrival]) -> None:
+        for each in mine:
+            store.add([each], 0.0)
+
+    threads = [
+        threading.Thread(target=work, args=(store, some[40 + at :: 4])) for at, store in enumerate(stores)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (stores[0].counted(SPLIT.id), stores[0].check()) == (400, [])
+    for each in stores:
+        each.close()
+
+
+def test_an_invitation_that_two_collectors_use_at_once_lets_in_one_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = services.cluster().url()
+    one, other = prepared(url, invited=True), open_store(url)
+    one.invite(SPLIT.id, [hashed(n) for n in range(4)])
+    first, second, again = arrivals(SPLIT, 3, 1)
+    outcomes = list[str]()
+    late = [
+        second._replace(invitation=hashed(0)),  # the invitation is being used
+        first._replace(invitation=hashed(1)),  # the report is being counted: its invitation stays
+        again._replace(invitation=hashed(2)),
+    ]
+    thread = threading.Thread(target=lambda: outcomes.extend(other.add(late, 0.0)))
+
+    def wait() -> None:
+        thread.start()
+        time.sleep(0.3)
+        assert outcomes == [], "it cannot know before this is committed"
+
+    at_commit(monkeypatch, one, wait)
+    assert one.add([first._replace(invitation=hashed(0))], 0.0) == ["counted"]
+    thread.join()
+    assert outcomes == ["invitation", "counted before", "counted"]
+    assert (one.invitations_left(SPLIT.id), one.counted(SPLIT.id), one.check()) == (2, 2, [])
+    one.close()
+    other.close()
+
+
+def test_snapshots_of_two_collectors_are_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both find that one is due; the second waits, and finds that it is not."""
+    url = services.cluster().url()
+    one, other, some = prepared(url), open_store(url), arrivals(SPLIT, 600, 1)
+    thread = threading.Thread(target=lambda: other.add(some[100:200], 0.0))
+
+    def wait() -> None:
+        thread.start()
+        thread.join(0.3)
+
+    at_commit(monkeypatch, one, wait)
+    one.add(some[:100], 0.0)
+    thread.join()
+    for at in range(200, 600, 2):
+        (one, other)[at % 4 // 2].add(some[at : at + 2], 0.0)
+    found = [tallies.n for tallies in one.history(SPLIT.id, 1)]
+    assert found[-1] == 600
+    assert len(found) >= 5
+    assert all(later * later >= 2 * earlier * earlier for earlier, later in pairwise(found[:-1]))
+    assert one.check() == []
+    one.close()
+    other.close()
 
 
 def test_threads_take_turns(store: Store) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.collect.database import Database
-from deniable.collect.sums import Sums
+from deniable.collect.sums import COUNT_BYTES, Sums
 from deniable.plan import Plan, Reports
 from deniable.wire import Wire
 
@@ -110,17 +110,17 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
 
 
 def count(database: Database, batch: Batch, invited: bool, now: float, outcomes: list[Outcome]) -> int:
-    """Count what is new in a batch, with the plan's lock held; return how many invitations were used."""
+    """Count what is new in a batch, with the plan's lock held; return how many invitations were used.
+
+    Other collectors may hold the lock too. An id or an invitation that two of them write at once goes to one:
+    the database makes the other wait.
+    """
     key, number, known = batch.known.key, batch.round, batch.known
     rows = database.run(
-        "SELECT opens, closes, sums, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number
+        "SELECT opens, closes, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number
     )
-    used: list[bytes] = []
     if rows and is_open(rows[0][0], rows[0][1], now):
-        if invited:
-            fresh = _use_invitations(database, batch, outcomes, used)
-        else:
-            fresh = _drop_duplicates(batch, outcomes)
+        fresh = _choose_invited(database, batch, outcomes) if invited else _drop_duplicates(batch, outcomes)
     else:
         fresh = batch.some([])
         _decide(outcomes, batch.positions, "closed")
@@ -132,9 +132,11 @@ def count(database: Database, batch: Batch, invited: bool, now: float, outcomes:
     if stored:
         _decide(outcomes, fresh.positions_of(stored), "counted before")
         fresh = fresh.some([i for i, name in enumerate(fresh.ids) if name not in stored])
+    if invited:
+        fresh = _use_invitations(database, fresh, outcomes)
     if fresh.ids:
-        _tally(database, batch, known.count(fresh.reports), rows[0][2], rows[0][3])
-    return len(used)
+        _tally(database, batch, known.count(fresh.reports), rows[0][2])
+    return len(fresh.ids) if invited else 0
 
 
 def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
@@ -146,8 +148,8 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
     return batch.some(list(first.values()))
 
 
-def _use_invitations(database: Database, batch: Batch, outcomes: list[Outcome], used: list[bytes]) -> Batch:
-    """The reports with an unused invitation, which is used up now."""
+def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -> Batch:
+    """The reports with an unused invitation, one for each."""
     key = batch.known.key
     stored = database.present("reports", {"plan": key, "round": batch.round}, "id", list(set(batch.ids)))
     tokens = {token for token in batch.invitations if token is not None}
@@ -162,11 +164,23 @@ def _use_invitations(database: Database, batch: Batch, outcomes: list[Outcome], 
             outcomes[position] = "invitation"
         else:
             unused.remove(token)
-            used.append(token)
             first[name] = i
-    if used:
-        database.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(key, each) for each in used])
     return batch.some(list(first.values()))
+
+
+def _use_invitations(database: Database, fresh: Batch, outcomes: list[Outcome]) -> Batch:
+    """The reports whose invitations nobody else uses just now; the others are taken out again."""
+    key, tokens = fresh.known.key, [token for token in fresh.invitations if token is not None]
+    used = database.use_invitations(key, tokens) if tokens else set()
+    if len(used) == len(fresh.ids):
+        return fresh
+    late = [i for i, token in enumerate(fresh.invitations) if token not in used]
+    _decide(outcomes, [fresh.positions[i] for i in late], "invitation")
+    database.many(
+        "DELETE FROM reports WHERE plan = ? AND round = ? AND id = ?",
+        [(key, fresh.round, fresh.ids[i]) for i in late],
+    )
+    return fresh.some([i for i, token in enumerate(fresh.invitations) if token in used])
 
 
 def _decide(outcomes: list[Outcome], positions: Iterable[int], outcome: Outcome) -> None:
@@ -174,23 +188,51 @@ def _decide(outcomes: list[Outcome], positions: Iterable[int], outcome: Outcome)
         outcomes[position] = outcome
 
 
-def _tally(database: Database, batch: Batch, added: Integers, before: bytes, snapshot: int) -> None:
-    """Add to the round's tallies; keep a snapshot each time the count grows by the square root of 2."""
+def _tally(database: Database, batch: Batch, added: Integers, snapshot: int) -> None:
+    """Add to this collector's tallies of the round; take a snapshot of all where one is due.
+
+    The last snapshot had this many reports, or more by now.
+    """
     key, number, sums = batch.known.key, batch.round, batch.known.sums
-    total = sums.read(before) + added
-    stored, n = sums.write(total), int(total[0])
-    if n >= FIRST_SNAPSHOT and n * n >= 2 * snapshot * snapshot:
-        database.run(
-            "INSERT INTO snapshots (plan, round, n, sums) VALUES (?, ?, ?, ?)", key, number, n, stored
-        )
-        snapshot = n
-    database.run(
-        "UPDATE rounds SET sums = ?, snapshot = ? WHERE plan = ? AND number = ?",
-        stored,
-        snapshot,
-        key,
-        number,
+    mine, others = database.collector_number(), 0
+    rows = database.run(
+        "WITH mine AS (SELECT collector, sums FROM tallies WHERE plan = ? AND round = ? AND collector = ? "
+        f"{database.lock}) SELECT collector, sums FROM mine UNION ALL SELECT collector, substr(sums, 1, "
+        f"{COUNT_BYTES}) FROM tallies WHERE plan = ? AND round = ? AND collector <> ?",
+        *(key, number, mine) * 2,
     )
+    total, before = added, False
+    for collector, raw in rows:
+        if collector == mine:
+            total, before = sums.read(raw) + added, True
+        else:
+            others += sums.read_n(raw)
+    if before:
+        sql = "UPDATE tallies SET sums = ? WHERE plan = ? AND round = ? AND collector = ?"
+    else:
+        sql = "INSERT INTO tallies (sums, plan, round, collector) VALUES (?, ?, ?, ?)"
+    database.run(sql, sums.write(total), key, number, mine)
+    if _is_due(int(total[0]) + others, snapshot):
+        _take_snapshot(database, batch)
+
+
+def _take_snapshot(database: Database, batch: Batch) -> None:
+    """Keep the tallies of all collectors, unless another one just did: two snapshots must not be close."""
+    key, number, sums = batch.known.key, batch.round, batch.known.sums
+    sql = f"SELECT snapshot FROM rounds WHERE plan = ? AND number = ? {database.lock}"
+    [(last,)] = database.run(sql, key, number)
+    found = database.run("SELECT sums FROM tallies WHERE plan = ? AND round = ?", key, number)
+    total = sum((sums.read(raw) for (raw,) in found), sums.zero())
+    n = int(total[0])
+    if _is_due(n, last):
+        new = "INSERT INTO snapshots (plan, round, n, sums) VALUES (?, ?, ?, ?)"
+        database.run(new, key, number, n, sums.write(total))
+        database.run("UPDATE rounds SET snapshot = ? WHERE plan = ? AND number = ?", n, key, number)
+
+
+def _is_due(n: int, last: int) -> bool:
+    """Whether the count has grown by the square root of 2 since the last snapshot."""
+    return n >= FIRST_SNAPSHOT and n * n >= 2 * last * last
 
 
 def is_open(opens: float | None, closes: float | None, now: float) -> bool:

@@ -22,7 +22,7 @@ class Database(ABC):
     words: ClassVar[Mapping[str, str]]
     """How this database calls the types in `schema`."""
     lock: ClassVar[str]
-    """What makes a SELECT lock out other writers until the transaction ends, where writing does not."""
+    """What makes a SELECT keep other writers from its rows until the transaction ends."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -53,6 +53,18 @@ class Database(ABC):
         self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]
     ) -> set[bytes]:
         """Which values a column has, in the rows that begin with this head."""
+
+    @abstractmethod
+    def use_invitations(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
+        """Delete invitations; return those that were there, and that nobody else deletes."""
+
+    @abstractmethod
+    def lock_plan(self, plan: int, shared: bool) -> None:
+        """Keep others from changing a plan until the transaction ends, or unless shared from adding to it."""
+
+    @abstractmethod
+    def collector_number(self) -> int:
+        """Under which number this connection keeps tallies: others that write now have other numbers."""
 
     @abstractmethod
     def sweep(self, reports: bool) -> bool:

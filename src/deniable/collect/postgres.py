@@ -25,6 +25,7 @@ _SETTINGS = (
     "SET client_min_messages = error",
 )
 _MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
+_COLLECTORS = 64  # collectors that have tallies of their own; more of them wait for each other
 _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DiskFull: "its disk is full; make room",
     errors.TooManyConnections: "it has too many connections",
@@ -60,6 +61,7 @@ class Postgres(Database):
         self._address = conninfo.make_conninfo("", **{**_DEFAULTS, **given})
         self._create = create
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._number: int | None = None
 
     def again(self) -> Database:
         return Postgres(self._url, create=False)
@@ -77,7 +79,9 @@ class Postgres(Database):
             "INSERT INTO reports (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM "
             "unnest(?::bytea[], ?::bytea[]) AS given (id, body) ON CONFLICT DO NOTHING RETURNING id"
         )
-        inserted = self.run(sql, plan, number, ids, bodies)
+        # in the order of ids, so that no two collectors wait for each other
+        rows = sorted(zip(ids, bodies, strict=True))
+        inserted = self.run(sql, plan, number, [row[0] for row in rows], [row[1] for row in rows])
         return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
     def present(
@@ -89,6 +93,26 @@ class Postgres(Database):
             f"{table} WHERE {where} AND {column} = given.value LIMIT 1) AS found"
         )
         return {value for (value,) in self.run(sql, list(values), *head.values())}
+
+    def use_invitations(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
+        sql = (
+            "DELETE FROM invitations USING unnest(?::bytea[]) AS given (hash) WHERE invitations.plan = ? AND "
+            "invitations.hash = given.hash RETURNING invitations.hash"
+        )
+        return {found for (found,) in self.run(sql, sorted(hashes), plan)}
+
+    def lock_plan(self, plan: int, shared: bool) -> None:
+        # An advisory lock writes nothing, and is given in the order in which it is asked for. The number of a
+        # table distinguishes stores in one database.
+        verb = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        self.run(f"SELECT {verb}('plans'::regclass::oid::int4, ?::int4)", plan)
+
+    def collector_number(self) -> int:
+        if self._number is None:  # the lock goes with the connection
+            sql = "SELECT pg_try_advisory_lock('tallies'::regclass::oid::int4, ?::int4)"
+            free = (number for number in range(_COLLECTORS) if self.run(sql, number)[0][0])
+            self._number = next(free, 0)
+        return self._number
 
     def sweep(self, reports: bool) -> bool:
         if self._has_old_readers():
@@ -156,7 +180,7 @@ class Postgres(Database):
         if self._connection is not None:
             with suppress(psycopg.Error):
                 self._connection.close()
-        self._connection = None
+        self._connection = self._number = None
 
     def _connect(self) -> None:
         self._connection = psycopg.connect(self._address, autocommit=True)
@@ -165,9 +189,11 @@ class Postgres(Database):
             for setting in _SETTINGS:
                 self.run(setting)
             if not self._is_current():
+                # before the transaction: one that waits for a lock does not see the tables made meanwhile
+                self.run("SELECT pg_advisory_lock(?)", _MIGRATING)
                 with self._connection.transaction():
-                    self.run("SELECT pg_advisory_xact_lock(?)", _MIGRATING)
                     self._migrate()
+                self.run("SELECT pg_advisory_unlock(?)", _MIGRATING)
         except BaseException:
             self._drop()
             raise

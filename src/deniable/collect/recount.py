@@ -29,20 +29,38 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
     problems = database.damage()
     held = dict.fromkeys(_rounds_with_reports(database))
     for known in plans:
+        totals = add_tallies(database, known)
         numbers = database.run(
-            "SELECT number, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key
+            "SELECT number, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key
         )
-        for number, sums, scrubbed in numbers:
+        for number, scrubbed in numbers:
             held.pop((known.key, number), None)
             where = f"plan {known.plan.id[:12]}, round {number}"
-            problems += [f"{where}: {text}" for text in _check(database, known, number, sums, scrubbed)]
+            total, gone = totals[number], known.sums.read(scrubbed)
+            problems += [f"{where}: {text}" for text in _check(database, known, number, total, gone)]
     return problems + [
         f"there are reports of plan number {key}, round {number}, which nobody made" for key, number in held
     ]
 
 
-def _check(database: Database, known: Known, number: int, stored: bytes, scrubbed: bytes) -> Iterator[str]:
-    total, gone = known.sums.read(stored), known.sums.read(scrubbed)
+def add_tallies(database: Database, known: Known, number: int | None = None) -> dict[int, Integers]:
+    """The tallies of each round, or of one: those of all collectors together."""
+    sql = (
+        "SELECT rounds.number, tallies.sums FROM rounds LEFT JOIN tallies ON tallies.plan = rounds.plan AND "
+        "tallies.round = rounds.number WHERE rounds.plan = ? "
+    )
+    if number is None:
+        rows = database.run(f"{sql}ORDER BY rounds.number", known.key)
+    else:
+        rows = database.run(f"{sql}AND rounds.number = ?", known.key, number)
+    totals: dict[int, Integers] = {}
+    for each, raw in rows:
+        row = known.sums.zero() if raw is None else known.sums.read(raw)
+        totals[each] = totals[each] + row if each in totals else row
+    return totals
+
+
+def _check(database: Database, known: Known, number: int, total: Integers, gone: Integers) -> Iterator[str]:
     found, empty, after = known.sums.zero(), 0, b""
     while block := rows(database, known.key, number, after, BLOCK, scrubbed=True):
         bodies = [body for _, body in block if body is not None]

@@ -4,7 +4,9 @@ Nothing here says when a report came, from where, or by which invitation:
 
 - `reports`: a random id and a body (none once it is scrubbed). In SQLite the rows lie in the order of
   their random ids.
-- `rounds`: when a round is open, and the tallies of all its reports as one row of integers (see `sums`).
+- `rounds`: when a round is open, and the tallies of its scrubbed reports.
+- `tallies`: the tallies of a round's reports as rows of integers (see `sums`), one for each collector that
+  counts at the same time. They are added when they are read.
 - `snapshots`: what the tallies were when there were fewer reports, each at least the square root of 2
   times the last.
 - `invitations`: hashes of tokens that are still to be used; one that is used is deleted.
@@ -29,6 +31,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "{bytes} NOT NULL, PRIMARY KEY (plan, round, n)){sorted}",
         "CREATE TABLE invitations (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, "
         "hash)){sorted}",
+    ),
+    (
+        "CREATE TABLE tallies (plan INTEGER NOT NULL, round INTEGER NOT NULL, collector INTEGER NOT NULL, "
+        "sums {bytes} NOT NULL, PRIMARY KEY (plan, round, collector)){sorted}",
+        "INSERT INTO tallies (plan, round, collector, sums) SELECT plan, number, 0, sums FROM rounds",
+        "ALTER TABLE rounds DROP COLUMN sums",
     ),
 )
 """What makes version i + 1 from version i, beginning with an empty database; released steps never change."""

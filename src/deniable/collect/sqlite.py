@@ -114,6 +114,16 @@ class Sqlite(Database):
         [(found,)] = self.run(sql, len(values), b"".join(values), len(values[0]), *head.values())
         return {values[int(position)] for position in found.split(",")} if found else set()
 
+    def use_invitations(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
+        self.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(plan, each) for each in hashes])
+        return set(hashes)  # they were there, and nobody else writes
+
+    def lock_plan(self, plan: int, shared: bool) -> None:
+        """Do nothing: a transaction that writes is the only one."""
+
+    def collector_number(self) -> int:
+        return 0
+
     def sweep(self, reports: bool) -> bool:
         if self._connection is None:
             self._connect()

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from deniable.arrays import Integers
 from deniable.collect import counting, recount
 from deniable.collect.counting import Arrival, Known, Outcome, is_open
 from deniable.collect.database import Database, StoreUnavailable
@@ -143,11 +144,11 @@ class Store:
         with database.transaction(write=True):
             new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
             database.run(new, plan.id, plan.to_json(), int(invited))
-            [(key, before)] = database.run(
-                f"SELECT key, invited FROM plans WHERE id = ? {database.lock}", plan.id
-            )
-            if bool(before) != invited:
-                if self._count_reports(Known(key, plan), None):
+            [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", plan.id)
+            known = Known(key, plan)
+            before = self._lock(known)
+            if before != invited:
+                if self._count_reports(known, None):
                     takes = "takes invitations" if before else "takes no invitations"
                     raise InvalidParameter(
                         f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now"
@@ -175,10 +176,10 @@ class Store:
             nothing = known.sums.write(known.sums.zero())
             when = [None if limit is None else float(limit) for limit in (opens, closes)]
             self._database.run(
-                "INSERT INTO rounds (plan, number, opens, closes, sums, scrubbed, snapshot) VALUES (?, ?, ?, "
-                "?, ?, ?, 0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
+                "INSERT INTO rounds (plan, number, opens, closes, scrubbed, snapshot) VALUES (?, ?, ?, ?, ?, "
+                "0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
                 "excluded.closes",
-                *(known.key, number, *when, nothing, nothing),
+                *(known.key, number, *when, nothing),
             )
 
     def offers(self) -> dict[str, Offer]:
@@ -200,12 +201,12 @@ class Store:
         """The rounds of a plan, in order."""
         with self._database.transaction():
             known = self._load_plan(plan_id)
-            sql = "SELECT number, opens, closes, sums, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
+            sql = "SELECT number, opens, closes, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
             found = self._database.run(sql, known.key)
-        read = known.sums.read
+            totals = recount.add_tallies(self._database, known)
         return [
-            Round(number, opens, closes, int(read(sums)[0]), int(read(gone)[0]))
-            for number, opens, closes, sums, gone in found
+            Round(number, opens, closes, int(totals[number][0]), known.sums.read_n(gone))
+            for number, opens, closes, gone in found
         ]
 
     def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
@@ -222,16 +223,16 @@ class Store:
         database = self._database
         if {arrival.plan_id for arrival in arrivals} - self._plans.keys():
             self.plans()
-        batches = counting.read(arrivals, self._plans, outcomes)
+        # in one order, so that no two collectors wait for each other
+        batches = sorted(
+            counting.read(arrivals, self._plans, outcomes), key=lambda batch: (batch.known.key, batch.round)
+        )
         if not batches:
             return outcomes
         with database.transaction(write=True):
             plans = {batch.known.key: batch.known for batch in batches}
-            # sorted: no two wait for each other
-            invited, used = (
-                {key: self._lock(plans[key]) for key in sorted(plans)},
-                0,
-            )
+            invited = {key: self._lock(known, shared=True) for key, known in plans.items()}
+            used = 0
             when = now() if callable(now) else now
             for batch in batches:
                 used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
@@ -285,7 +286,7 @@ class Store:
         """The same, with the number of their round: None where none was named, and none has reports."""
         with self._database.transaction():
             known = self._load_plan(plan_id)
-            rows = {n: known.sums.read(raw) for n, raw in self._sums(known, number)}
+            rows = self._sums(known, number)
         found = {n: row for n, row in rows.items() if row[0]}
         if number is None and len(found) > 1:
             asked = ", ".join(map(str, found))
@@ -299,8 +300,8 @@ class Store:
             known = self._load_plan(plan_id)
             sql = "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ? ORDER BY n"
             found = dict(self._database.run(sql, known.key, number))
-            [(_, now)] = self._sums(known, number)
-        rows = [known.sums.read(raw) for raw in [*found.values(), now]]
+            now = self._sums(known, number)[number]
+        rows = [*map(known.sums.read, found.values()), now]
         return [known.sums.tallies(row) for row in {int(row[0]): row for row in rows if row[0]}.values()]
 
     def counted(self, plan_id: str, number: int | None = None) -> int:
@@ -383,9 +384,13 @@ class Store:
             self._used, self._sweep_at = 0, max(SWEEP, left)
         return swept
 
-    def _lock(self, known: Known) -> bool:
-        """Lock a plan against writers until the transaction ends; return whether it takes invitations."""
-        sql = f"SELECT invited FROM plans WHERE key = ? AND id = ? {self._database.lock}"
+    def _lock(self, known: Known, shared: bool = False) -> bool:
+        """Lock a plan against writers until the transaction ends; return whether it takes invitations.
+
+        A shared lock still lets others add reports.
+        """
+        self._database.lock_plan(known.key, shared)
+        sql = "SELECT invited FROM plans WHERE key = ? AND id = ?"
         found = self._database.run(sql, known.key, known.plan.id)
         if not found:  # a backup was put in its place, say: keys mean other plans there
             self._plans.clear()
@@ -410,17 +415,11 @@ class Store:
             self._plans[plan_id] = Known(rows[0][0], Plan.from_json(rows[0][1]))
         return self._plans[plan_id]
 
-    def _sums(self, known: Known, number: int | None) -> list[tuple[int, bytes]]:
-        if number is None:
-            return self._database.run(
-                "SELECT number, sums FROM rounds WHERE plan = ? ORDER BY number", known.key
-            )
-        found = self._database.run(
-            "SELECT number, sums FROM rounds WHERE plan = ? AND number = ?", known.key, number
-        )
-        if not found:
+    def _sums(self, known: Known, number: int | None) -> dict[int, Integers]:
+        found = recount.add_tallies(self._database, known, number)
+        if number is not None and not found:
             raise no_round(known.plan, number)
         return found
 
     def _count_reports(self, known: Known, number: int | None) -> int:
-        return sum(int(known.sums.read(raw)[0]) for _, raw in self._sums(known, number))
+        return sum(int(row[0]) for row in self._sums(known, number).values())

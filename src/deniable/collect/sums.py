@@ -13,6 +13,8 @@ from deniable.plan import Plan, Reports, Tallies
 from deniable.records import Records
 
 _STORED = np.dtype("<i8")
+COUNT_BYTES = _STORED.itemsize
+"""The first bytes of a row: how many reports it is about."""
 
 
 @final
@@ -60,6 +62,10 @@ class Sums:
                 "a backup"
             )
         return np.frombuffer(raw, dtype=_STORED).astype(np.int64)
+
+    def read_n(self, raw: bytes) -> int:
+        """How many reports a row is about, by its first bytes."""
+        return int(np.frombuffer(raw, dtype=_STORED, count=1)[0])
 
     def write(self, row: Integers) -> bytes:
         """A row to be stored."""
