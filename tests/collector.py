@@ -115,6 +115,14 @@ class Running:
             self.process.stdout.close()
 
 
+def hook(folder: Path, text: str) -> str:
+    """A path from which Python runs these lines when it starts: the value of PYTHONPATH."""
+    hooks = folder / "hook"
+    hooks.mkdir(exist_ok=True)
+    (hooks / "sitecustomize.py").write_text(text)
+    return os.pathsep.join([str(hooks), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 @contextmanager
 def collecting(folder: Path, plans: Sequence[Plan], *options: str, **environment: str) -> Iterator[Running]:
     """A collector for these plans, ended at the end."""

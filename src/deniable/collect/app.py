@@ -21,6 +21,7 @@ from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room
 from deniable.collect.messages import Problem, Receipts, Refusal
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
+from deniable.collect.readiness import Readiness
 from deniable.collect.store import Arrival, Store, StoreUnavailable
 from deniable.collect.writer import Busy, Writer
 from deniable.wire import Refused
@@ -88,8 +89,15 @@ class Collector:
         self._beside = ThreadPoolExecutor(1, "deniable-intake")
         self._origins = {origin.encode() for origin in settings.origins}
         self._writer: Writer | None = None
+        self._readiness = Readiness(reader)
         self._handlers = Handlers(
-            reader, served, settings.token, settings.minimum, self.metrics, lambda: self._queue
+            reader,
+            served,
+            settings.token,
+            settings.minimum,
+            self.metrics,
+            lambda: self._queue,
+            self._readiness.check,
         )
         self._router = Router(
             [
@@ -106,7 +114,9 @@ class Collector:
 
     def start(self) -> None:
         """Begin to write, within the event loop that will serve."""
-        self._writer = Writer(self._stores[0], committed=self.metrics.committed)
+        self._writer = Writer(
+            self._stores[0], committed=self.metrics.committed, observe=self._readiness.observe
+        )
 
     async def stop(self) -> None:
         """Write what has arrived, and end."""

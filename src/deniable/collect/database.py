@@ -71,6 +71,10 @@ class Database(ABC):
         """Clear traces of deleted invitations and scrubbed reports from the files; whether it worked."""
 
     @abstractmethod
+    def refuse_full_disk(self) -> None:
+        """Raise StoreUnavailable if the disk has no room for reports, where that can be known."""
+
+    @abstractmethod
     def damage(self) -> list[str]:
         """What the database finds wrong with its own files."""
 

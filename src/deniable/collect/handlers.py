@@ -49,6 +49,7 @@ class Handlers:
         minimum: int,
         counts: metrics.Metrics,
         queue: Callable[[], int],
+        check_readiness: Callable[[], None],
     ) -> None:
         self._store = store
         self._served = {one.plan.id: one for one in served}
@@ -56,6 +57,7 @@ class Handlers:
         self._minimum = minimum
         self._metrics = counts
         self._queue = queue
+        self._check_readiness = check_readiness
         self._files = read_files()
         self._openapi = msgspec.json.encode(describe(__version__))
         self._exporting = asyncio.Lock()
@@ -170,7 +172,7 @@ class Handlers:
         return _json(messages.Status("ok"))
 
     async def show_ready(self, _: Request) -> Response:
-        await self._read(self._store.ping)
+        await self._read(self._check_readiness)
         return _json(messages.Status("ok"))
 
     async def show_metrics(self, _: Request) -> Response:

@@ -194,7 +194,7 @@ OPERATIONS = (
         "show_ready",
         "GET",
         "/ready",
-        "It runs and reaches its store",
+        "It runs and can write to its store",
         {200: _json(messages.Status)},
         ("store",),
     ),

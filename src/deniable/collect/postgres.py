@@ -147,6 +147,9 @@ class Postgres(Database):
         [(count,)] = self.run(sql, now)
         return bool(count)
 
+    def refuse_full_disk(self) -> None:
+        """Do nothing: the disk is another machine's."""
+
     def damage(self) -> list[str]:
         return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from deniable.errors import InvalidParameter
 
 PATIENCE = 10.0
 """How many seconds another process may write before this one gives up."""
+ROOM = 1 << 20
+"""Bytes that must be free on the disk: reports take more than the little that a trial writes."""
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; make room",
@@ -132,6 +135,11 @@ class Sqlite(Database):
         [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
         self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
         return not busy
+
+    def refuse_full_disk(self) -> None:
+        if shutil.disk_usage(self._path.parent).free < ROOM:
+            reason = _REASONS[sqlite3.SQLITE_FULL]
+            raise StoreUnavailable(f"{self.name} cannot be used now: {reason}")
 
     def damage(self) -> list[str]:
         return [text for (text,) in self.run("PRAGMA quick_check(10)") if text != "ok"]

@@ -359,6 +359,17 @@ class Store:
         with self._database.transaction():
             self._database.run("SELECT version FROM deniable")
 
+    def try_write(self) -> None:
+        """Raise StoreUnavailable unless something could be made durable, with room for more."""
+        self._database.refuse_full_disk()
+        with self._database.transaction(write=True):
+            self._database.run("UPDATE deniable SET version = version")
+
+    def find_damage(self) -> list[str]:
+        """What the database finds wrong with its own files; it reads all of them."""
+        with self._database.transaction():
+            return self._database.damage()
+
     def tidy(self) -> None:
         """Clear the traces of used invitations, also of those that a killed collector used.
 

@@ -53,9 +53,13 @@ class Writer:
         most_bytes_at_once: int = 8 << 20,
         clock: Callable[[], float] = time.time,
         committed: Callable[[float], None] | None = None,
+        observe: Callable[[str | None], None] | None = None,
     ) -> None:
-        """`committed` is called, in the writing thread, with the seconds that each transaction took."""
-        self._store, self._clock, self._committed = store, clock, committed
+        """`committed` is called, in the writing thread, with the seconds that each transaction took.
+
+        So is `observe`: with None when new reports were made durable, else with why they could not be.
+        """
+        self._store, self._clock, self._committed, self._observe = store, clock, committed, observe
         self._most_waiting, self._most_bytes = most_waiting, most_bytes
         self._most_at_once, self._most_bytes_at_once = most_at_once, most_bytes_at_once
         self.waiting = 0
@@ -128,6 +132,8 @@ class Writer:
         try:
             outcomes = self._store.add(arrivals, self._clock)
         except StoreUnavailable as problem:
+            if self._observe is not None:
+                self._observe(str(problem))
             # Whatever came meanwhile would wait in vain for as long again, so it is told at once; it can be
             # sent again.
             self._settle([(entry, StoreUnavailable(str(problem))) for entry in group + self._take(inf, inf)])
@@ -141,6 +147,8 @@ class Writer:
             return
         if self._committed is not None:
             self._committed(time.perf_counter() - started)
+        if self._observe is not None and "counted" in outcomes:  # without new reports nothing was written
+            self._observe(None)
         results: list[tuple[_Entry, list[Outcome] | Exception]] = []
         position = 0
         for entry in group:
