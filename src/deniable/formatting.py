@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from textwrap import fill
@@ -41,6 +42,15 @@ def format_members(noun: str, members: Iterable[object]) -> str:
     if len(names) == 1:
         return f"{noun} {names[0]}"
     return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
+
+
+def format_time(seconds: float) -> str:
+    """A moment, in seconds since 1970, as a date and a time.
+
+    >>> format_time(1_800_000_000.5)
+    '2027-01-15T08:00:00Z'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def shorten_names(names: Sequence[str], most: int = 6) -> str:

@@ -211,11 +211,11 @@ class Handlers:
         return one
 
     async def _opening(self, one: Served, number: int, closes: float | None, now: float) -> float | None:
-        """When a round without a given time opens: now, or when it did if it is open already."""
+        """When a round that is open did open; for "now" no time is stored, since a clock may be wrong."""
         if closes is not None and closes <= now:
             return None
         rounds = (await self._read(self._store.offers))[one.plan.id].rounds
-        return next((each.opens for each in rounds if each.number == number and each.is_open(now)), now)
+        return next((each.opens for each in rounds if each.number == number and each.is_open(now)), None)
 
     async def _rounds(self, one: Served) -> Response:
         rounds = (await self._read(self._store.offers))[one.plan.id].rounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -14,7 +14,7 @@ from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, ROUND, Type
 from deniable.commands.shared.stores import open_store_of, store_option, suggest_extra
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_members
+from deniable.formatting import format_members, format_time
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store, Times
@@ -81,8 +81,8 @@ def show_rounds(
         {
             "number": each.number,
             "open": each.is_open(now),
-            "opens": _format_time(each.opens),
-            "closes": _format_time(each.closes),
+            "opens": None if each.opens is None else format_time(each.opens),
+            "closes": None if each.closes is None else format_time(each.closes),
             "reports": each.counted,
         }
         for each in rounds
@@ -96,12 +96,12 @@ def show_rounds(
     rows = [
         [
             str(one["number"]),
-            "yes" if one["open"] else "no",
+            _describe_state(each, now),
             one["opens"] or "",
             one["closes"] or "",
             f"{one['reports']:,}",
         ]
-        for one in found
+        for one, each in zip(found, rounds, strict=True)
     ]
     console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
 
@@ -117,9 +117,7 @@ def _close_round(store: Store, plan_id: str, before: Mapping[int, Times], number
         raise InvalidParameter(f"round {number} was never opened, so it cannot be closed; {opened}")
     start, end = before[number].opens, before[number].closes
     if end is not None and end <= now:
-        click.echo(
-            f"round {number} is closed already, since {_format_time(end)}; it stays as it is", err=True
-        )
+        click.echo(f"round {number} is closed already, since {format_time(end)}; it stays as it is", err=True)
     else:
         store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
 
@@ -129,9 +127,13 @@ def _open_round(store: Store, plan_id: str, before: Times | None, number: int, n
     if before is not None and before.closes is None and before.is_open(now):
         click.echo(f"round {number} is open already; it stays as it is", err=True)
     else:
-        start = before.opens if before is not None and before.is_open(now) else now
+        # no time is stored for "now": a clock that is ahead would refuse reports until others agree with it
+        start = before.opens if before is not None and before.is_open(now) else None
         store.set_round(plan_id, number, start, None)
 
 
-def _format_time(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+def _describe_state(round_: Times, now: float) -> str:
+    """Whether a round is open, in a word of the table."""
+    if round_.is_open(now):
+        return "yes"
+    return "not yet" if round_.opens is not None and round_.opens > now else "no"

@@ -13,7 +13,8 @@ import click
 from deniable.commands.shared import reading
 from deniable.commands.shared.options import COUNT, FILE, PORT, REAL, ROUND, WHOLE
 from deniable.commands.shared.stores import register_plan, store_option, suggest_extra
-from deniable.errors import InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_time
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
@@ -106,6 +107,7 @@ def run_collector(
         from deniable.collect.store import open_store
 
         opened = open_store(store)
+    _refuse_damage(opened)
     _warn_of_readers(store)
     with serving.listen(host, port) as taken:
         before = {one.plan.id: one.invited for one in opened.plans()}
@@ -118,6 +120,7 @@ def run_collector(
         for one in served:
             register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
+        _warn_of_closed_rounds(opened, served, time.time())
         opened.tidy()
         _print_addresses(serving.address_of(taken), served, token, origin)
         outside = serving.outside_address(taken)
@@ -125,6 +128,37 @@ def run_collector(
             _warn_of_http(outside)
         serving.run(collector, taken, proxy)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
+
+
+def _refuse_damage(store: Store) -> None:
+    """Refuse a damaged store before anything is added to it."""
+    problems = store.find_damage()
+    if problems:
+        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+        raise DeniableError(f"{store.name} is damaged: {problems[0]}{more}; restore a backup")
+
+
+def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -> None:
+    """Warns of plans whose reports are refused now, since no round of theirs is open."""
+    offers = store.offers()
+    for one in served:
+        rounds = offers[one.plan.id].rounds
+        if any(each.is_open(now) for each in rounds):
+            continue
+        later = [(each.opens, each.number) for each in rounds if each.opens is not None and each.opens > now]
+        if later:
+            opens, number = min(later)
+            text = (
+                f"warning: round {number} of plan {one.plan.id[:12]} is not open yet: its reports are "
+                f"refused until {format_time(opens)}, and this machine's clock says {format_time(now)}; "
+                "deniable rounds opens it now"
+            )
+        else:
+            text = (
+                f"warning: no round of plan {one.plan.id[:12]} is open: its reports are refused; deniable "
+                "rounds opens one"
+            )
+        click.echo(text, err=True)
 
 
 def _warn_of_readers(url: str) -> None:
@@ -157,7 +191,7 @@ def _open_first(store: Store, one: Served, number: int | None) -> None:
     if number is not None and number > one.wire.rounds:  # it is another plan's
         number = None
     if number not in defined and (number is not None or not defined):
-        store.set_round(one.plan.id, number or 1, time.time(), None)
+        store.set_round(one.plan.id, number or 1)
 
 
 def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
