@@ -7,6 +7,8 @@ import { announce, find, h, quoted } from "./dom.js";
 import { likelier, loss, several, titleOf } from "./phrases.js";
 
 const RECEIVED = "deniable.received";
+const EVICTED =
+  "This browser may delete what is stored here: when space runs short, when you have not visited for some time, or when you close a private window. Then do not answer the same study again: two reports give away more than was promised.";
 
 /** Which reports a collector has acknowledged: plan and round. */
 export function received(): Set<string> {
@@ -29,6 +31,25 @@ export function markReceived(plan: string, round: number): void {
   localStorage.setItem(RECEIVED, JSON.stringify([...received().add(`${plan} ${round}`)]));
 }
 
+/** Ask the browser to keep what this page stores; some browsers ask the person, others decide by themselves. */
+export async function persist(): Promise<void> {
+  try {
+    await navigator.storage?.persist?.();
+  } catch {
+    // then the section says that it may be deleted
+  }
+  await warn(find("device"));
+}
+
+/** Whether the browser promised to keep what this page stores. */
+async function isPersistent(): Promise<boolean> {
+  try {
+    return (await navigator.storage?.persisted?.()) ?? false;
+  } catch {
+    return false;
+  }
+}
+
 /** Draw the section; `changed` is called when the limit was set or everything forgotten. */
 export function showDevice(ledger: Ledger, changed: () => void): void {
   const section = find("device");
@@ -39,6 +60,14 @@ export function showDevice(ledger: Ledger, changed: () => void): void {
     ...inside(ledger, open, changed),
     forgetting(ledger, changed),
   );
+  void warn(section);
+}
+
+/** Say that the browser may delete what is stored here, unless it promised not to. */
+async function warn(section: HTMLElement): Promise<void> {
+  const isKept = await isPersistent();
+  const note = section.querySelector<HTMLElement>(".evicted");
+  if (note) note.hidden = isKept;
 }
 
 function inside(ledger: Ledger, open: boolean, changed: () => void): HTMLElement[] {
@@ -77,6 +106,7 @@ function sent(ledger: Ledger, open: boolean): HTMLElement {
             h("dt", {}, "The same, even if your answers change"),
             h("dd", {}, loss(total.changing)),
           ),
+          h("p", { class: "soft evicted", hidden: true }, EVICTED),
           [...plans.values()].map((rounds) => study(rounds, known)),
         ],
   );

@@ -29,7 +29,7 @@ import {
   remember,
   type Summary,
 } from "./collector.js";
-import { isReceived, markReceived, received, showDevice } from "./device.js";
+import { isReceived, markReceived, persist, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { check, promise } from "./guarantee.js";
 import { loss, moment, sentence, several, titleOf } from "./phrases.js";
@@ -217,6 +217,7 @@ async function make(head: HTMLElement, one: Offer, client: Client, given: readon
     return refuse(problem as Error);
   }
   showDevice(ledger, () => void start());
+  void persist(); // a browser may ask the person, who need not answer now
   const title = h("h2", { tabindex: -1 }, "Look before you send");
   put(head, title, cards(one.plan, report, given), sending(head, one, client, report, "Send"));
   title.focus();

@@ -507,6 +507,27 @@ def test_of_several_open_rounds_the_newest_that_was_not_answered_is_offered(
         assert [counted(running, AGAIN, number) for number in (1, 2)] == [1, 1]
 
 
+@pytest.mark.parametrize("agrees", [True, False])
+def test_the_browser_is_asked_to_keep_what_the_page_stores(visit: Visit, agrees: bool) -> None:
+    """Once, when there is something to keep. The page says so if the browser does not agree."""
+    answer = str(agrees).lower()
+    visit.context.add_init_script(
+        "window.asked = 0; let kept = false; if (navigator.storage) {"
+        f"navigator.storage.persist = async () => {{ window.asked += 1; kept = {answer}; return kept; }};"
+        "navigator.storage.persisted = async () => kept; }"
+    )
+    page = visit.survey(ONCE)
+    fill_in(page)
+    assert page.evaluate("window.asked") == 0
+    make(page)
+    page.get_by_text("What I have sent").click()
+    note = page.get_by_text("This browser may delete what is stored here")
+    expect(note).to_be_visible(visible=not agrees)
+    assert page.evaluate("window.asked") == 1
+    send(page)
+    expect(note).to_be_visible(visible=not agrees)
+
+
 def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -> None:
     page = visit.survey(ONCE)
     fill_in(page)
