@@ -1,5 +1,5 @@
-"""A throw-away PostgreSQL for tests: a cluster of its own in a temporary folder, on a free loopback port,
-never as root.
+"""Throw-away services for tests: a PostgreSQL cluster in a temporary folder, on a free loopback port and not
+as root; nginx; and small disks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import final
@@ -57,9 +57,7 @@ class Cluster:
         atexit.register(self._remove)
         if self._user:
             shutil.chown(self.folder, self._user, self._user)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         made = self._run(
             "initdb",
             "-D",
@@ -144,6 +142,42 @@ class Cluster:
         if hasattr(self, "_server"):
             self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    """A port of loopback on which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def nginx(folder: Path, server: str, port: int) -> Iterator[str]:
+    """nginx with this `server` block, which listens on the port; its address."""
+    program = shutil.which("nginx") or "/usr/sbin/nginx"
+    if not Path(program).exists():
+        missing("nginx is not installed")
+    folder.mkdir()
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+    user = "user root;" if os.getuid() == 0 else ""
+    (folder / "nginx.conf").write_text(
+        f"{user} daemon off; pid {folder}/pid; error_log {folder}/log; worker_processes 1; "
+        f"worker_rlimit_nofile 8192; events {{ worker_connections 4096; }} http {{ {paths} {server} }}"
+    )
+    process = subprocess.Popen([program, "-c", str(folder / "nginx.conf"), "-p", str(folder)])
+    try:
+        deadline = time.monotonic() + 20
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+                break
+            assert process.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < deadline, "nginx does not answer"
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @contextmanager

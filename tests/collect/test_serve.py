@@ -23,6 +23,7 @@ import pytest
 import deniable as dn
 from deniable.collect import serving
 from deniable.collect.app import Collector, Settings
+from deniable.collect.connections import Connections
 from deniable.collect.intake import Served
 from deniable.collect.limits import Held, Limits, Pace, Room
 from deniable.collect.messages import Refusal
@@ -32,7 +33,18 @@ from deniable.errors import suggest_install
 from deniable.plan import Plan, Tallies, canonical
 from deniable.wire import Report, Wire, to_batch
 from tests import services
-from tests.collector import BINARY, HTTP, JSON, OPERATOR, TOKEN, Running, collecting, small_plan, some_reports
+from tests.collector import (
+    BINARY,
+    HTTP,
+    JSON,
+    OPERATOR,
+    TOKEN,
+    Running,
+    collecting,
+    hook,
+    small_plan,
+    some_reports,
+)
 from tests.running import Run
 
 PLAN = small_plan()
@@ -247,14 +259,13 @@ def test_endless_requests_are_cut_off(tmp_path: Path, begin: bytes, part: bytes)
 
 def hooked(folder: Path, setting: str) -> str:
     """A path from which Python starts with another setting of the server."""
-    hook = folder / "hook"
-    hook.mkdir()
-    (hook / "sitecustomize.py").write_text(f"import deniable.collect.serving as serving\nserving.{setting}\n")
-    return str(hook)
+    return hook(folder, f"import deniable.collect.serving as serving\nserving.{setting}\n")
 
 
 def test_slow_requests_are_given_up(tmp_path: Path) -> None:
-    with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = 0.7")) as running:
+    with collecting(
+        tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = serving.HEAD_SECONDS = 0.7")
+    ) as running:
         raws = [connect(running) for _ in range(5)]
         _, half, body, again, slow = raws
         half.sendall(b"GET /plans HT")
@@ -306,16 +317,180 @@ def test_who_reads_nothing_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_crowd_is_asked_to_come_back(tmp_path: Path) -> None:
     """As every other refusal: in words, with a time, and counted."""
-    with collecting(tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "CONNECTIONS = 20")) as running:
-        held = [connect(running) for _ in range(25)]
-        answer = HTTP.get(f"{running.url}/plans")
-        assert (answer.status_code, answer.json()["reason"]) == (503, "busy")
-        assert answer.headers["retry-after"] == "1"
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        for raw in held:
-            raw.close()
-        running.wait()
-        assert running.metrics()['deniable_refused_total{reason="busy"}'] >= 1
+    url = f"sqlite:///{tmp_path}/reports.db"
+    store = open_store(url)
+    store.register(PLAN)
+    store.set_round(PLAN.id, 1)
+    app = Collector(
+        store, open_store(url), [Served(PLAN)], Settings(TOKEN, limits=Limits(rate=0.0, at_once=2))
+    )
+    app._writer = Writer(Slow(store))
+    reports = some_reports(PLAN, 5)
+
+    async def post(address: str, report: Report) -> httpx.Response:
+        transport = httpx.ASGITransport(app, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            return await client.post("/reports", content=report.to_bytes(), headers=BINARY)
+
+    async def all_at_once() -> list[httpx.Response]:
+        senders = ["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.2"]
+        return await asyncio.gather(*map(post, senders, reports))
+
+    answers = asyncio.run(all_at_once())
+    assert [answer.status_code for answer in answers] == [201, 201, 503, 201, 201], "of each sender some"
+    assert answers[2].json()["reason"] == "busy"
+    assert answers[2].headers["retry-after"] == "1"
+    assert answers[2].headers["x-content-type-options"] == "nosniff"
+    app.connections = Connections(0, 0)
+    app.connections.add(Shut(), "10.0.0.3")
+    assert asyncio.run(post("10.0.0.3", reports[2])).status_code == 503, "nothing can be closed for it"
+    assert app.metrics.refused["busy"] == 2
+    assert not app._present
+    asyncio.run(app.stop())
+
+
+@final
+class Shut:
+    """A connection that may be closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def give_up(self) -> None:
+        self.closed = True
+
+
+def test_the_oldest_unfinished_connection_goes_first() -> None:
+    connections = Connections(10, 3, lambda address: address == "10.0.0.9")
+    busy, whole, idle, half, again = (Shut() for _ in range(5))
+    for one in (whole, idle):
+        connections.add(one, "10.0.0.1")
+        connections.wait(one)
+        connections.answer(one)
+    connections.rest(idle)
+    connections.add(half, "10.0.0.1")
+    others = [Shut() for _ in range(7)]
+    for number, other in enumerate(others):
+        connections.add(other, f"10.0.1.{number}")
+    connections.add(again, "10.0.0.1")
+    assert [one.closed for one in (half, idle, whole)] == [True, False, False], "an address has three"
+    connections.answer(again)
+    connections.add(busy, "10.0.0.1")
+    assert [one.closed for one in (idle, whole, again)] == [True, False, False], "then one that rests"
+    connections.answer(busy)
+    connections.add(Shut(), "10.0.0.1")
+    assert len(connections) == 11
+    assert not any(one.closed for one in (whole, again, busy, *others)), "never one that is answered"
+    assert connections.is_full
+    connections.wait(others[0])
+    connections.add(Shut(), "10.0.2.1")
+    assert [other.closed for other in others] == [False, True, *[False] * 5], "of all, the oldest that waits"
+    for _ in range(20):
+        connections.add(Shut(), "10.0.0.9")
+    assert len(connections) == 11, "a proxy may have all connections there are, but no more"
+
+
+HALF_HEAD = b"POST /reports HTTP/1.1\r\nHost: x\r\nX-Slow: "
+HALF_BODY = HEAD + b"Content-Length: 1000\r\n\r\n12345"
+
+
+def half_sent(url: str, address: str, count: int, part: bytes = HALF_HEAD) -> list[socket.socket]:
+    """Connections from one address that never finish their request."""
+    host, port = url.removeprefix("http://").split(":")
+    found = []
+    for _ in range(count):
+        raw = socket.create_connection((host, int(port)), timeout=20, source_address=(address, 0))
+        with suppress(OSError):  # it was closed for a later one
+            raw.sendall(part)
+        found.append(raw)
+    return found
+
+
+def ask_often(url: str, address: str, times: int) -> list[int]:
+    """The statuses of requests from an address, each over a connection of its own."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    transport = httpx.HTTPTransport(local_address=address, limits=limits)
+    with httpx.Client(transport=transport, timeout=30) as client:
+        return [client.get(f"{url}/plans").status_code for _ in range(times)]
+
+
+def test_half_sent_requests_of_one_address_keep_nobody_out(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN]) as running:
+        held = half_sent(running.url, "127.0.0.2", 940)
+        try:
+            assert ask_often(running.url, "127.0.0.3", 197) == [200] * 197, "another address"
+            assert ask_often(running.url, "127.0.0.2", 50) == [200] * 50, "the same address"
+            assert running.metrics()['deniable_refused_total{reason="slow"}'] >= 640, "one address has 300"
+        finally:
+            for raw in held:
+                raw.close()
+
+
+def test_half_sent_requests_of_many_addresses_keep_nobody_out(tmp_path: Path) -> None:
+    with collecting(tmp_path, [PLAN]) as running:
+        held = [raw for n in range(2, 12) for raw in half_sent(running.url, f"127.0.0.{n}", 100)]
+        try:
+            assert ask_often(running.url, "127.0.0.1", 197) == [200] * 197
+        finally:
+            for raw in held:
+                raw.close()
+
+
+def proxy_block(port: int, upstream: str, more: str = "") -> str:
+    """The server block of the documentation, without the certificate."""
+    text = (Path(__file__).parents[2] / "docs" / "collecting.md").read_text()
+    block = text.partition("```nginx\n")[2].partition("```")[0]
+    assert "listen 443 ssl;" in block
+    assert "http://127.0.0.1:8000" in block
+    lines = [line for line in block.splitlines() if "ssl_certificate" not in line]
+    text = "\n".join(lines).replace("listen 443 ssl;", f"listen 127.0.0.1:{port}; {more}")
+    return text.replace("http://127.0.0.1:8000", upstream)
+
+
+@pytest.mark.parametrize(
+    ("part", "more"),
+    [(HALF_HEAD, ""), (HALF_BODY, ""), (HALF_BODY, "proxy_request_buffering off;")],
+    ids=["head", "body", "streamed"],
+)
+def test_half_sent_requests_behind_nginx_keep_nobody_out(tmp_path: Path, part: bytes, more: str) -> None:
+    port = services.free_port()
+    with (
+        collecting(tmp_path, [PLAN], "--proxy", "127.0.0.1") as running,
+        services.nginx(tmp_path / "nginx", proxy_block(port, running.url, more), port) as url,
+    ):
+        held = half_sent(url, "127.0.0.2", 940, part)
+        try:
+            assert ask_often(url, "127.0.0.3", 197) == [200] * 197
+            refused = running.metrics()['deniable_refused_total{reason="busy"}']
+            assert (refused >= 600) is bool(more), "one sender has 300 requests, by the proxy's word"
+        finally:
+            for raw in held:
+                raw.close()
+
+
+def test_only_a_configured_proxy_names_the_sender(tmp_path: Path) -> None:
+    """Anybody else could pretend to be many senders."""
+    with collecting(tmp_path, [PLAN], "--rate", "1") as running:
+        headers = [{"X-Forwarded-For": f"203.0.113.{n}"} for n in range(30)]
+        found = [HTTP.get(f"{running.url}/plans", headers=one).status_code for one in headers]
+        assert 429 in found
+    folder = tmp_path / "proxied"
+    folder.mkdir()
+    with collecting(folder, [PLAN], "--rate", "1", "--proxy", "127.0.0.1") as running:
+        found = [HTTP.get(f"{running.url}/plans", headers=one).status_code for one in headers]
+        assert found == [200] * 30
+
+
+def test_empty_lines_do_not_keep_a_connection(tmp_path: Path) -> None:
+    """They begin no request, and yet end the wait for one."""
+    path = hooked(tmp_path, "SECONDS = serving.HEAD_SECONDS = 0.7")
+    with collecting(tmp_path, [PLAN], PYTHONPATH=path) as running, connect(running) as raw:
+        raw.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = b""
+        while b'"ok"' not in answer:
+            answer += raw.recv(65536)
+        raw.sendall(b"\r\n")
+        assert raw.recv(65536) == b"", "it was closed within the 20 s for which this waits"
 
 
 def dense(unit: bytes) -> bytes:

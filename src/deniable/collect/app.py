@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 
+from deniable.collect.connections import Connections
 from deniable.collect.handlers import Handlers
 from deniable.collect.intake import BINARY, Intake, Served, read_invitation, read_kind
-from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room
+from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room, network_of
 from deniable.collect.messages import Problem, Receipts, Refusal
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
@@ -79,8 +81,10 @@ class Collector:
     def __init__(self, store: Store, reader: Store, served: Sequence[Served], settings: Settings) -> None:
         """Takes two connections to one store, so that readers do not keep reports waiting."""
         self.metrics = Metrics()
-        self.crowded: Callable[[], bool] = lambda: False
-        """Whether too many connections are open to serve another; the server sets this."""
+        self.connections: Connections | None = None
+        """All that are open; the server sets this."""
+        self.limits = settings.limits
+        self._present: Counter[str] = Counter()  # requests of each sender that are being answered
         self._stores = store, reader
         self._intake = Intake(served, settings.limits)
         self._pace = Pace(settings.limits.rate, settings.limits.burst)
@@ -129,14 +133,30 @@ class Collector:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            sender = network_of(scope["client"][0] if scope["client"] else "")
+            self._present[sender] += 1
+            try:
+                await self._answer(scope, receive, send, self._is_crowded(sender))
+            finally:
+                self._present[sender] -= 1
+                if not self._present[sender]:
+                    del self._present[sender]
         elif scope["type"] == "lifespan":
             await self._live(scope, receive, send)
+
+    def _is_crowded(self, sender: str) -> bool:
+        """Whether too much is open to serve another request, in all or of one sender."""
+        if self._present[sender] > self.limits.at_once:
+            return True
+        return self.connections is not None and self.connections.is_full
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         self.start()
-        scope.get("state", {})["metrics"] = self.metrics
+        state = scope.get("state", {})
+        state["metrics"] = self.metrics
+        if self.connections is not None:
+            state["connections"] = self.connections
         await send({"type": "lifespan.startup.complete"})
         # what estimates need takes a moment to load, and the first who asks should not wait for it
         warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "scipy.special"))
@@ -145,12 +165,12 @@ class Collector:
         await warm
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, crowded: bool) -> None:
         headers = dict(scope["headers"])
         shared = self._shared(headers) if self._origins else []
         more = SECURE
         try:
-            if self.crowded():
+            if crowded:
                 raise Refusal("busy", headers={"connection": "close"})
             client = scope["client"]
             wait = self._pace.wait(client[0] if client else "")

@@ -34,6 +34,8 @@ class Limits:
     """Requests a second from one sender; 0 is without limit."""
     burst: float = 500.0
     """How many may come at once."""
+    at_once: int = 300
+    """Requests of one sender that are answered at the same time, and connections of one address."""
 
 
 class Gone(Exception):
@@ -120,7 +122,7 @@ class Pace:
         """0 if a request may pass, else after how many seconds to ask again."""
         if not self._cost:
             return 0
-        key = blake2b(_network(address).encode(), digest_size=8, key=self._key).digest()
+        key = blake2b(network_of(address).encode(), digest_size=8, key=self._key).digest()
         now = self._clock()
         paid = self._young.get(key) or self._old.get(key, 0.0)
         due = max(now, paid) + self._cost
@@ -132,7 +134,7 @@ class Pace:
         return 0
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """One sender has a whole IPv6 network of 64 bits, and can take any address in it."""
     if ":" not in address:
         return address

@@ -8,23 +8,30 @@ import os
 import secrets
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import final
 
 import uvicorn
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from deniable.collect.app import Collector
+from deniable.collect.connections import Connections
 from deniable.errors import DeniableError, InvalidParameter
 
+HEAD_SECONDS = 10.0
+"""Seconds in which the head of a request must arrive; then it is given up."""
 SECONDS = 30.0
-"""Seconds in which a request must arrive; then it is given up."""
+"""Seconds in which its body must arrive."""
 LEAST = 1 << 10
 """Bytes a second at which a client must read a long answer; else the rest is not sent."""
 HEAD = 64 << 10
 """Bytes of a request besides its body: its address, its headers, and the framing of chunks."""
 CONNECTIONS = 900
-"""Connections at once; more must come back. It is below 1,024, the usual limit of open files."""
+"""Connections at once. For one more, the oldest with an unfinished request is closed; else it is refused."""
+FILES = 4096
+"""Files that may be open, where the system allows it: connections, and those that are being closed."""
 
 _WEAK = 16  # characters: a shorter token can be guessed
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -41,16 +48,23 @@ class Punctual(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _reader: asyncio.TimerHandle | None = None
     _arriving = True
+    _has_head = False
     _beside = 0
+    _crowd: Connections | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS + 50:
-            transport.abort()
-        else:
-            self._timer = self.loop.call_later(SECONDS, self._give_up)
+        self._crowd = self.app_state.get("connections")
+        if self._crowd is not None:
+            self._crowd.add(self, self.client[0] if self.client else "")
+            if len(self._crowd) > CONNECTIONS + 50:
+                transport.abort()
+                return
+        self._start_timer(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._crowd is not None:
+            self._crowd.remove(self)
         self._stop_timer()
         self._stop_waiting()
         super().connection_lost(exc)
@@ -85,35 +99,58 @@ class Punctual(HttpToolsProtocol):
         super().data_received(data)
         if self._beside > HEAD:
             self.transport.abort()
-        elif self._timer is None and self._arriving:
-            self._timer = self.loop.call_later(SECONDS, self._give_up)
+        elif self._timer is None and (self._arriving or self._is_resting()):
+            self._start_timer(SECONDS if self._has_head else HEAD_SECONDS)
+
+    def _is_resting(self) -> bool:
+        """Whether nothing is being answered; empty lines before a request begin none."""
+        return self.cycle is not None and self.cycle.response_complete
 
     def on_message_begin(self) -> None:
-        self._arriving, self._beside = True, 0
+        self._arriving, self._has_head, self._beside = True, False, 0
+        if self._crowd is not None:
+            self._crowd.wait(self)
         super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._has_head = True
+        self._stop_timer()  # that of the head; if the body is not there yet, its own is started
+        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._beside -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._arriving, self._beside = False, 0
+        self._arriving, self._has_head, self._beside = False, False, 0
         self._stop_timer()
+        if self._crowd is not None:
+            self._crowd.answer(self)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._crowd is not None and not self._arriving and not self.pipeline:
+            self._crowd.rest(self)
+
+    def _start_timer(self, seconds: float) -> None:
+        self._timer = self.loop.call_later(seconds, self.give_up)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _give_up(self) -> None:
-        self._timer = None
+    def give_up(self) -> None:
+        """Close the connection: its request takes too long, or others need the room."""
+        self._stop_timer()
         if self.transport.is_closing():
             return
-        if "metrics" in self.app_state:
-            self.app_state["metrics"].refused["slow"] += 1
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            self.transport.write(_LATE)
+        if self._arriving:
+            if "metrics" in self.app_state:
+                self.app_state["metrics"].refused["slow"] += 1
+            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+                self.transport.write(_LATE)
         self.transport.close()
 
 
@@ -178,10 +215,24 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
     for number in (signal.SIGTERM, signal.SIGINT):
         # the server raises its signal again when it is done; that is the end, not a failure
         signal.signal(number, _end)
-    server = uvicorn.Server(config)
-    # the server's own refusal says nothing
-    collector.crowded = lambda: len(server.server_state.connections) > CONNECTIONS
-    server.run(sockets=[taken])
+    _allow_files()
+    config.load()
+    app = config.loaded_app
+    proxies = app.trusted_hosts if isinstance(app, ProxyHeadersMiddleware) else ()
+    collector.connections = Connections(CONNECTIONS, collector.limits.at_once, lambda host: host in proxies)
+    uvicorn.Server(config).run(sockets=[taken])
+
+
+def _allow_files() -> None:
+    """Raise the limit of open files, as far as the system allows it."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _end(*_: object) -> None:
