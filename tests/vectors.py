@@ -460,6 +460,39 @@ def cases(kind: str) -> Iterator[dict[str, Any]]:
             }
 
 
+def device_plans() -> dict[str, Plan]:
+    """A plan of every kind that takes words."""
+    some = {name: nested()[name] for name in ("a sample and fakes", "nested, no answer is random")}
+    some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
+    some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
+    return one_of_each() | metric_of_each() | some
+
+
+def device_cases() -> Iterator[dict[str, Any]]:
+    """Reports from a device's secret: two rounds where there are several, and an answer that changes."""
+    for name, plan in device_plans().items():
+        secret = hashlib.sha256(name.encode()).digest()
+        first, *others = answers_of(plan)
+        attribute = plan.names[-1]
+        changed = first | {attribute: others[0][attribute]} if others else first
+        for i, (given, number) in enumerate(((first, 1), (changed, 1), (first, plan.content.rounds or 1))):
+            if i and (given, number) == (first, 1):
+                continue
+            report = dn.Client(plan, secret=secret, cap=ANY_CAP).report(given, number)
+            yield {
+                "name": f"{name}, {i}",
+                "plan": plan.to_json(),
+                "secret": secret.hex(),
+                "round": number,
+                "answers": given,
+                "report": report.to_bytes().hex(),
+            }
+
+
+ANY_CAP = 1e9
+"""A cap that no plan here reaches."""
+
+
 def one_of_each() -> dict[str, Plan]:
     return {
         "direct": of(dn.grr(5, 1.0)),
@@ -818,6 +851,7 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     ),
     "metric/hostile-plans": hostile_metric_plans,
     "answers": answers,
+    "devices": device_cases,
 }
 
 

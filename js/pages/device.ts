@@ -1,6 +1,7 @@
 /** Shows what this device remembers, takes the person’s limit, and forgets. */
 
 import type { Entry, Ledger } from "../src/index.js";
+import { DEFAULT_CAP } from "../src/ledger.js";
 import { bytesOf } from "./cards.js";
 import { remember } from "./collector.js";
 import { announce, find, h, quoted } from "./dom.js";
@@ -72,7 +73,7 @@ async function warn(section: HTMLElement): Promise<void> {
 
 function inside(ledger: Ledger, open: boolean, changed: () => void): HTMLElement[] {
   try {
-    return [sent(ledger, open), limit(ledger, changed)];
+    return [sent(ledger, open), keeping(), limit(ledger, changed)];
   } catch (problem) {
     return [h("p", { class: "notice bad" }, (problem as Error).message)];
   }
@@ -142,6 +143,14 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
   );
 }
 
+function keeping(): HTMLElement {
+  return h(
+    "p",
+    { class: "soft" },
+    "This browser keeps a secret, and every report comes from it: the same answers give the same report again. Other answers to the same round, in another browser or after “Forget me”, are a second report. It gives away as much again, and nobody can count it for you.",
+  );
+}
+
 function limit(ledger: Ledger, changed: () => void): HTMLElement {
   const field = h("input", {
     type: "number",
@@ -149,7 +158,7 @@ function limit(ledger: Ledger, changed: () => void): HTMLElement {
     min: 0,
     step: "any",
     inputmode: "decimal",
-    placeholder: "no limit",
+    placeholder: `${DEFAULT_CAP} in each study`,
     value: ledger.cap ?? "",
     "aria-describedby": "cap-hint cap-complaint",
   });
@@ -160,10 +169,10 @@ function limit(ledger: Ledger, changed: () => void): HTMLElement {
       if (field.validity.badInput) throw new Error();
       ledger.cap = field.value === "" ? null : Number(field.value);
     } catch {
-      complaint.textContent = "The limit is a number above 0. Leave it empty for no limit.";
+      complaint.textContent = `The limit is a number above 0. Leave it empty for ${DEFAULT_CAP} in each study.`;
       return;
     }
-    announce(ledger.cap === null ? "There is no limit now." : `The limit is ${ledger.cap} now.`);
+    announce(`The limit is ${ledger.cap ?? `${DEFAULT_CAP} in each study`} now.`);
     changed();
   };
   return h(
@@ -174,7 +183,7 @@ function limit(ledger: Ledger, changed: () => void): HTMLElement {
     h(
       "p",
       { class: "soft", id: "cap-hint" },
-      `At a loss of 1, what was sent is at most ${likelier(1e9)} likelier from you than from anybody else; at 3, ${likelier(3e9)}. In a study with rounds, the limit holds for answers that stay the same.`,
+      `At a loss of 1, what was sent is at most ${likelier(1e9)} likelier from you than from anybody else; at 3, ${likelier(3e9)}. Unless you set a limit, this device refuses a study that gives away more than ${DEFAULT_CAP}. In a study with rounds, the limit holds for answers that stay the same.`,
     ),
     complaint,
   );

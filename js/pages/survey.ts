@@ -17,6 +17,7 @@ import {
   Plan,
   type Report,
 } from "../src/index.js";
+import { DEFAULT_CAP, statedForever } from "../src/ledger.js";
 import { cards } from "./cards.js";
 import {
   ask,
@@ -174,7 +175,10 @@ function offer(
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;
     const to = h("a", { href: "#cap", click: toLimit }, "change the limit");
-    const total = `With this study, your lifetime loss would be ${loss(ledger.lifetime(plan).unchanged)}; your limit is ${ledger.cap}.`;
+    const total =
+      ledger.cap === null
+        ? `This study gives away up to ${loss(statedForever(plan).unchanged)}; unless you set a limit, this device allows ${DEFAULT_CAP}.`
+        : `With this study, your lifetime loss would be ${loss(ledger.lifetime(plan).counted)}; your limit is ${ledger.cap}.`;
     put(
       head,
       refusal("Your limit refuses this study", h("p", {}, total), h("p", {}, "You can ", to, " below.")),

@@ -4,7 +4,7 @@ import { ascending, bits, checkedFields } from "./codecs.js";
 import { sound } from "./errors.js";
 import { largest, logUp, wholeNumber } from "./exact.js";
 import { type BitFlipPart, type Codec, checkedK } from "./mechanism.js";
-import type { Repeated } from "./memoized.js";
+import type { Repeated } from "./repeated.js";
 import { unary } from "./shapes.js";
 import { sampled } from "./words.js";
 

@@ -2,33 +2,44 @@
  * Does all that a device needs: verifies the plan, turns answers into one report, and sends it until it
  * arrives.
  *
- * The only randomness here is the operating system's; there is no way to pass another in.
+ * A report comes from the device's secret, so the same answers give the same bytes for ever. A secret that is
+ * not given is the operating system's; there is no way to pass other randomness in.
  */
 
 import { AboveCap, InvalidParameter, NotSent } from "./errors.js";
 import { isWhole } from "./exact.js";
-import { checkedCap, Ledger } from "./ledger.js";
+import { checkedCap, DEFAULT_CAP, Ledger, statedForever } from "./ledger.js";
 import { type Answers, fromHexadecimal, Plan } from "./plan.js";
 import { type Fields, parseJson } from "./strict.js";
 import { fromBytes, Report } from "./wire.js";
-import { below, Row, randomBytes, remembered, system } from "./words.js";
+import { type Bytes, below, type Halves, Row, remembered, system } from "./words.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
 
 export interface ClientOptions {
   /**
-   * What permanent answers are kept by: at least 16 bytes, or their hexadecimal digits. The ledger's own
-   * unless given.
+   * What reports come from: at least 16 bytes, or their hexadecimal digits. The ledger's own unless given.
    */
   readonly secret?: Uint8Array | string;
   /**
    * The most that the person is willing to give away over all studies in the ledger, in nats. The ledger's
-   * own unless given.
+   * own unless given; without any, 4 in this study.
    */
   readonly cap?: number;
   /** What the device remembers; without one, the client remembers as long as it lives. */
   readonly ledger?: Ledger;
+  /**
+   * For a person who answers once in a lifetime, on a device that keeps nothing: another client draws anew,
+   * and both reports together give away more.
+   */
+  readonly fresh?: boolean;
+}
+
+export interface ReportOptions {
+  readonly round?: number;
+  /** Whether an answer is changed on purpose: a second report, whose loss the ledger adds. */
+  readonly change?: boolean;
 }
 
 export interface SendOptions {
@@ -57,13 +68,13 @@ export class Client {
   ) {
     if (!(plan instanceof Plan)) throw new InvalidParameter("a client needs a Plan; see Client.open");
     plan.verify();
-    const { ledger, secret } = options;
+    const { ledger, secret, fresh } = options;
     this.ledger = ledger ?? new Ledger();
     this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
     this.refuseAboveCap();
-    if (plan.rounds && secret === undefined && !ledger) {
+    if ((plan.rounds || !fresh) && secret === undefined && !ledger) {
       throw new InvalidParameter(
-        "this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger",
+        `${plan.rounds ? "this plan asks again and again: " : ""}a device must keep a secret (32 random bytes), or a ledger${plan.rounds ? "" : ", or say fresh"}`,
       );
     }
     this.secret = typeof secret === "string" ? fromHexadecimal(secret) : secret;
@@ -76,41 +87,57 @@ export class Client {
 
   /**
    * One report of one person's answers. A round that was answered gives the same report again, whatever is
-   * answered.
+   * answered, unless `change` is said.
    */
-  report(answers: Answers, { round = 1 }: { readonly round?: number } = {}): Promise<Report> {
-    const turn = this.last.then(() => this.ledger.alone(() => this.drawOnce(answers, round)));
+  report(answers: Answers, { round = 1, change = false }: ReportOptions = {}): Promise<Report> {
+    const turn = this.last.then(() => this.ledger.alone(() => this.drawOnce(answers, round, change)));
     this.last = turn.catch(() => undefined); // one after the other, so that none is drawn twice
     return turn;
   }
 
-  private async drawOnce(answers: Answers, round: number): Promise<Report> {
+  private async drawOnce(answers: Answers, round: number, change: boolean): Promise<Report> {
     const { plan, ledger, secret } = this;
     const rounds = plan.rounds ?? 1;
     if (!isWhole(round, 1, rounds)) {
       throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}`);
     }
+    if (change && plan.rounds)
+      throw new InvalidParameter(
+        "a plan with rounds takes one report a round; change the answer in the next",
+      );
     plan.encode(answers); // what cannot be reported is refused, whether or not there is a report
     const before = ledger.find(plan, round);
-    if (before) return fromBytes(plan, before);
+    if (before && !change) return fromBytes(plan, before);
     this.refuseAboveCap();
     const own = ledger.secret;
-    const row = new Row(system(plan.words), await remembered(secret === undefined ? own : secret, plan.id));
-    const report = await makeReport(plan, answers, round, row, randomBytes(16));
+    const memory = await remembered(secret === undefined ? own : secret, plan.id);
+    const report = await makeReport(
+      plan,
+      answers,
+      round,
+      new Row(new Uint32Array(), memory, 0, round),
+      (body) => memory(["id", round, body], 0, 2),
+    );
     // forgotten meanwhile, by a page without locks
-    if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round);
-    ledger.add(plan, round, report.bytes);
+    if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
+    if (!ledger.has(plan, report.bytes)) {
+      if (before) this.refuseAboveCap(ledger.changedLoss(plan));
+      ledger.add(plan, round, report.bytes);
+    }
     return report;
   }
 
-  private refuseAboveCap(): void {
+  /** Refuse what lifts the device's loss above the cap; without one, this plan's loss above 4 nats. */
+  private refuseAboveCap(changed?: number): void {
     const { cap, ledger, plan } = this;
     // what was answered is lost already
-    if (ledger.entries.some((entry) => entry.plan === plan.id) || cap === null) return;
-    const { unchanged } = ledger.lifetime(plan);
-    if (unchanged === null || unchanged > cap * 1e9) {
-      const all = unchanged === null ? "without a bound" : `up to ${(unchanged / 1e9).toPrecision(6)}`;
-      throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${cap}`);
+    if (changed === undefined && ledger.entries.some((entry) => entry.plan === plan.id)) return;
+    const limit = cap ?? DEFAULT_CAP;
+    const total =
+      cap === null ? (changed ?? statedForever(plan).unchanged) : ledger.lifetime(plan, changed).counted;
+    if (total === null || total > limit * 1e9) {
+      const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;
+      throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${limit}`);
     }
   }
 
@@ -159,13 +186,13 @@ const DISCREET = {
   referrerPolicy: "no-referrer",
 } as const;
 
-/** @internal Makes a report from these words. */
+/** @internal Makes a report from these words; its id comes from its body. */
 export async function makeReport(
   plan: Plan,
   answers: Answers,
   round: number,
   row: Row,
-  id: Uint8Array,
+  id: (body: Bytes) => Promise<Halves>,
 ): Promise<Report> {
   const codes = plan.encode(answers);
   for (const [j, attribute] of plan.attributes.entries()) {
@@ -176,5 +203,7 @@ export async function makeReport(
         Math.min(attribute.domain.k, 2 ** 32),
       );
   }
-  return new Report(plan, round, id, await plan.mechanism.encode(codes, row));
+  const parts = await plan.mechanism.encode(codes, row);
+  const { body } = new Report(plan, round, new Uint8Array(16), parts);
+  return new Report(plan, round, new Uint8Array((await id(body)).buffer, 0, 16), parts);
 }

@@ -5,7 +5,14 @@ import { cell, divideUp, isAbove, largest, logUp, type Ratio, smaller, times } f
 import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
 import type { Part } from "./mechanism.js";
 import { mechanism } from "./notation.js";
-import { byNumber, checkedSeveral, type RecordKind, type RecordMechanism } from "./records.js";
+import {
+  byNumber,
+  checkedSeveral,
+  encodeValue,
+  type RecordKind,
+  type RecordMechanism,
+  sumOfLargest,
+} from "./records.js";
 import type { Direct, Unary } from "./shapes.js";
 import { checkedFields, checkedKind, checkedList, threshold } from "./strict.js";
 import { sampled } from "./words.js";
@@ -40,7 +47,7 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     mechanisms,
     groups: [{ size: fakes.length, named: 0, real: 1 }],
     words: widths.reduce((sum, width) => sum + width, 1),
-    loss: () => logUp(record),
+    loss: (of, isLinked) => (isLinked ? sumOfLargest(mechanisms.map(of), 1) : logUp(record)),
     // one attribute changes, and the others, which do not, say as little as they can
     ratios: evidence.map((pairs, j) => {
       const rest = all - (least[j] as bigint);
@@ -50,11 +57,17 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     encode: async (values, row) => {
       const [real] = sampled(await row.recall(1), 1, fakes.length);
       let start = 1;
-      return fakes.map((fake, j) => {
+      const found: Part[] = [];
+      for (const [j, fake] of fakes.entries()) {
         const own = row.from(start);
         start += widths[j] as number;
-        return j === real ? (fake.part.encode(values[j] as number, own) as Part) : fake.encode(own);
-      });
+        found.push(
+          j === real
+            ? await encodeValue(fake.part, j, values[j] as number, own)
+            : fake.encode(await own.noise(j, fake.words)),
+        );
+      }
+      return found;
     },
   };
 };

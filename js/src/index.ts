@@ -1,6 +1,6 @@
 /** Verifies a plan, turns answers into one randomized report, sends it, and records what was given away. */
 
-export { Client, type ClientOptions, type Receipt, type SendOptions } from "./client.js";
+export { Client, type ClientOptions, type Receipt, type ReportOptions, type SendOptions } from "./client.js";
 export { Categories, type Domain, Range } from "./domain.js";
 export {
   AboveCap,
@@ -15,7 +15,6 @@ export {
 export type { Grid } from "./grid.js";
 export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./ledger.js";
 export type { Part } from "./mechanism.js";
-export type { Figures } from "./memoized.js";
 export type { Numbers } from "./number.js";
 export {
   type Answers,
@@ -26,4 +25,5 @@ export {
   type Missing,
   Plan,
 } from "./plan.js";
+export type { Figures } from "./repeated.js";
 export { decode, fromBytes, fromJson, type Report, type Said } from "./wire.js";

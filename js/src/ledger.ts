@@ -9,6 +9,8 @@ import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
 import { type Bytes, randomBytes } from "./words.js";
 
 const VERSION = 1;
+/** The most that a plan may give away on a device whose owner has set no cap, in nats. */
+export const DEFAULT_CAP = 4;
 const KEY = "deniable";
 const CAP = "deniable.cap";
 
@@ -49,6 +51,8 @@ export interface Lifetime {
   readonly unchanged: number | null;
   /** Whatever changed. */
   readonly changing: number | null;
+  /** What a cap is compared with: where several rounds were answered, answers may have changed. */
+  readonly counted: number | null;
 }
 
 /** Each entry is stored before its report can be sent. */
@@ -65,7 +69,7 @@ export class Ledger {
     return this.read().entries;
   }
 
-  /** The most that the person is willing to give away over all studies, in nats; null for no limit. */
+  /** The most that the person is willing to give away over all studies, in nats; null for 4 in each. */
   get cap(): number | null {
     const text = this.store.get(CAP);
     return text === null ? null : checkedCap(Number(text));
@@ -76,49 +80,73 @@ export class Ledger {
     else this.store.set(CAP, String(checkedCap(cap)));
   }
 
-  /** The report that was made for this plan and round, if there is one. */
+  /** The newest report that was made for this plan and round, if there is one. */
   find(plan: Plan, round: number): Bytes | null {
-    const found = this.entries.find((entry) => entry.plan === plan.id && entry.round === round);
-    return found ? fromHexadecimal(found.report) : null;
+    const found = this.of(plan).filter((entry) => entry.round === round);
+    return found.length ? fromHexadecimal(found.at(-1)?.report as string) : null;
+  }
+
+  /** @internal Whether this report was made. */
+  has(plan: Plan, report: Uint8Array): boolean {
+    return this.of(plan).some((entry) => entry.report === hexadecimal(report));
+  }
+
+  /** @internal What the plan's reports give away with one more, which are of one person: in billionths. */
+  changedLoss(plan: Plan): number {
+    return (1 + this.of(plan).length) * plan.linkedLoss;
+  }
+
+  private of(plan: Plan): readonly Entry[] {
+    return this.entries.filter((entry) => entry.plan === plan.id);
   }
 
   /** Write down a report before it is sent. */
   add(plan: Plan, round: number, report: Uint8Array): void {
     const { secret, entries } = this.read();
+    const isChanged = this.find(plan, round) !== null;
+    const loss = isChanged && this.changedLoss(plan);
     const entry = {
       plan: plan.id,
       title: plan.title,
       round,
       report: hexadecimal(report),
-      ...statedForever(plan),
+      ...(loss === false ? statedForever(plan) : { unchanged: loss, changing: loss }),
     };
     this.write(secret, [...entries, entry]);
   }
 
   /**
    * The losses of all studies, added up; a plan with rounds counts once, for all of them. With a plan: if
-   * it is answered.
+   * it is answered, or if it gives away this much.
    */
-  lifetime(plan?: Plan): Lifetime {
+  lifetime(plan?: Plan, loss?: number): Lifetime {
     const { entries } = this.read();
-    const plans = new Map(
-      entries.map((entry) => [entry.plan, entry as Omit<Entry, "report" | "round" | "title">]),
+    const plans = new Map<string, Pick<Entry, "unchanged" | "changing">>(
+      entries.map((entry) => [entry.plan, entry]),
     );
-    if (plan) plans.set(plan.id, { plan: plan.id, ...statedForever(plan) });
-    const total = (figures: readonly (number | null)[]): number | null =>
-      figures.every(Number.isInteger) ? (figures as number[]).reduce((sum, one) => sum + one, 0) : null;
-    const each = [...plans.values()];
+    if (plan)
+      plans.set(plan.id, loss === undefined ? statedForever(plan) : { unchanged: loss, changing: loss });
+    const total = (
+      of: (one: Pick<Entry, "unchanged" | "changing">, id: string) => number | null,
+    ): number | null => {
+      const figures = [...plans].map(([id, one]) => of(one, id));
+      return figures.every(Number.isInteger)
+        ? (figures as number[]).reduce((sum, one) => sum + one, 0)
+        : null;
+    };
+    const isAgain = (id: string): boolean =>
+      new Set(entries.filter((entry) => entry.plan === id).map(({ round }) => round)).size > 1;
     return {
       studies: plans.size,
       reports: entries.length,
-      unchanged: total(each.map((one) => one.unchanged)),
-      changing: total(each.map((one) => one.changing)),
+      unchanged: total((one) => one.unchanged),
+      changing: total((one) => one.changing),
+      counted: total((one, id) => (isAgain(id) ? one.changing : one.unchanged)),
     };
   }
 
   /**
-   * Delete everything, the secret too. After this, permanent answers are drawn again, which gives away
-   * more.
+   * Delete everything, the secret too. After this, answers are drawn again, which gives away more.
    */
   forget(): Promise<void> {
     return this.alone(async () => {
@@ -150,7 +178,9 @@ export class Ledger {
 }
 
 /** What all reports of a plan give away together, in billionths. */
-const statedForever = ({ stated: { record, repeated } }: Plan): Pick<Entry, "unchanged" | "changing"> => ({
+export const statedForever = ({
+  stated: { record, repeated },
+}: Plan): Pick<Entry, "unchanged" | "changing"> => ({
   unchanged: repeated ? repeated.one_value_forever : record,
   changing: repeated ? repeated.changing_values : record,
 });
@@ -185,8 +215,11 @@ export function browserStore(): Store {
 const understood = (text: string): { secret: string; entries: readonly Entry[] } => {
   try {
     const { version, secret, entries } = JSON.parse(text);
-    const isWhole = ({ plan, round, report }: Entry): unknown =>
-      plan && round && fromHexadecimal(report).length;
+    const isWhole = ({ plan, round, report, unchanged, changing }: Entry): unknown =>
+      plan &&
+      round &&
+      fromHexadecimal(report).length &&
+      [unchanged, changing].every((loss) => loss === null || loss >= 0);
     if (version === VERSION && fromHexadecimal(secret).length > 15 && entries.every(isWhole))
       return { secret, entries };
   } catch {}

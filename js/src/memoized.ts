@@ -8,33 +8,9 @@
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
 import { must } from "./errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "./exact.js";
-import type { HashedPart, Mechanism, Part } from "./mechanism.js";
+import type { HashedPart } from "./mechanism.js";
+import type { Repeated } from "./repeated.js";
 import { bucketOf, type Direct, hashed, hashFunction, type Unary } from "./shapes.js";
-
-/** The names of the figures, as a plan states them. */
-export const FIGURES = [
-  "one_report",
-  "same_value",
-  "one_value_forever",
-  "changing_values",
-  "changing_values_usual",
-] as const;
-
-/** What a person who answers again and again gives away; null where there is no bound. */
-export type Figures<Number> = Readonly<Record<(typeof FIGURES)[number], Number | null>>;
-
-/**
- * A mechanism for many collections: part of its words are kept, so that asking again does not average the
- * noise away.
- */
-export interface Repeated<P extends Part = Part> extends Mechanism<P> {
-  /** The largest ratio after any number of reports of one value. */
-  readonly forever: Ratio;
-  /** The losses of this many reports: the figures in their order. */
-  losses(rounds: number): readonly (Loss | null)[];
-}
-
-export const isRepeated = (part: Mechanism): part is Repeated => "losses" in part;
 
 /** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
 export interface Memoized extends Repeated<number | readonly number[]> {

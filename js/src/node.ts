@@ -7,15 +7,17 @@
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { Client, DeniableError, InvalidParameter, NotSent } from "./index.js";
+import { Client, type ClientOptions, DeniableError, InvalidParameter, NotSent } from "./index.js";
 import { type Answers, hexadecimal, Plan } from "./plan.js";
 import { isObject } from "./strict.js";
 
-const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] < answers.jsonl
+const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] [--cap N] [--fresh] < answers.jsonl
 
-Each line is another person: an object of answers, or {"answers": {...}} with "secret" (hexadecimal), "round" and
-"invitation" where they are needed. A plan with rounds needs each person's own secret. Writes the bytes of each report in
-hexadecimal, a line each, in order.`;
+Each line is another person: {"answers": {...}, "secret": "..."}, with the person's own secret (hexadecimal, at least 16
+bytes), and "round" and "invitation" where they are needed. The same secret and answers give the same report again. With
+--fresh a line needs no secret, or is an object of answers: then every run draws anew, and the reports of several runs give
+away more. --cap is the most that a report may give away (4 unless given). Writes the bytes of each report in hexadecimal, a
+line each, in order.`;
 
 interface Person {
   readonly answers: Answers;
@@ -31,6 +33,8 @@ async function main(): Promise<number> {
       send: { type: "string" },
       round: { type: "string", default: "1" },
       concurrency: { type: "string", default: "8" },
+      cap: { type: "string" },
+      fresh: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -41,6 +45,10 @@ async function main(): Promise<number> {
   }
   const plan = await Plan.fromJson(await readFile(path, "utf8"));
   const atOnce = Math.max(1, Math.min(256, Number(values.concurrency) || 8));
+  const options: ClientOptions = {
+    fresh: values.fresh,
+    ...(values.cap === undefined ? {} : { cap: Number(values.cap) }),
+  };
   const waiting: Promise<string | null>[] = [];
   let [number, failed] = [0, 0];
   const settle = async (most: number): Promise<void> => {
@@ -53,7 +61,7 @@ async function main(): Promise<number> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1;
     if (!line.trim()) continue;
-    waiting.push(answered(plan, line, number, Number(values.round), values.send));
+    waiting.push(answered(plan, options, line, number, Number(values.round), values.send));
     await settle(atOnce - 1);
   }
   await settle(0);
@@ -66,6 +74,7 @@ async function main(): Promise<number> {
  */
 async function answered(
   plan: Plan,
+  options: ClientOptions,
   line: string,
   number: number,
   round: number,
@@ -73,7 +82,8 @@ async function answered(
 ): Promise<string | null> {
   try {
     const person = read(line, round);
-    const client = new Client(plan, person.secret === undefined ? {} : { secret: person.secret });
+    const { secret } = person;
+    const client = new Client(plan, secret === undefined ? options : { ...options, secret });
     const report = await client.report(person.answers, { round: person.round });
     if (url !== undefined) {
       await client.send(

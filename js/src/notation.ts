@@ -2,7 +2,6 @@
 
 import { Categories, type Domain, Range } from "./domain.js";
 import type { Mechanism } from "./mechanism.js";
-import { hashedMemoized, memoized } from "./memoized.js";
 import { type PartReaders, RECORDS, type RecordKind, type RecordMechanism, single } from "./records.js";
 import { direct, hadamard, hashed, subset, unary } from "./shapes.js";
 import {
@@ -21,8 +20,6 @@ export type RareKinds = Readonly<
 >;
 
 const SIZES = ["k", "size", "g"];
-const THRESHOLDS = ["keep", "one", "zero"];
-const ROUNDS = ["direct", "unary"];
 
 // biome-ignore lint/suspicious/noExplicitAny: each is called with just the checked fields of its row
 type Make = (...numbers: any[]) => Mechanism;
@@ -33,8 +30,6 @@ const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   subset: [subset, "k", "size", "keep"],
   hashed: [hashed, "k", "g", "keep"],
   hadamard: [hadamard, "k", "keep"],
-  memoized: [memoized, "first", "second"],
-  "hashed-memoized": [hashedMemoized, "k", "buckets"],
 };
 
 /** The mechanism for one attribute, of one of these kinds. */
@@ -48,13 +43,9 @@ export const mechanism = (
   const [make, ...names] = MECHANISMS[kind] as (typeof MECHANISMS)[string];
   const fields = checkedFields(data, `a ${kind} mechanism`, ["kind", ...names]);
   return make(
-    ...names.map((name) => {
-      const value = fields[name];
-      if (SIZES.includes(name)) return checkedInteger(value, name);
-      return THRESHOLDS.includes(name)
-        ? threshold(value)
-        : mechanism(value, name === "buckets" ? ["memoized"] : ROUNDS);
-    }),
+    ...names.map((name) =>
+      SIZES.includes(name) ? checkedInteger(fields[name], name) : threshold(fields[name]),
+    ),
   );
 };
 

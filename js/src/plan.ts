@@ -9,9 +9,9 @@ import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
-import { FIGURES, type Figures, isRepeated } from "./memoized.js";
 import { domain, hasRareKind, recordMechanism } from "./notation.js";
 import { type RecordMechanism, sumOfLargest } from "./records.js";
+import { FIGURES, type Figures, isRepeated } from "./repeated.js";
 import {
   canonical,
   checkedFields,
@@ -201,6 +201,12 @@ export class Plan {
    */
   get words(): number {
     return this.mechanism.words + (this.missing === "random" ? this.mechanisms.length : 0);
+  }
+
+  /** @internal What one of several reports of one person gives away, in billionths. */
+  get linkedLoss(): number {
+    const loss = this.mechanism.loss(({ ratio }) => logUp(ratio), true);
+    return Math.max(this.stated.record, Number(toNano(loss)));
   }
 
   /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */

@@ -1,6 +1,6 @@
 /**
  * Lists the kinds that only some plans have, so that a page loads them on demand: fakes, distances, means,
- * permanent bits.
+ * permanent answers.
  */
 
 import { bitFlip } from "./bitflip.js";
@@ -9,16 +9,33 @@ import { FAKED } from "./faked.js";
 import { Grid } from "./grid.js";
 import { MEANS } from "./means.js";
 import type { Mechanism } from "./mechanism.js";
+import { hashedMemoized, type Memoized, memoized } from "./memoized.js";
+import { mechanism } from "./notation.js";
 import { Numbers } from "./number.js";
 import { geometric } from "./ordered.js";
 import { planarGeometric } from "./planar.js";
 import type { RecordKind } from "./records.js";
-import { checkedBoolean, checkedFields, checkedInteger, threshold } from "./strict.js";
+import type { Direct, Unary } from "./shapes.js";
+import { checkedBoolean, checkedFields, checkedInteger, checkedKind, threshold } from "./strict.js";
+
+/** Two rounds of one shape. */
+const readMemoized = (data: unknown): Memoized => {
+  const { first, second } = checkedFields(data, "a memoized mechanism", ["kind", "first", "second"]);
+  const round = (given: unknown): Direct | Unary =>
+    mechanism(given, ["direct", "unary"]) as unknown as Direct | Unary;
+  return memoized(round(first), round(second));
+};
 
 export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
   geometric,
   "planar-geometric": planarGeometric,
   ...MEANS,
+  memoized: readMemoized,
+  "hashed-memoized": (data) => {
+    const { k, buckets } = checkedFields(data, "a hashed-memoized mechanism", ["kind", "k", "buckets"]);
+    checkedKind(buckets, "a mechanism", ["memoized"]);
+    return hashedMemoized(checkedInteger(k, "k"), readMemoized(buckets));
+  },
   "bit-flip": (data) => {
     const fields = checkedFields(data, "a bit-flip mechanism", ["kind", "k", "bits", "one", "zero"]);
     const [k, bits] = [checkedInteger(fields.k, "k"), checkedInteger(fields.bits, "bits")];

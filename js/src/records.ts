@@ -35,11 +35,18 @@ export interface RecordMechanism {
   readonly words: number;
   /** For each attribute, at least the largest ratio between people who differ in this answer only. */
   readonly ratios: readonly Ratio[];
-  /** The loss of one report between any two people, from what each attribute alone loses. */
-  loss(of: (mechanism: Mechanism) => Loss): Loss;
+  /**
+   * The loss of one report between any two people, from what each attribute alone loses; of one of several
+   * reports of a person, if that is said: then it is known which attributes are real.
+   */
+  loss(of: (mechanism: Mechanism) => Loss, isLinked?: boolean): Loss;
   /** The report of values that are known to be in the domain. */
   encode(values: readonly number[], row: Row): Promise<Parts>;
 }
+
+/** The report of attribute j, from the noise of its value. */
+export const encodeValue = async (part: Mechanism, j: number, value: number, row: Row): Promise<Part> =>
+  part.encode(value, await row.noise(j, part.words, value));
 
 /** The only attribute is reported. */
 export const single = (mechanism: Mechanism): RecordMechanism => ({
@@ -48,7 +55,7 @@ export const single = (mechanism: Mechanism): RecordMechanism => ({
   words: mechanism.words,
   ratios: [mechanism.ratio],
   loss: (of) => of(mechanism),
-  encode: async ([value], row) => [await mechanism.encode(value as number, row)],
+  encode: async ([value], row) => [await encodeValue(mechanism, 0, value as number, row)],
 });
 
 /** Every part is reported, each with its own portion of the budget (SPL). */
@@ -57,13 +64,16 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
   groups: parts.flatMap(({ groups }) => groups),
   words: parts.reduce((sum, { words }) => sum + words, 0),
   ratios: parts.flatMap(({ ratios }) => ratios),
-  loss: (of) => parts.reduce((sum, part) => sum + part.loss(of), 0n),
+  loss: (of, isLinked) => parts.reduce((sum, part) => sum + part.loss(of, isLinked), 0n),
   encode: async (values, row) => {
     const found: (Part | undefined)[] = [];
     let start = 0;
     for (const { mechanisms, words, encode } of parts) {
       found.push(
-        ...(await encode(values.slice(found.length, found.length + mechanisms.length), row.from(start))),
+        ...(await encode(
+          values.slice(found.length, found.length + mechanisms.length),
+          row.from(start, found.length),
+        )),
       );
       start += words;
     }
@@ -86,10 +96,8 @@ export const sample = (mechanisms: readonly Mechanism[], reported: number): Reco
     encode: async (values, row) => {
       const found: (Part | undefined)[] = mechanisms.map(() => undefined);
       for (const [draw, j] of sampled(await row.recall(reported), reported, size).entries()) {
-        found[j] = await (mechanisms[j] as Mechanism).encode(
-          values[j] as number,
-          row.from(reported + draw * room),
-        );
+        const own = row.from(reported + draw * room);
+        found[j] = await encodeValue(mechanisms[j] as Mechanism, j, values[j] as number, own);
       }
       return found;
     },

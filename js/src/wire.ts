@@ -38,7 +38,12 @@ export class Report {
     this.bytes = toBytes(plan, round, name, parts);
   }
 
-  /** The report's id, in hexadecimal: random, so that a report that is sent twice is counted once. */
+  /** @internal What follows the header. */
+  get body(): Bytes {
+    return this.bytes.slice(HEADER);
+  }
+
+  /** The report's id, in hexadecimal: a report that is sent twice is counted once. */
   get id(): string {
     return hexadecimal(this.name);
   }

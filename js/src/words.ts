@@ -1,5 +1,5 @@
 /**
- * Draws and keeps random words: the same 64-bit words give the same report.
+ * Draws words from a device's secret: the same 64-bit words give the same report.
  *
  * Word c of a row is two halves of 32 bits: the low one at 2 c, the high one at 2 c + 1.
  */
@@ -17,14 +17,14 @@ export type Threshold = readonly [high: number, low: number];
 
 export const threshold = (whole: bigint): Threshold => [Number(whole >> 32n), Number(whole & 0xffff_ffffn)];
 
-/** Bytes from the operating system's generator: the only source for real reports. */
+/** Bytes from the operating system's generator: the only source of secrets. */
 export function randomBytes(count: number): Bytes {
   const bytes = new Uint8Array(count);
   for (let at = 0; at < count; at += AT_ONCE) crypto.getRandomValues(bytes.subarray(at, at + AT_ONCE));
   return bytes;
 }
 
-/** A row of fresh words. */
+/** Fresh words. */
 export const system = (width: number): Halves => new Uint32Array(randomBytes(8 * width).buffer);
 
 /** Whether word c is below the threshold. */
@@ -56,11 +56,13 @@ export function sampled(words: Halves, count: number, bound: number): number[] {
   return [...taken];
 }
 
+export type Label = string | number | Uint8Array;
+
 /**
- * The words that a device keeps for one plan: `count` of them from `start` on, of the key stream with this
- * label.
+ * The words that a device's secret gives for one plan: `count` of them from `start` on, of the key stream
+ * with these labels.
  */
-export type Memory = (label: number, start: number, count: number) => Promise<Halves>;
+export type Memory = (labels: readonly Label[], start: number, count: number) => Promise<Halves>;
 
 /** HMAC-SHA256 in counter mode, so that nothing is stored but the secret. */
 export async function remembered(secret: Uint8Array, planId: string): Promise<Memory> {
@@ -73,10 +75,9 @@ export async function remembered(secret: Uint8Array, planId: string): Promise<Me
     false,
     ["sign"],
   );
-  const prefix = encodedLabel("s", planId);
-  return async (label, start, count) => {
+  return async (labels, start, count) => {
     const [message, first, last] = [
-      [...prefix, ...encodedLabel("i", `${label}`)],
+      [planId, ...labels].flatMap(encodedLabel),
       start >> 2,
       (start + count + 3) >> 2,
     ];
@@ -98,22 +99,40 @@ export async function remembered(secret: Uint8Array, planId: string): Promise<Me
   };
 }
 
-/** One record's words: fresh ones and, column by column, those that the device keeps. */
+/** One record's words: noise and, column by column, those that the device keeps. */
 export class Row {
   constructor(
     readonly fresh: Halves,
     private readonly memory: Memory,
     private readonly start = 0,
+    /** Whose noise the secret gives; 0 where the noise is what it was made with. */
+    private readonly round = 0,
+    private readonly attribute = 0,
   ) {}
 
-  /** The columns from this one on. */
-  from(column: number): Row {
-    return new Row(this.fresh.subarray(2 * column), this.memory, this.start + column);
+  /** The columns from this one on; attributes are numbered from `attribute` on. */
+  from(column: number, attribute = 0): Row {
+    const { memory, start, round } = this;
+    return new Row(
+      this.fresh.subarray(2 * column),
+      memory,
+      start + column,
+      round,
+      this.attribute + attribute,
+    );
+  }
+
+  /** The same with the noise of an attribute and its value; for a fake, without one. */
+  async noise(attribute: number, count: number, value = -1): Promise<Row> {
+    const { memory, start, round } = this;
+    if (!round) return this;
+    const labels = ["noise", round, this.attribute + attribute, value + 1];
+    return new Row(await memory(labels, 0, count), memory, start);
   }
 
   /** The first words that are kept for a value; without one, for no value. */
   recall(count: number, value = -1): Promise<Halves> {
-    return this.memory(value + 1, this.start, count);
+    return this.memory([value + 1], this.start, count);
   }
 }
 
@@ -125,10 +144,12 @@ export function subtle(): SubtleCrypto {
 }
 
 /** Kind, length, content: no two lists of labels have the same encoding. */
-function encodedLabel(kind: "s" | "i", text: string): number[] {
-  const content = new TextEncoder().encode(text);
+const encodedLabel = (label: Label): number[] => {
+  const isBytes = label instanceof Uint8Array;
+  const content = isBytes ? label : new TextEncoder().encode(`${label}`);
+  const kind = isBytes ? "b" : typeof label === "number" ? "i" : "s";
   return [kind.charCodeAt(0), ...littleEndian(content.length), ...content];
-}
+};
 
 /** A small integer in 8 bytes. */
 const littleEndian = (number: number): number[] =>

@@ -24,7 +24,7 @@ describe.skipIf(!built)("the bundle for pages", () => {
   it("reads every plan of the vectors and answers it", async () => {
     const page: Document = await import(/* @vite-ignore */ here("../dist/client.js"));
     for (const one of vectors) {
-      const client = await page.Client.open(one.plan, { secret: one.secret });
+      const client = await page.Client.open(one.plan, { secret: one.secret, cap: 1e9 });
       const report = await client.report(one.answers, { round: one.round });
       expect(decode(await Plan.fromJson(one.plan), report.bytes).json).toBe(report.json);
       expect(report.readable.length).toBeGreaterThan(0);
@@ -85,6 +85,7 @@ describe.skipIf(!built)("the program for the shell", () => {
     const lines = Array.from({ length: 300 }, () => '{"color":"red"}').join("\n");
     const { status, out } = await run(
       `${lines}\n\n{"answers":{"color":"blue"},"secret":"${"ab".repeat(32)}"}\n`,
+      "--fresh",
     );
     expect(status).toBe(0);
     const reports = out
@@ -95,8 +96,22 @@ describe.skipIf(!built)("the program for the shell", () => {
     expect(new Set(reports.map((report) => report.id)).size).toBe(301);
   });
 
+  it("gives the same report again for a secret, and wants one or to be told", async () => {
+    const line = `{"answers":{"color":"blue"},"secret":"${"ab".repeat(32)}"}\n`;
+    const [one, two] = [await run(line), await run(line)];
+    expect(one.out).toBe(two.out);
+    const none = await run('{"color":"red"}\n');
+    expect(none.status).toBe(1);
+    expect(none.err).toContain("line 1: a device must keep a secret");
+    const capped = await run(line, "--cap", "1");
+    expect(capped.err).toContain("its cap is 1");
+  });
+
   it("says which line it cannot answer, and answers the others", async () => {
-    const { status, out, err } = await run('{"color":"red"}\n{"color":"pink"}\nnonsense\n{"color":"red"}\n');
+    const { status, out, err } = await run(
+      '{"color":"red"}\n{"color":"pink"}\nnonsense\n{"color":"red"}\n',
+      "--fresh",
+    );
     expect(status).toBe(1);
     expect(out.trim().split("\n").length).toBe(2);
     expect(err).toContain('line 2: "pink" is not a value of "color"');
@@ -143,6 +158,7 @@ describe.skipIf(!built)("the program for the shell", () => {
     );
     const { status, out } = await run(
       lines.join("\n"),
+      "--fresh",
       "--send",
       `http://127.0.0.1:${port}`,
       "--concurrency",

@@ -243,6 +243,7 @@ def case(dice: random.Random) -> dict[str, object]:
     reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], dn.fixed(words)))
     wire = Wire(plan)
     report = Report(wire.prefix, number, name, wire.bodies(reports)[0])
+    device = dn.Client(plan, secret=secret, cap=1e12).report(answers, number)
     loss = plan.stated
     return {
         "name": type(made).__name__,
@@ -254,6 +255,7 @@ def case(dice: random.Random) -> dict[str, object]:
         "words": [hex(word) for word in words],
         "bytes": report.to_bytes().hex(),
         "json": wire.to_json(report).decode(),
+        "device": device.to_bytes().hex(),
         "losses": [loss.record, loss.attribute, *(loss.repeated or ())],
         "metric": None
         if loss.metric is None

@@ -4,7 +4,7 @@ import { AboveCap, InvalidParameter, InvalidValue, NotSent } from "../src/errors
 import { Ledger, memoryStore, type Store } from "../src/ledger.js";
 import { Plan } from "../src/plan.js";
 import { fromBytes } from "../src/wire.js";
-import { type Document, FULL, small } from "./helpers.js";
+import { type Document, FRESH, FULL, small } from "./helpers.js";
 
 const unary = (k: number, one: bigint, zero: bigint): Document => ({
   k,
@@ -32,7 +32,7 @@ const repeated = (losses: Document = {}): Promise<string> =>
 
 describe("a client", () => {
   it("draws one report for a plan and a round, however often it is asked", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     const reports = await Promise.all(Array.from({ length: 20 }, () => client.report({ color: "red" })));
     expect(new Set(reports.map((report) => report.json)).size).toBe(1);
     expect((await client.report({ color: "blue" })).json).toBe(reports[0]?.json);
@@ -43,7 +43,7 @@ describe("a client", () => {
     const plan = await Plan.fromJson(await small());
     const said = new Set<number>();
     for (let i = 0; i < 200; i++)
-      said.add((await new Client(plan).report({ color: "red" })).bytes[29] as number);
+      said.add((await new Client(plan, FRESH).report({ color: "red" })).bytes[29] as number);
     expect([...said].sort()).toEqual([0, 1, 2]);
   });
 
@@ -51,7 +51,7 @@ describe("a client", () => {
     const plan = await Plan.fromJson(await small());
     let kept = 0;
     for (let i = 0; i < 4000; i++)
-      kept += Number((await new Client(plan).report({ color: "green" })).bytes[29] === 1);
+      kept += Number((await new Client(plan, FRESH).report({ color: "green" })).bytes[29] === 1);
     expect(Math.abs(kept - 2400)).toBeLessThan(5 * Math.sqrt(4000 * 0.6 * 0.4));
   });
 
@@ -64,7 +64,7 @@ describe("a client", () => {
   });
 
   it("refuses answers that are none", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     for (const answers of [{}, { color: null }, { color: "pink" }, null, [], "red"]) {
       await expect(client.report(answers as Document)).rejects.toThrow(InvalidValue);
     }
@@ -75,7 +75,7 @@ describe("a client", () => {
   });
 
   it("refuses them also where the round was answered, as in Python", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     const { json } = await client.report({ color: "red" });
     for (const answers of [{}, { color: "pink" }, null]) {
       await expect(client.report(answers as Document)).rejects.toThrow(InvalidValue);
@@ -85,9 +85,9 @@ describe("a client", () => {
   });
 
   it("takes missing answers as the plan says", async () => {
-    const random = await Client.open(await small((data) => (data.missing = "random")));
+    const random = await Client.open(await small((data) => (data.missing = "random")), FRESH);
     expect((await random.report({ color: null })).readable.length).toBe(1);
-    const left = await Client.open(await small((data) => (data.missing = "random")));
+    const left = await Client.open(await small((data) => (data.missing = "random")), FRESH);
     expect((await left.report({})).readable.length).toBe(1);
     const value = await Plan.fromJson(
       await small((data) => {
@@ -96,15 +96,38 @@ describe("a client", () => {
       }),
     );
     expect(value.attributes[0]?.labels).toEqual(["red", "green", "no answer"]);
-    expect((await new Client(value).report({ color: "" })).readable.length).toBe(1);
+    expect((await new Client(value, FRESH).report({ color: "" })).readable.length).toBe(1);
     expect(value.encode({})).toEqual([2]); // one that is left out is no answer
-    expect((await new Client(value).report({})).readable.length).toBe(1);
-    await expect(new Client(value).report({ colour: "red" })).rejects.toThrow(InvalidParameter);
+    expect((await new Client(value, FRESH).report({})).readable.length).toBe(1);
+    await expect(new Client(value, FRESH).report({ colour: "red" })).rejects.toThrow(InvalidParameter);
+  });
+
+  it("gives the same bytes for the same secret and answers, for ever", async () => {
+    const plan = await Plan.fromJson(await small());
+    const secret = new Uint8Array(32);
+    const reports = new Set<string>();
+    for (let object = 0; object < 100; object++)
+      reports.add((await new Client(plan, { secret }).report({ color: "red" })).json);
+    expect(reports.size).toBe(1);
+  });
+
+  it("draws anew only where that is asked for by name", async () => {
+    const plan = await Plan.fromJson(await small());
+    expect(() => new Client(plan)).toThrow(
+      "a device must keep a secret (32 random bytes), or a ledger, or say fresh",
+    );
+    const [one, two] = await Promise.all(
+      [1, 2].map(async () => (await new Client(plan, FRESH).report({ color: "red" })).id),
+    );
+    expect(one).not.toBe(two);
   });
 
   it("refuses to ask again what it would answer anew each time", async () => {
     const plan = await Plan.fromJson(await repeated());
-    expect(() => new Client(plan)).toThrow("a device must keep a secret (32 random bytes), or a ledger");
+    for (const given of [{}, FRESH])
+      expect(() => new Client(plan, given)).toThrow(
+        "a device must keep a secret (32 random bytes), or a ledger",
+      );
     expect(() => new Client(plan, { cap: 1e9 })).toThrow(InvalidParameter);
     await expect(Client.open(await repeated())).rejects.toThrow(InvalidParameter);
     expect(new Client(plan, { ledger: new Ledger() }).plan).toBe(plan);
@@ -208,6 +231,7 @@ describe("a ledger", () => {
       reports: 3,
       unchanged: 1098612289 + 2197224578,
       changing: 1098612289 + 2 ** 53,
+      counted: 1098612289 + 2 ** 53, // two rounds: answers may have changed
     });
     const unbounded = await Client.open(await repeated({ changing_values: null }), { ledger });
     await unbounded.report({ color: "red" });
@@ -216,6 +240,59 @@ describe("a ledger", () => {
       unchanged: 1098612289 + 2 * 2197224578,
       changing: null,
     });
+  });
+
+  it("counts a changed answer as a second report, which is asked for by name", async () => {
+    const ledger = new Ledger();
+    const client = await Client.open(await small(), { ledger });
+    const first = await client.report({ color: "red" });
+    expect((await client.report({ color: "blue" })).json).toBe(first.json);
+    expect((await client.report({ color: "red" }, { change: true })).json).toBe(first.json);
+    expect(ledger.lifetime()).toMatchObject({ reports: 1, counted: 1098612289 });
+    // some devices report two answers alike; then nothing is new
+    const colors = ["red", "green", "blue"];
+    let most = 0;
+    for (let device = 0; device < 10; device++) {
+      const one = await Client.open(await small(), { secret: new Uint8Array(32).fill(device), cap: 3.3 });
+      const own = one.ledger;
+      const said = new Set<string>();
+      for (const color of [...colors, ...colors])
+        said.add((await one.report({ color }, { change: true })).json);
+      expect(own.entries.length).toBe(said.size);
+      expect(own.lifetime().counted).toBe(said.size * 1098612289);
+      most = Math.max(most, said.size);
+    }
+    expect(most).toBeGreaterThan(1);
+    const again = await Client.open(await repeated(), { ledger });
+    await expect(again.report({ color: "red" }, { change: true })).rejects.toThrow(InvalidParameter);
+  });
+
+  it("refuses a changed answer above the cap", async () => {
+    let refused = 0;
+    for (let device = 0; device < 10; device++) {
+      const client = await Client.open(await small(), { secret: new Uint8Array(32).fill(device), cap: 2 });
+      await client.report({ color: "red" });
+      const changed = client.report({ color: "blue" }, { change: true });
+      await changed.catch((problem) => {
+        expect(problem).toBeInstanceOf(AboveCap);
+        refused++;
+      });
+    }
+    expect(refused).toBeGreaterThan(0); // the same ones always: their secrets are
+    expect(refused).toBeLessThan(10);
+  });
+
+  it("allows 4 nats in a study, and more on purpose", async () => {
+    const above = await small((data) => (data.losses.record = 4_000_000_001));
+    const plans = [above, await repeated({ one_value_forever: 4_000_000_001 })];
+    for (const plan of plans) {
+      for (const given of [{ secret: new Uint8Array(32) }, { ledger: new Ledger() }]) {
+        await expect(Client.open(plan, given)).rejects.toThrow("its cap is 4");
+        await expect(Client.open(plan, { ...given, cap: 4.1 })).resolves.toBeTruthy();
+      }
+    }
+    const exact = await small((data) => (data.losses.record = 4_000_000_000));
+    await expect(Client.open(exact, FRESH)).resolves.toBeTruthy();
   });
 
   it("caps what a device gives away in its lifetime", async () => {
@@ -229,13 +306,13 @@ describe("a ledger", () => {
       "its cap is 2",
     );
     await expect(client.report({ color: "red" })).resolves.toBeTruthy(); // made already
-    await expect(Client.open(await small(), { cap: 1.098612288 })).rejects.toThrow(AboveCap);
-    await expect(Client.open(await small(), { cap: 1.098612289 })).resolves.toBeTruthy();
-    await expect(Client.open(await repeated({ one_value_forever: null }), { cap: 1000 })).rejects.toThrow(
-      "without a bound",
-    );
+    await expect(Client.open(await small(), { ...FRESH, cap: 1.098612288 })).rejects.toThrow(AboveCap);
+    await expect(Client.open(await small(), { ...FRESH, cap: 1.098612289 })).resolves.toBeTruthy();
+    await expect(
+      Client.open(await repeated({ one_value_forever: null }), { ledger: new Ledger(), cap: 1000 }),
+    ).rejects.toThrow("without a bound");
     for (const cap of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      await expect(Client.open(await small(), { cap })).rejects.toThrow(InvalidParameter);
+      await expect(Client.open(await small(), { ...FRESH, cap })).rejects.toThrow(InvalidParameter);
       expect(() => (ledger.cap = cap)).toThrow(InvalidParameter);
     }
     ledger.cap = 0.5;
@@ -253,6 +330,10 @@ describe("a ledger", () => {
       "null",
       '{"version":2,"secret":"","entries":[]}',
       `{"version":1,"secret":"${"0".repeat(64)}","entries":[{}]}`,
+      ...[-1, -1e12].map(
+        (loss) =>
+          `{"version":1,"secret":"${"0".repeat(64)}","entries":[{"plan":"p","title":"","round":1,"report":"00","unchanged":${loss},"changing":1}]}`,
+      ),
     ]) {
       const store = memoryStore();
       store.set("deniable", text);
@@ -281,7 +362,7 @@ describe("sending", () => {
   };
 
   it("repeats the same bytes until they have arrived", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     const report = await client.report({ color: "red" });
     const busy = new Response("busy", { status: 503, headers: { "retry-after": "1" } });
     const calls = answering(
@@ -311,7 +392,7 @@ describe("sending", () => {
   });
 
   it("says what the collector refused, and does not insist", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     const report = await client.report({ color: "red" });
     const calls = answering(new Response("the round is closed", { status: 409 }));
     await expect(client.send("http://localhost", report)).rejects.toThrow(
@@ -324,7 +405,7 @@ describe("sending", () => {
   });
 
   it("takes nothing for a receipt but the collector's own words", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     const report = await client.report({ color: "red" });
     const portal = (): Response => new Response("<html>Accept the terms</html>", { status: 200 });
     const calls = answering(portal(), portal());
@@ -381,7 +462,7 @@ describe("sending", () => {
   });
 
   it("gives up after some attempts, or when it is called off", async () => {
-    const client = await Client.open(await small());
+    const client = await Client.open(await small(), FRESH);
     const report = await client.report({ color: "red" });
     const calls = answering();
     const failure = client.send("http://localhost", report, { attempts: 2 });

@@ -22,8 +22,12 @@ export type Document = any;
 /** The report of a case's words. */
 export async function reported(plan: Plan, one: Case): Promise<Report> {
   const row = await fixedRow(one.words, fromHexadecimal(one.secret), plan.id);
-  return makeReport(plan, one.answers, one.round, row, fromHexadecimal(one.id));
+  const id = new Uint32Array(fromHexadecimal(one.id).buffer);
+  return makeReport(plan, one.answers, one.round, row, async () => id);
 }
+
+/** For devices that answer once and keep nothing. */
+export const FRESH = { fresh: true };
 
 /** A document with its id made right again after it was tampered with. */
 export async function sealed(data: Document): Promise<string> {

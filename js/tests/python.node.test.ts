@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { Client } from "../src/client.js";
 import { hexadecimal, Plan } from "../src/plan.js";
 import { decode } from "../src/wire.js";
 import { type Case, type Document, reported, tampered } from "./helpers.js";
@@ -20,6 +21,8 @@ if (!found && process.env.CI === "true")
   throw new Error("the Python library is not installed; say where its Python is in PYTHON");
 
 interface PythonCase extends Case {
+  /** The report of a device with the secret. */
+  readonly device: string;
   readonly losses: readonly (number | null)[];
   readonly metric: readonly number[] | null;
   /** How often the half of a number's range is guessed right, by its name. */
@@ -52,6 +55,13 @@ describe.skipIf(!found)("the Python library", () => {
       expect(hexadecimal(decode(plan, report.json).bytes)).toBe(one.bytes);
       const ends = plan.attributes.map(({ labels }) => [...labels.slice(0, 2), ...labels.slice(-2)]);
       expect(ends).toEqual(one.labels);
+    }
+  }, 600_000);
+
+  it("gives the same bytes from the same secret", async () => {
+    for (const { plan, secret, answers, round, device, name } of cases) {
+      const client = await Client.open(plan, { secret, cap: 1e12 });
+      expect(hexadecimal((await client.report(answers, { round })).bytes), name).toBe(device);
     }
   }, 600_000);
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { Client, makeReport } from "../src/client.js";
 import { Ledger } from "../src/ledger.js";
 import { Plan } from "../src/plan.js";
-import { Row, randomBytes, remembered, system } from "../src/words.js";
+import { Row, remembered, system } from "../src/words.js";
 import { type Document, FULL, small, units } from "./helpers.js";
 
 const K = 10;
@@ -58,7 +58,7 @@ it.each(mechanisms)(
         for (let i = 0; i < 100; i++) await work();
       });
     const privatized = await clock(() =>
-      makeReport(plan, answers, 1, new Row(system(plan.words), memory), randomBytes(16)),
+      makeReport(plan, answers, 1, new Row(system(plan.words), memory), async () => system(2)),
     );
     const whole = await clock(() => new Client(plan, { ledger: new Ledger() }).report(answers));
     const verified = await clock(() => Plan.fromJson(text));

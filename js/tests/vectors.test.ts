@@ -2,8 +2,9 @@
 /** The examples that every implementation must reproduce, and the hostile ones that it must refuse. */
 
 import { describe, expect, it } from "vitest";
+import { Client } from "../src/client.js";
 import { InvalidPlan, InvalidReport, InvalidValue } from "../src/errors.js";
-import { fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
+import { type Answers, fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
 import { decode } from "../src/wire.js";
 import { type Case, reported } from "./helpers.js";
 
@@ -24,7 +25,17 @@ interface Answered {
   readonly answers: readonly (readonly [answer: unknown, code: number | null])[];
 }
 
-const files = import.meta.glob<(Case | Hostile | Answered)[]>("../../spec/vectors/**/*.json", {
+/** What a device with this secret reports. */
+interface Device {
+  readonly name: string;
+  readonly plan: string;
+  readonly secret: string;
+  readonly round: number;
+  readonly answers: Answers;
+  readonly report: string;
+}
+
+const files = import.meta.glob<(Case | Hostile | Answered | Device)[]>("../../spec/vectors/**/*.json", {
   eager: true,
   import: "default",
 });
@@ -46,6 +57,17 @@ describe.each(sound)("$name", (one) => {
     expect(report.json).toBe(one.json);
     expect(decode(plan, fromHexadecimal(one.bytes)).json).toBe(one.json);
     expect(hexadecimal(decode(plan, one.json).bytes)).toBe(one.bytes);
+  });
+});
+
+const devices = all.filter((one): one is Device => "report" in one);
+
+describe.each(devices)("a device's $name", ({ plan, secret, round, answers, report }) => {
+  it("is the same report for every client with its secret", async () => {
+    for (let object = 0; object < 2; object++) {
+      const client = await Client.open(plan, { secret, cap: 1e9 });
+      expect(hexadecimal((await client.report(answers, { round })).bytes)).toBe(report);
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { below, chance, randomBytes, remembered, sampled, system, threshold } from "../src/words.js";
+import { below, chance, Row, randomBytes, remembered, sampled, system, threshold } from "../src/words.js";
 import { halves } from "../src/words_testing.js";
 
 const word = (): bigint => new BigUint64Array(randomBytes(8).buffer)[0] as bigint;
@@ -29,15 +29,30 @@ it("draws more than a browser gives at once", () => {
 
 it("keeps words by secret, plan, label and column", async () => {
   const memory = await remembered(new Uint8Array(32), "plan");
-  const whole = await memory(3, 0, 21);
+  const whole = await memory([3], 0, 21);
   for (const start of [0, 1, 4, 5, 7]) {
-    expect([...(await memory(3, start, 9))].slice(0, 18)).toEqual(
+    expect([...(await memory([3], start, 9))].slice(0, 18)).toEqual(
       [...whole].slice(2 * start, 2 * start + 18),
     );
   }
-  expect(await memory(4, 0, 21)).not.toEqual(whole);
-  expect(await (await remembered(new Uint8Array(32), "plans"))(3, 0, 21)).not.toEqual(whole);
-  expect(await (await remembered(new Uint8Array(32).fill(1), "plan"))(3, 0, 21)).not.toEqual(whole);
+  expect(await memory([4], 0, 21)).not.toEqual(whole);
+  expect(await (await remembered(new Uint8Array(32), "plans"))([3], 0, 21)).not.toEqual(whole);
+  expect(await (await remembered(new Uint8Array(32).fill(1), "plan"))([3], 0, 21)).not.toEqual(whole);
+});
+
+it("gives noise by round, attribute and value, and none of it is what is kept", async () => {
+  const memory = await remembered(new Uint8Array(32), "plan");
+  const streams = await Promise.all(
+    [[0], [1], ["noise", 1, 0, 1], ["noise", 2, 0, 1], ["noise", 1, 1, 1], ["noise", 1, 0, 2], ["id", 1]].map(
+      async (labels) => (await memory(labels, 0, 4)).join(),
+    ),
+  );
+  expect(new Set(streams).size).toBe(streams.length);
+  const row = new Row(new Uint32Array(8), memory, 0, 1);
+  const noise = (await row.from(5, 1).noise(2, 4, 6)).fresh;
+  expect(noise).toEqual(await memory(["noise", 1, 3, 7], 0, 4));
+  expect((await row.noise(0, 4)).fresh).toEqual(await memory(["noise", 1, 0, 0], 0, 4));
+  expect((await new Row(new Uint32Array(8), memory).noise(0, 4)).fresh).toEqual(new Uint32Array(8));
 });
 
 it("refuses a secret that can be guessed", async () => {

@@ -577,9 +577,15 @@ def test_another_header_is_a_fault() -> None:
 # ---- the client that is given
 
 
-def names_the_answer(self: dn.Client, answers: Mapping[str, object], round: int = 1) -> Report:  # noqa: A002 - as the client's
+def names_the_answer(
+    self: dn.Client,
+    answers: Mapping[str, object],
+    round: int = 1,  # noqa: A002 - as the client's
+    *,
+    change: bool = False,
+) -> Report:
     """A report whose body is the answer itself."""
-    right = REPORT(self, answers, round)
+    right = REPORT(self, answers, round, change=change)
     return right._replace(body=bytes([int(str(answers["x"]))]))
 
 
@@ -594,21 +600,23 @@ class Derived(dn.Client):  # type: ignore[misc]
 
 def test_a_client_of_a_derived_class_is_itself_audited() -> None:
     plan = one(dn.grr(4, 1.0))
-    found = audited(Derived(plan), trials=500)
+    found = audited(Derived(plan, secret=bytes(32)), trials=500)
     assert found.lower_bound > 3
     assert not any("library" in note for note in found.notes)
 
 
 def test_a_client_whose_method_was_replaced_is_itself_audited() -> None:
-    client = dn.Client(one(dn.grr(4, 1.0)))
-    client.report = lambda answers, number: names_the_answer(dn.Client(client.plan), answers, number)  # type: ignore[assignment, method-assign, misc]
+    client = dn.Client(one(dn.grr(4, 1.0)), fresh=True)
+    client.report = lambda answers, number: names_the_answer(  # type: ignore[assignment, method-assign, misc]
+        dn.Client(client.plan, fresh=True), answers, number
+    )
     assert audited(client, trials=500).lower_bound > 3
 
 
 def test_new_devices_of_a_class_must_be_had() -> None:
     class Another(dn.Client):  # type: ignore[misc]
         def __init__(self, plan: Plan) -> None:
-            super().__init__(plan)
+            super().__init__(plan, fresh=True)
 
     with pytest.raises(
         dn.InvalidParameter, match=r"a new device is Another\(plan, secret=...\), but that is refused"
@@ -893,7 +901,7 @@ def test_our_client_one_by_one_passes() -> None:
     found = audited(dn.audit.client_of(plan), trials=1000, plan=plan, level=SURE)
     assert found.passed, found.summary
     assert found.lower_bound > 0.2
-    assert audited(dn.Client(plan), trials=1000, level=SURE).passed
+    assert audited(dn.Client(plan, fresh=True), trials=1000, level=SURE).passed
 
 
 # ---- what is asked for
@@ -1242,7 +1250,7 @@ def test_a_function_receives_as_much_as_it_asks_for() -> None:
     plan = one(dn.oue(4, 1.0))
 
     def alone(answers: dict[str, object]) -> bytes:
-        return dn.Client(plan).report(answers).to_bytes()
+        return dn.Client(plan, fresh=True).report(answers).to_bytes()
 
     def device(answers: dict[str, object], secret: bytes) -> bytes:
         return dn.Client(plan, secret=secret).report(answers).to_bytes()

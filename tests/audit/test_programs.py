@@ -35,7 +35,7 @@ import deniable as dn
 plan = dn.Plan.read("plan.json")
 for line in sys.stdin:
     asked = json.loads(line)
-    client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]))
+    client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]), cap=100.0)
     report = client.report(asked["answers"], asked["round"])
     forms = [report.to_bytes().hex(), base64.b64encode(report.to_bytes()).decode(), client.readable(report)]
     print(forms[FORM])

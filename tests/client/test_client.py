@@ -47,8 +47,8 @@ def test_nothing_but_the_operating_system_can_be_reached() -> None:
 
 def test_a_report_is_canonical_and_fresh() -> None:
     plan = once()
-    client, wire = Client(plan), Wire(plan)
-    one, two = client.report(ANSWER), Client(plan).report(ANSWER)
+    client, wire = Client(plan, fresh=True), Wire(plan)
+    one, two = client.report(ANSWER), Client(plan, fresh=True).report(ANSWER)
     assert client.report({**ANSWER, "color": "blue"}) == one, "a client without a ledger answered twice"
     for report in (one, two):
         assert wire.check(Report.from_bytes(report.to_bytes())) == report
@@ -64,7 +64,7 @@ def test_reports_follow_the_plan() -> None:
     """Estimates from 3000 devices are as far from the truth as their standard errors say."""
     plan = vectors.of(dn.smp(vectors.KS, 3.0, "grr"))
     wire = Wire(plan)
-    bodies = [Client(plan).report(ANSWER).body for _ in range(3000)]
+    bodies = [Client(plan, fresh=True).report(ANSWER).body for _ in range(3000)]
     result = plan.estimate(plan.tally(wire.reports(bodies)))
     for name, value in (("color", 0), ("age", 0), ("smokes", 1)):
         truth = np.eye(result[name].frequencies.size)[value]
@@ -83,14 +83,14 @@ def test_hostile_plans_are_not_answered() -> None:
 
 
 def test_a_plan_is_verified_before_it_is_answered() -> None:
-    Client(once().to_json(), cap=1.0)
+    Client(once().to_json(), cap=1.0, fresh=True)
     with pytest.raises(dn.InvalidPlan, match=r"cap is 0\.5"):
-        Client(once(), cap=0.5)
+        Client(once(), cap=0.5, fresh=True)
     with pytest.raises(dn.InvalidPlan, match=r"cap is 0\.9"):
         Client(again(), bytes(32), cap=0.9)  # one report gives away 0.5, all of them 1
     for cap in (0, -1, float("nan"), float("inf")):
         with pytest.raises(dn.InvalidParameter, match="positive number"):
-            Client(once(), cap=cap)
+            Client(once(), bytes(32), cap=cap)
 
 
 def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
@@ -109,12 +109,12 @@ def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
 
 def test_answers_that_cannot_be_reported_are_refused() -> None:
     with pytest.raises(dn.InvalidValue, match="did you mean 'red'"):
-        Client(once()).report({**ANSWER, "color": "redd"})
+        Client(once(), fresh=True).report({**ANSWER, "color": "redd"})
     with pytest.raises(dn.InvalidValue, match="smokes"):
-        Client(once()).report({"color": "red", "age": 3})
+        Client(once(), fresh=True).report({"color": "red", "age": 3})
     with pytest.raises(dn.InvalidParameter, match="dictionary"):
-        Client(once()).report([ANSWER])  # type: ignore[arg-type]
-    client = Client(once())
+        Client(once(), fresh=True).report([ANSWER])  # type: ignore[arg-type]
+    client = Client(once(), fresh=True)
     report = client.report(ANSWER)
     with pytest.raises(dn.InvalidParameter, match="did you mean 'color'"):
         client.report({**ANSWER, "colour": "red"})
@@ -132,7 +132,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
     asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=50.0, mechanism="split", missing=missing, protocol="grr").plan(people=100)
     for answers in ({"color": "red"}, {"color": "red", "smokes": None}, {"color": "red", "smokes": ""}):
-        client = Client(plan)
+        client = Client(plan, bytes(32), cap=200.0)
         if missing == "refuse":
             with pytest.raises(dn.InvalidValue) as refused:
                 client.report(answers)
@@ -144,7 +144,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
         assert said in (["no answer"] if missing == "value" else ["yes", "no"])
         assert plan.labels["color"][int(np.argmax(result["color"].frequencies))] == "red"
     if missing == "value":
-        assert Client(plan).report({}).to_bytes(), "a person may answer nothing"
+        assert Client(plan, bytes(32), cap=200.0).report({}).to_bytes(), "a person may answer nothing"
 
 
 def test_who_answers_reads_what_is_allowed_and_not_to_change_the_study() -> None:
@@ -167,7 +167,7 @@ def test_who_answers_reads_what_is_allowed_and_not_to_change_the_study() -> None
         ),
     ):
         with pytest.raises(dn.InvalidValue) as refused:
-            Client(plan).report(good | {name: wrong})
+            Client(plan, bytes(32), cap=10_000.0).report(good | {name: wrong})
         assert str(refused.value) == told
         with pytest.raises(dn.InvalidValue, match="widen"):
             plan.encode([good | {name: wrong}])
@@ -176,7 +176,7 @@ def test_who_answers_reads_what_is_allowed_and_not_to_change_the_study() -> None
 def test_a_plan_is_given_as_it_is_as_its_text_or_by_its_file(tmp_path: Path) -> None:
     path = once().write(tmp_path / "plan.json")
     for given in (once(), once().to_json(), once().to_json().encode(), path.read_text(), path):
-        assert Client(given).plan == once()
+        assert Client(given, bytes(32)).plan == once()
     with pytest.raises(
         dn.InvalidPlan, match=r"got 'plan\.json'; if that is a file, read it: dn\.Plan\.read\('plan\.json'\)"
     ):
@@ -216,13 +216,16 @@ def test_a_ledger_adds_up_losses(ledger: Ledger, tmp_path: Path) -> None:
 
 def test_a_cap_counts_all_answers_before(ledger: Ledger) -> None:
     third = vectors.of(dn.rsfd(vectors.KS, 0.5, "grr"))
-    Client(third, ledger=ledger, cap=2.6)
+    before = ledger.lifetime().counted
+    assert before is not None
+    total = before / 1e9 + 0.5
+    Client(third, ledger=ledger, cap=total + 0.1)
     with pytest.raises(
-        dn.InvalidPlan, match=r"up to 0\.5, with all answers before 2\.5, and this device's cap is 2\.4"
+        dn.InvalidPlan, match=rf"up to 0\.5, with all answers before {total:.6g}, and this device's cap is"
     ):
-        Client(third, ledger=ledger, cap=2.4)
-    before = Client(once(), ledger=ledger).report(ANSWER)
-    assert Client(once(), ledger=ledger, cap=2.4).report(ANSWER) == before, (
+        Client(third, ledger=ledger, cap=total - 0.1)
+    report = Client(once(), ledger=ledger).report(ANSWER)
+    assert Client(once(), ledger=ledger, cap=0.1).report(ANSWER) == report, (
         "what was given costs nothing again"
     )
 
@@ -264,7 +267,13 @@ def test_a_secret_of_nothing_is_refused() -> None:
 
 def test_a_damaged_ledger_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
-    for text in ("", "[]", '{"version": 2}', '{"version": 1, "secret": "xyz", "entries": []}'):
+    for text in (
+        "",
+        "[]",
+        '{"version": 2}',
+        '{"version": 3}',
+        '{"version": 1, "secret": "xyz", "entries": []}',
+    ):
         path.write_text(text)
         with pytest.raises(dn.DeniableError, match="ledger"):
             Ledger(path)
@@ -306,7 +315,7 @@ def collector(answers: list[tuple[int, dict[str, str]]]) -> Iterator[tuple[str, 
 
 
 def test_a_report_is_sent_until_it_has_arrived() -> None:
-    client = Client(once())
+    client = Client(once(), fresh=True)
     report = client.report(ANSWER)
     with collector([(0, {}), (503, {"Retry-After": "0"}), (429, {}), (201, {})]) as (url, arrived):
         assert client.send(url, report, invitation="abc") == "counted"
@@ -320,7 +329,7 @@ def test_a_page_of_somebody_else_is_no_receipt() -> None:
     """A portal or a proxy answers 200, or sends elsewhere: the report has not arrived, and the invitation is
     not handed on.
     """
-    client = Client(once())
+    client = Client(once(), fresh=True)
     report = client.report(ANSWER)
     with collector([(201, {})]) as (elsewhere, handed_on):
         answers = [(200, {"Portal": "yes"}), (302, {"Location": elsewhere})]
@@ -341,14 +350,14 @@ def test_what_is_not_http_is_tried_again_and_reported() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        client = Client(once())
+        client = Client(once(), fresh=True)
         with pytest.raises(NotSent, match="cannot be read"):
             client.send(f"http://127.0.0.1:{server.getsockname()[1]}", client.report(ANSWER), attempts=2)
         thread.join()
 
 
 def test_a_refusal_is_not_tried_again_and_silence_is_reported() -> None:
-    client = Client(once())
+    client = Client(once(), fresh=True)
     report = client.report(ANSWER)
     with collector([(422, {})]) as (url, arrived):
         with pytest.raises(NotSent, match="refused the report: 422 why"):
@@ -361,7 +370,7 @@ def test_a_refusal_is_not_tried_again_and_silence_is_reported() -> None:
 
 
 def test_a_refusal_is_in_the_collectors_own_sentence() -> None:
-    client = Client(once())
+    client = Client(once(), fresh=True)
     report = client.report(ANSWER)
     for said, told, reason in (
         (

@@ -80,7 +80,7 @@ def test_a_report_is_counted_once_in_either_form(collector: Running) -> None:
 
 
 def test_the_client_sends_until_it_is_counted(collector: Running) -> None:
-    client = dn.Client(HTTP.get(f"{collector.url}/plans/{ONE.id}").content)
+    client = dn.Client(HTTP.get(f"{collector.url}/plans/{ONE.id}").content, fresh=True)
     report = client.report({"color": "red", "smokes": "no"})
     assert client.send(collector.url, report) == "counted"
     assert client.send(collector.url, report) == "counted before"
@@ -341,7 +341,7 @@ def test_a_split_with_a_sample_and_fakes_as_parts(tmp_path: Path) -> None:
     reports = [Report(wire.prefix, 1, i.to_bytes(16, "little"), body) for i, body in enumerate(bodies)]
     assert len({len(body) for body in bodies}) == 2, "what is sampled differs in length"
     with collecting(tmp_path, [plan], "--minimum", "10") as running:
-        client = dn.Client(HTTP.get(f"{running.url}/plans/{plan.id}").content)
+        client = dn.Client(HTTP.get(f"{running.url}/plans/{plan.id}").content, fresh=True, cap=100.0)
         assert (
             client.send(running.url, client.report({name: some[0] for name, some in answers.items()}))
             == "counted"

@@ -20,8 +20,9 @@ import httpx
 import pytest
 
 import deniable as dn
+from deniable.client import DEFAULT_CAP
 from deniable.collect.files import FOLDER
-from deniable.plan import Plan, Tallies, metric_mechanism
+from deniable.plan import NANO, Plan, Tallies, metric_mechanism
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
 from tests.running import Run
@@ -124,8 +125,15 @@ class Visit:
 
     def survey(self, plan: Plan, more: str = "") -> Page:
         self.page.goto("about:blank")
+        if max(plan.stated.record, (plan.stated.repeated or (0, 0, 0))[2] or 0) > DEFAULT_CAP * NANO:
+            self.allow(1000)
         self.page.goto(f"{self.url}/#plan={plan.id}{more}")
         return self.page
+
+    def allow(self, cap: float) -> None:
+        """Set the limit of this browser, from the next page on."""
+        set_cap = f"localStorage.setItem('deniable.cap', '{cap}')"
+        self.context.add_init_script(f"if (location.protocol !== 'about:') {set_cap}")
 
     def dashboard(self, plan: Plan) -> Page:
         self.page.goto("about:blank")
@@ -546,6 +554,36 @@ def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
     assert counted(collector, ONCE) == before + 1
+
+
+def test_a_study_above_the_usual_limit_waits_for_a_larger_one(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.url}/#plan={MIXED.id}")
+    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+    expect(page.get_by_text("unless you set a limit, this device allows 4.")).to_be_visible()
+    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
+    expect(limit).to_have_attribute("placeholder", "4 in each study")
+    limit.fill("1000")
+    limit.press("Enter")
+    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+
+
+def test_the_same_answers_give_the_same_bytes_again(visit: Visit) -> None:
+    """Also where the browser lost the list of its reports, and has its secret still."""
+    page = visit.survey(ONCE)
+    expect(page.get_by_text("the same answers give the same report again")).to_be_visible()
+    fill_in(page)
+    make(page)
+    before = entries(page)
+    page.evaluate(
+        "() => { const kept = JSON.parse(localStorage.getItem('deniable'));"
+        " localStorage.setItem('deniable', JSON.stringify({...kept, entries: []})) }"
+    )
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    assert entries(page) == before
 
 
 def test_a_report_that_was_made_can_be_sent_whatever_the_limit_is_now(visit: Visit) -> None:

@@ -662,7 +662,7 @@ def test_a_store_that_is_gone_is_reported_and_comes_back(tmp_path: Path) -> None
             assert HTTP.get(f"{running.url}/plans/{PLAN.id}").status_code == 200
         finally:
             cluster.start()
-        client = dn.Client(PLAN)
+        client = dn.Client(PLAN, fresh=True)
         assert client.send(running.url, reports[1]) == "counted"
         assert HTTP.get(f"{running.url}/ready").status_code == 200
         assert "Traceback" not in running.errors()
@@ -815,7 +815,7 @@ def test_an_invitation_lets_in_one_report(tmp_path: Path, tokens: list[str]) -> 
         batch = BINARY | {"Authorization": f"Invitation {tokens[1]}"}
         answer = HTTP.post(f"{running.url}/reports/batch", content=to_batch(reports), headers=batch)
         assert answer.json()["outcomes"] == ["counted before", "counted", "invitation"]
-        assert dn.Client(PLAN).send(running.url, reports[2], invitation=tokens[2]) == "counted"
+        assert dn.Client(PLAN, fresh=True).send(running.url, reports[2], invitation=tokens[2]) == "counted"
 
 
 def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) -> None:
@@ -829,7 +829,7 @@ def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) ->
         assert (
             HTTP.post(f"{running.url}/reports", content=other.to_bytes(), headers=BINARY).status_code == 403
         )
-        assert dn.Client(PLAN).send(running.url, report, invitation=token) == "counted"
+        assert dn.Client(PLAN, fresh=True).send(running.url, report, invitation=token) == "counted"
 
 
 def test_the_newest_open_round_is_offered(tmp_path: Path, run: Run) -> None:

@@ -173,7 +173,9 @@ def test_a_device_counts_the_worst_case() -> None:
     with pytest.raises(dn.AboveCap, match="this device's cap"):
         Client(plan, secret=bytes(32), cap=worst - 0.01)
     ledger = dn.Ledger()
-    Client(plan, ledger=ledger).report(vectors.METRIC_ANSWERS[0])
+    with pytest.raises(dn.AboveCap, match="a device without a cap of its own allows 4"):
+        Client(plan, ledger=ledger)
+    Client(plan, ledger=ledger, cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
     assert ledger.lifetime().unchanged == plan.stated.record
 
 

@@ -24,6 +24,8 @@ Side = tuple[Answers, ...]
 """What one person answers, round after round."""
 
 Reporter = Callable[[Answers, bytes, int], bytes]
+
+_NO_CAP = 1e9  # nats: who audits a plan has no answers to protect
 """A client as a function: answers, the device's secret and the round give the bytes of a report."""
 
 
@@ -138,7 +140,11 @@ def client_of(plan: Plan) -> Reporter:
     >>> len(client_of(plan)({"color": "red"}, bytes(32), 1))
     30
     """
-    return lambda answers, secret, number: Client(plan, secret=secret).report(answers, number).to_bytes()
+
+    def report(answers: Answers, secret: bytes, number: int) -> bytes:
+        return Client(plan, secret=secret, cap=_NO_CAP).report(answers, number).to_bytes()
+
+    return report
 
 
 def _one_by_one(report: Reporter, sides: Sequence[Side], count: int) -> Sequence[Sequence[bytes]]:
@@ -157,7 +163,7 @@ def make_devices(client: object, words: Words | None) -> tuple[Devices, Plan | N
     """Devices like this client, and their plan where it is known."""
     if isinstance(client, type):
         raise InvalidParameter(
-            f"a client is an object, not its class: give {client.__name__}(plan), or the plan itself"
+            f"a client is an object, not its class: give {client.__name__}(plan, secret=...), or the plan itself"
         )
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called

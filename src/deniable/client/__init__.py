@@ -2,6 +2,16 @@
 
 from deniable.client.client import Client, NotSent
 from deniable.client.compose import composed_loss, composed_ratio
-from deniable.client.ledger import AboveCap, Ledger
+from deniable.client.ledger import DEFAULT_CAP, AboveCap, Ledger
+from deniable.client.marker import CopiedLedger
 
-__all__ = ["AboveCap", "Client", "Ledger", "NotSent", "composed_loss", "composed_ratio"]
+__all__ = [
+    "DEFAULT_CAP",
+    "AboveCap",
+    "Client",
+    "CopiedLedger",
+    "Ledger",
+    "NotSent",
+    "composed_loss",
+    "composed_ratio",
+]

@@ -1,6 +1,7 @@
 """Verifies the plan on a device, turns answers into one report, and sends it until it has arrived.
 
-The only randomness here is the operating system's; there is no way to pass another in.
+A report comes from the device's secret, so the same answers give the same bytes for ever. A secret that is
+not given is the operating system's; there is no way to pass other randomness in.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_a
 from deniable.plan import InvalidPlan, Plan
 from deniable.tables import DEGREES
 from deniable.wire import Report, Wire
-from deniable.words import device
+from deniable.words import device, report_id
 
 __all__ = ["Client", "NotSent"]
 
@@ -46,11 +47,18 @@ class NotSent(DeniableError):
 class Client:
     """One person's device and one plan, verified before anything is answered.
 
+    It keeps a secret, or a ledger, which has one: the same answers give the same report for ever. `fresh` is
+    for a person who answers once in a lifetime: another object then makes another report, and together they
+    give away more. Without a cap, a plan may give away 4 nats at most; a cap that is given holds for all
+    studies of the ledger together.
+
     >>> from deniable import Study
     >>> plan = Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
     >>> report = Client(plan, secret=bytes(32), cap=1.0).report({"color": "red"})
     >>> len(report.to_bytes())
     30
+    >>> Client(plan, secret=bytes(32)).report({"color": "red"}) == report
+    True
     """
 
     def __init__(
@@ -59,15 +67,12 @@ class Client:
         secret: bytes | None = None,
         cap: float | None = None,
         ledger: Ledger | None = None,
+        *,
+        fresh: bool = False,
     ) -> None:
         self.plan = _read(plan)
         self.plan.verify()
-        if secret is not None and ledger is not None:
-            raise InvalidParameter("a ledger has a secret of its own; give one of both")
-        if secret is None and ledger is None and self.plan.content.rounds is not None:
-            raise InvalidParameter(
-                "this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger"
-            )
+        _check_memory(secret, ledger, fresh, self.plan.content.rounds is not None)
         if cap is not None and not 0 < cap < math.inf:
             raise InvalidParameter(
                 f"cap, the most that a person is willing to give away, is a positive number, got {cap}"
@@ -79,11 +84,18 @@ class Client:
         self._cap = cap
         self._wire = Wire(self.plan)
 
-    def report(self, answers: Mapping[str, object], round: int = 1) -> Report:  # noqa: A002 - the word for it everywhere
+    def report(
+        self,
+        answers: Mapping[str, object],
+        round: int = 1,  # noqa: A002 - the word for it everywhere
+        *,
+        change: bool = False,
+    ) -> Report:
         """One report of one person's answers; a round that was answered gives the same report again.
 
         A question that is left out, or answered with None, has no answer; the plan decides whether that can
-        be reported.
+        be reported. To change an answer on purpose, say `change`: that is a second report, which the
+        collector counts as another person's, and the ledger adds its loss.
         """
         if not isinstance(answers, Mapping):
             raise InvalidParameter(
@@ -100,12 +112,13 @@ class Client:
         codes = self._encode_answers(answers)
 
         def draw(secret: bytes) -> bytes:
-            made = self.plan.privatize_codes(codes, device(secret, self.plan.id))
-            return Report(
-                self._wire.prefix, round, secrets.token_bytes(16), self._wire.bodies(made)[0]
-            ).to_bytes()
+            made = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
+            [body] = self._wire.bodies(made)
+            name = report_id(secret, self.plan.id, round, body)
+            return Report(self._wire.prefix, round, name, body).to_bytes()
 
-        return Report.from_bytes(self._ledger.once(self.plan, round, draw, self._cap))
+        answer = self._ledger.change if change else self._ledger.once
+        return Report.from_bytes(answer(self.plan, round, draw, self._cap))
 
     def _join_degrees(self, answers: Mapping[str, object]) -> dict[str, object]:
         """Join a location that is given in two parts, `home.latitude` and `home.longitude`."""
@@ -198,6 +211,23 @@ def _read(plan: Plan | Path | str | bytes) -> Plan:
             f"dn.Plan.read({shown!r})"
         )
     return Plan.from_json(plan)
+
+
+def _check_memory(secret: bytes | None, ledger: Ledger | None, fresh: bool, repeated: bool) -> None:
+    """Check that a client keeps one secret, by itself or in a ledger, or that it says that it keeps none."""
+    if secret is not None and ledger is not None:
+        raise InvalidParameter("a ledger has a secret of its own; give one of both")
+    if fresh and (secret is not None or ledger is not None):
+        raise InvalidParameter("fresh noise is for a client without a secret and without a ledger")
+    if secret is None and ledger is None and repeated:
+        raise InvalidParameter(
+            "this plan asks again and again: a device must keep a secret (32 random bytes), or a ledger"
+        )
+    if secret is None and ledger is None and not fresh:
+        raise InvalidParameter(
+            "a device keeps a secret (32 random bytes), or a ledger, so that the same answers give the same "
+            "report again; a person who answers once in a lifetime can do without: fresh=True"
+        )
 
 
 def _is_address(url: object) -> bool:

@@ -7,6 +7,7 @@ draws its own randomness from the operating system, so that no two runs are alik
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import signal
 import subprocess
@@ -150,7 +151,7 @@ def answer(
 
     def in_python(one: Answers) -> None:
         # a device of its own: it verifies the plan, and has a secret that nobody else has
-        client = Client(plan)
+        client = Client(plan, secret=secrets.token_bytes(32))
         client.send(url, client.report(one))
         one_more()
 
@@ -175,7 +176,8 @@ def _answer_in_node(
 ) -> None:
     command = [node, str(_NODE_CLIENT), str(plan), "--send", url]
     with TemporaryFile("w+", encoding="utf-8") as lines, TemporaryFile("w+", encoding="utf-8") as errors:
-        lines.write("".join(json.dumps(one) + "\n" for one in people))
+        devices = ({"answers": one, "secret": secrets.token_hex(32)} for one in people)
+        lines.write("".join(json.dumps(one) + "\n" for one in devices))
         lines.seek(0)
         with subprocess.Popen(
             command, stdin=lines, stdout=subprocess.PIPE, stderr=errors, text=True

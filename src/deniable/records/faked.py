@@ -137,9 +137,11 @@ class Faked(RecordMechanism):
     def encode(self, columns: Integers, rows: Rows) -> Records:
         groups = group_people(draw_attributes(rows.columns(0, 1).recall(), self.d)[:, 0], columns)
         reports, start = [], 1
-        for (who, values), fake, width in zip(groups, self.fakes, self._widths, strict=True):
-            made = fake.encode(rows.columns(start, start + fake.words))
-            made[who] = fake.part.encode(values, rows.pick(who).columns(start, start + fake.part.words))
+        for j, (fake, width) in enumerate(zip(self.fakes, self._widths, strict=True)):
+            who, values = groups[j]
+            made = fake.encode(rows.columns(start, start + fake.words).key_noise(j))
+            own = rows.pick(who).columns(start, start + fake.part.words)
+            made[who] = fake.part.encode(values, own.key_noise(j, values))
             reports.append(made)
             start += width
         return Records(rows.n, tuple(reports))

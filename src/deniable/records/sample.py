@@ -144,7 +144,8 @@ class Sample(RecordMechanism):
             for draw in range(self.reported):
                 (who, values), start = groups[draw][j], self.reported + draw * room
                 checked = in_domain(values, part.k)  # the table itself may have changed since it was checked
-                made.append(part.encode(checked, rows.pick(who).columns(start, start + part.words)))
+                own = rows.pick(who).columns(start, start + part.words)
+                made.append(part.encode(checked, own.key_noise(j, checked)))
             who = np.concatenate([group[j][0] for group in groups])
             order = np.argsort(who, kind="stable") if self.reported > 1 else slice(None)
             reports.append(np.concatenate(made)[order])

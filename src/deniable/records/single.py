@@ -75,7 +75,7 @@ class Single(RecordMechanism):
         return "Each person reports the one attribute."
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        return Records(rows.n, (self.part.encode(columns[0], rows),))
+        return Records(rows.n, (self.part.encode(columns[0], rows.key_noise(0, columns[0])),))
 
 
 def as_record_mechanism(given: object) -> RecordMechanism:

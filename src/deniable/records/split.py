@@ -166,7 +166,7 @@ class Split(RecordMechanism):
     def encode(self, columns: Integers, rows: Rows) -> Records:
         pieces = []
         for member, first, start in self.members:
-            some = rows.columns(start, start + member.words)
+            some = rows.columns(start, start + member.words).shift_attributes(first)
             pieces.append(member.encode(columns[first : first + member.d], some))
         return Records.join(rows.n, pieces)
 

@@ -15,6 +15,7 @@ from deniable.words.words import (
     checked_source,
     device,
     keyed,
+    report_id,
     system,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "checked_source",
     "device",
     "keyed",
+    "report_id",
     "system",
 ]

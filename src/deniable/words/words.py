@@ -77,6 +77,17 @@ class Rows(ABC):
         """The words of this collection, without those that a person keeps."""
         return self
 
+    def shift_attributes(self, first: int) -> Rows:
+        """The same words, where attributes are numbered from this one on."""
+        return self
+
+    def key_noise(self, attribute: int, values: Indices | None = None) -> Rows:
+        """The same words, but on a device whose secret gives its noise: those of this attribute and value.
+
+        Without values, as for fakes, the noise is that of the attribute alone. Other words stay as they are.
+        """
+        return self
+
     def of(self, people: Sequence[str]) -> Rows:
         """The same words, where these people, by name, are the ones who keep them."""
         raise InvalidParameter(
@@ -152,17 +163,51 @@ class FreshRows(Rows):
 
 @final
 @dataclass(frozen=True)
+class KeyedRows(Rows):
+    """Words of a key stream: row i has those from `start` on of the stream whose last label is values[i] + 1,
+    or 0 for no value.
+    """
+
+    secret: bytes
+    message: bytes
+    values: Indices
+    """-1 for no value."""
+    width: int
+    start: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    def array(self) -> WordArray:
+        words = np.empty((self.n, self.width), dtype=np.uint64)
+        for row, value in zip(words, self.values.tolist(), strict=True):
+            row[:] = _Keyed(self.secret, self.message + encode_label(value + 1), self.start).take(self.width)
+        return words
+
+    def columns(self, start: int, stop: int) -> KeyedRows:
+        return replace(self, width=stop - start, start=self.start + start)
+
+    def pick(self, rows: slice | Indices) -> KeyedRows:
+        return replace(self, values=self.values[rows])
+
+
+@final
+@dataclass(frozen=True)
 class DeviceRows(FreshRows):
-    """The words of one person's device: fresh ones, and words that its secret gives again and again.
+    """The words of one person's device: words that its secret gives again and again, and noise.
 
     Kept word number c for a value is word c of the key stream whose last label is the value + 1, or 0 for no
-    value.
+    value. Noise is fresh; in a round, it is that of the round, the attribute and the value (spec/wire.md).
     """
 
     secret: bytes
     message: bytes
     start: int = 0
     """The number of the first column."""
+    round: int | None = None
+    attribute: int = 0
+    """The number of the first attribute."""
 
     def columns(self, start: int, stop: int) -> DeviceRows:
         return replace(self, fresh=self.fresh.columns(start, stop), start=self.start + start)
@@ -170,12 +215,22 @@ class DeviceRows(FreshRows):
     def pick(self, rows: slice | Indices) -> DeviceRows:
         return replace(self, fresh=self.fresh.pick(rows))
 
-    def recall(self, values: Indices | None = None) -> DrawnRows:
-        labels = np.zeros(self.n, dtype=np.int64) if values is None else values + 1
-        kept = np.empty((self.n, self.width), dtype=np.uint64)
-        for row, label in zip(kept, labels.tolist(), strict=True):
-            row[:] = _Keyed(self.secret, self.message + encode_label(label), self.start).take(self.width)
-        return DrawnRows(kept)
+    def recall(self, values: Indices | None = None) -> KeyedRows:
+        return KeyedRows(self.secret, self.message, self._or_none(values), self.width, self.start)
+
+    def shift_attributes(self, first: int) -> DeviceRows:
+        return replace(self, attribute=self.attribute + first)
+
+    def key_noise(self, attribute: int, values: Indices | None = None) -> DeviceRows:
+        if self.round is None:
+            return self
+        round_label, attribute_label = map(encode_label, (self.round, self.attribute + attribute))
+        message = self.message + encode_label("noise") + round_label + attribute_label
+        noise = KeyedRows(self.secret, message, self._or_none(values), self.width)
+        return replace(self, fresh=noise)
+
+    def _or_none(self, values: Indices | None) -> Indices:
+        return np.full(self.n, -1, dtype=np.int64) if values is None else values
 
 
 class Words(ABC):
@@ -276,16 +331,23 @@ class Device(Words):
 
     remember = True
 
-    def __init__(self, secret: bytes, labels: Iterable[str | int | bytes], fresh: Words) -> None:
+    def __init__(
+        self,
+        secret: bytes,
+        labels: Iterable[str | int | bytes],
+        fresh: Words,
+        round: int | None = None,  # noqa: A002 - the word for it everywhere
+    ) -> None:
         self._secret = _check_secret(secret)
         self._message = b"".join(encode_label(label) for label in labels)
         self._fresh = fresh
+        self._round = round
 
     def take(self, count: int) -> WordArray:
         return self._fresh.take(count)
 
     def rows(self, n: int, width: int) -> DeviceRows:
-        return DeviceRows(self._fresh.rows(n, width), self._secret, self._message)
+        return DeviceRows(self._fresh.rows(n, width), self._secret, self._message, round=self._round)
 
 
 def system() -> Words:
@@ -313,12 +375,13 @@ def keyed(secret: bytes, *labels: str | int | bytes) -> Words:
     return _Keyed(_check_secret(secret), b"".join(encode_label(label) for label in labels))
 
 
-def device(secret: bytes, *labels: str | int | bytes) -> Words:
+def device(secret: bytes, *labels: str | int | bytes, round: int | None = None) -> Words:  # noqa: A002 - the word for it
     """The words of one person's device: what it must keep comes from its secret and labels, the rest is
     fresh.
 
     With the same secret and labels a permanent answer, the sampled attribute and a hash function are the same
-    in every round, and nothing is stored but the secret. All rows are the same person's.
+    in every round, and nothing is stored but the secret. All rows are the same person's. With a round, a
+    record mechanism's noise comes from the secret too: the same answers give the same report.
 
     >>> one, again = device(bytes(32), "study").rows(1, 4), device(bytes(32), "study").rows(1, 4)
     >>> bool((one.recall().array() == again.recall().array()).all())
@@ -326,7 +389,16 @@ def device(secret: bytes, *labels: str | int | bytes) -> Words:
     >>> bool((one.array() == again.array()).all())
     False
     """
-    return Device(secret, labels, system())
+    return Device(secret, labels, system(), round)
+
+
+def report_id(secret: bytes, plan: str, round: int, body: bytes) -> bytes:  # noqa: A002 - the word for it
+    """The id of a report: 16 bytes by which nobody without the secret can link it to another.
+
+    >>> report_id(bytes(32), "study", 1, b"body") == report_id(bytes(32), "study", 1, b"body")
+    True
+    """
+    return keyed(secret, plan, "id", round, body).take(2).astype("<u8").tobytes()
 
 
 def _check_secret(secret: bytes) -> bytes:

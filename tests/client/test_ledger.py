@@ -1,0 +1,182 @@
+"""A ledger counts what a device gives away, changed answers too, and notices that it was copied."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.client import DEFAULT_CAP, AboveCap, Client, CopiedLedger, Ledger
+from deniable.client.ledger import Entry, bound_linked_loss
+from deniable.plan import Plan
+from deniable.records import Faked
+from deniable.records.fakes import Blank
+from tests import vectors
+
+ANSWER = vectors.ANSWERS[0]
+CHANGED = {"color": "blue", "age": 33, "smokes": "yes"}
+
+
+def plan_of(epsilon: float) -> Plan:
+    return vectors.of(dn.spl(vectors.KS, epsilon, "oue"))
+
+
+def again() -> Plan:
+    return vectors.of(dn.Split(tuple(dn.l_grr(k, 0.3, 0.6) for k in vectors.KS)), rounds=5)
+
+
+def test_a_plan_gives_away_four_nats_unless_a_cap_allows_more() -> None:
+    assert DEFAULT_CAP == 4.0
+    ledger = Ledger()
+    Client(plan_of(4.0), secret=bytes(32)).report(ANSWER)
+    for given in ({"secret": bytes(32)}, {"ledger": ledger}, {"fresh": True}):
+        with pytest.raises(AboveCap, match=r"up to 4\.1, and a device without a cap of its own allows 4"):
+            Client(plan_of(4.1), **given)
+    Client(plan_of(4.1), secret=bytes(32), cap=4.2).report(ANSWER)
+    with pytest.raises(AboveCap, match="without a cap of its own"):
+        Client(vectors.of(dn.l_grr(5, 1.0, 4.5), rounds=3), secret=bytes(32))  # 1 in one report
+    for title in ("one", "two"):  # each plan by itself
+        plan = Plan.of(vectors.QUESTIONS, dn.spl(vectors.KS, 3.0, "oue"), people=1000, title=title)
+        Client(plan, ledger=ledger).report(ANSWER)
+    assert ledger.lifetime().counted == 2 * plan_of(3.0).stated.record
+
+
+def test_a_changed_answer_is_a_second_report_that_is_counted() -> None:
+    plan, ledger = plan_of(1.5), Ledger(secret=bytes(32))
+    client = Client(plan, ledger=ledger)
+    first = client.report(ANSWER)
+    assert client.report(CHANGED) == first, "without saying so, a round is answered once"
+    assert client.report(ANSWER, change=True) == first, "nothing has changed"
+    assert ledger.lifetime().counted == plan.stated.record
+    second = client.report(CHANGED, change=True)
+    assert second != first
+    assert second.id != first.id
+    assert client.report(CHANGED, change=True) == client.report(ANSWER) == second
+    lifetime = ledger.lifetime()
+    assert (lifetime.studies, lifetime.reports) == (1, 2)
+    assert lifetime.counted == lifetime.unchanged == 2 * plan.stated.record
+    third = {**CHANGED, "color": "green"}
+    with pytest.raises(AboveCap, match=r"with a changed answer the plan gives away up to 4\.5"):
+        client.report(third, change=True)
+    assert Client(plan, ledger=ledger, cap=4.6).report(third, change=True) != second
+    with pytest.raises(dn.InvalidParameter, match="change the answer in the next"):
+        Client(again(), secret=bytes(32)).report(ANSWER, change=True)
+
+
+def test_two_reports_of_one_person_do_not_hide_which_attribute_is_real() -> None:
+    """With fakes, two reports that differ in one attribute show that it is the real one."""
+    parts = tuple(Blank(dn.oue(k, epsilon)) for k, epsilon in zip(vectors.KS, (0.5, 0.5, 2.0), strict=True))
+    plan = vectors.of(Faked(parts))
+    assert plan.stated.record < 1.95e9
+    assert bound_linked_loss(plan) == pytest.approx(2e9)
+    nested = vectors.nested()["a sample and fakes"]
+    assert bound_linked_loss(nested) == pytest.approx(nested.stated.record, abs=1)
+    ledger, reports = Ledger(secret=bytes(32)), set()
+    for age in range(0, 70, 10):
+        answers = {**ANSWER, "age": age, "smokes": "yes" if age % 20 else "no"}
+        reports.add(Client(plan, ledger=ledger, cap=20.0).report(answers, change=True).to_bytes())
+    assert ledger.lifetime().reports == len(reports) > 1
+    assert ledger.lifetime().counted == len(reports) * bound_linked_loss(plan)
+
+
+def test_answers_of_several_rounds_count_as_ones_that_may_have_changed() -> None:
+    plan, ledger = again(), Ledger()
+    assert plan.stated.repeated is not None
+    client = Client(plan, ledger=ledger)
+    client.report(ANSWER, round=1)
+    assert ledger.lifetime().counted == plan.stated.repeated[2]
+    client.report(ANSWER, round=2)
+    assert ledger.lifetime().counted == plan.stated.repeated[3]
+    client.report(CHANGED, round=3)  # the plan was accepted for all of its rounds
+    forever = plan.stated.repeated[2]
+    assert forever is not None
+    with pytest.raises(AboveCap, match="with all answers before"):
+        Client(plan_of(0.5), ledger=ledger, cap=forever / 1e9 + 0.6)
+
+
+@pytest.mark.parametrize("loss", [-1, -(10**12), 0.5, True, "1"])
+def test_losses_that_are_none_are_refused(loss: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a loss is a whole number of billionths from 0 on"):
+        Entry("plan", "", 1, b"", loss, 1)
+    entry = {"plan": "p", "title": "", "round": 1, "report": "00", "unchanged": 10, "changing": loss}
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps({"version": 1, "secret": "00" * 32, "entries": [entry]}))
+    with pytest.raises(dn.DeniableError, match="damaged"):
+        Ledger(path)
+
+
+def made_ledger(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "ledger.json"
+    Client(plan_of(1.0), ledger=Ledger(path)).report(ANSWER)
+    return path
+
+
+def test_a_copy_is_noticed(tmp_path: Path) -> None:
+    path = made_ledger(tmp_path / "one")
+    (tmp_path / "two").mkdir()
+    with pytest.raises(CopiedLedger, match="has no marker, so it is a copy"):
+        Ledger(shutil.copy(path, tmp_path / "two"))
+    shutil.copytree(tmp_path / "one", tmp_path / "three")  # with the marker
+    with pytest.raises(CopiedLedger, match="is a copy from another folder or device"):
+        Ledger(tmp_path / "three" / "ledger.json")
+    (tmp_path / "one").rename(tmp_path / "four")  # the same files
+    assert len(Ledger(tmp_path / "four" / "ledger.json").entries) == 1
+    taken = Ledger(tmp_path / "three" / "ledger.json", take_over=True)
+    assert len(taken.entries) == 1
+    assert Ledger(tmp_path / "three" / "ledger.json").entries == taken.entries
+
+
+def test_an_older_state_is_noticed(tmp_path: Path) -> None:
+    path = made_ledger(tmp_path)
+    before = path.read_text()
+    ledger = Ledger(path)
+    report = Client(plan_of(2.0), ledger=ledger).report(ANSWER)
+    path.write_text(before)
+    with pytest.raises(CopiedLedger, match="is an older state, from a backup"):
+        Ledger(path)
+    with pytest.raises(CopiedLedger, match="older state"):
+        Client(plan_of(2.0), ledger=ledger).report(ANSWER)
+    path.unlink()
+    with pytest.raises(CopiedLedger, match=r"there was a ledger .* and it is gone"):
+        Ledger(path)
+    path.write_text(before)
+    taken = Ledger(path, take_over=True)
+    assert len(taken.entries) == 1
+    assert Client(plan_of(2.0), ledger=taken).report(ANSWER) == report, "the secret gives the same bytes"
+
+
+def test_a_marker_that_fell_behind_in_a_crash_is_no_copy(tmp_path: Path) -> None:
+    path = made_ledger(tmp_path)
+    marker = tmp_path / ".ledger.json.marker"
+    before = marker.read_bytes()
+    Client(plan_of(2.0), ledger=Ledger(path)).report(ANSWER)
+    with marker.open("r+b") as file:  # in place, as a crash leaves it
+        file.write(before)
+    assert len(Ledger(path).entries) == 2
+
+
+def test_an_edited_ledger_is_refused(tmp_path: Path) -> None:
+    path = made_ledger(tmp_path)
+    path.write_text(path.read_text().replace('"unchanged": 1000000000', '"unchanged": 1'))
+    with pytest.raises(dn.DeniableError, match="changed by another program"):
+        Ledger(path)
+
+
+def test_a_ledger_of_the_first_version_is_read_on(tmp_path: Path) -> None:
+    plan, path = plan_of(1.0), tmp_path / "ledger.json"
+    report = Client(plan, secret=bytes(32)).report(ANSWER).to_bytes()
+    loss = plan.stated.record
+    entry = {"plan": plan.id, "title": "", "round": 1, "report": report.hex()}
+    entries = [entry | {"unchanged": loss, "changing": loss}]
+    path.write_text(json.dumps({"version": 1, "secret": "00" * 32, "entries": entries}))
+    ledger = Ledger(path)
+    assert ledger.secret == bytes(32)
+    assert Client(plan, ledger=ledger).report(CHANGED).to_bytes() == report
+    Client(plan_of(2.0), ledger=ledger).report(ANSWER)
+    assert json.loads(path.read_text())["version"] == 2
+    assert len(Ledger(path).entries) == 2
