@@ -163,7 +163,8 @@ def make_devices(client: object, words: Words | None) -> tuple[Devices, Plan | N
     """Devices like this client, and their plan where it is known."""
     if isinstance(client, type):
         raise InvalidParameter(
-            f"a client is an object, not its class: give {client.__name__}(plan, secret=...), or the plan itself"
+            f"a client is an object, not its class: give {client.__name__}(plan, secret=...), or the plan "
+            "itself"
         )
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
