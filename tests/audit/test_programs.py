@@ -260,6 +260,24 @@ def test_a_program_that_sends_one_value_only_is_suspicious(run: Run) -> None:
     assert "PASS" not in outcome.out
 
 
+def test_a_program_is_started_twice_at_once(run: Run) -> None:
+    """So that a seed from the clock is the same: here the seed is how many have started until both have."""
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.grr(3, 1.0), people=1000)
+    made.write("plan.json")
+    seed = """
+import os, pathlib, time
+(pathlib.Path("started") / str(os.getpid())).touch()
+end = time.monotonic() + 20
+while time.monotonic() < end and len(os.listdir("started")) < 2:
+    time.sleep(0.01)
+together = len(os.listdir("started")) == 2 and time.monotonic() < end
+"""
+    Path("started").mkdir()
+    text = WORDS.replace("SEED", "7 if together else os.getpid()").replace("IDENTITY", "os.urandom(16)")
+    outcome = run("audit", "plan.json", "--command", program(seed + text), "--trials", "100")
+    assert "from the same start it sent the same 256 reports twice" in outcome.out, outcome.out + outcome.err
+
+
 def test_a_program_without_a_plan(tmp_path: Path) -> None:
     """Any format: here a word, randomized by a coin."""
     text = """
