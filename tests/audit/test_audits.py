@@ -28,6 +28,7 @@ from deniable.mechanisms import Per
 from deniable.plan import Plan
 from deniable.wire import Report, Wire
 from tests import statistics
+from tests.audit.planted import Headed
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 
 SURE = 1 - statistics.SYSTEM_ALPHA
@@ -848,6 +849,10 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "smp": lambda: many(dn.smp([3, 4, 2], 1.0, "oue")),
     "rsfd": lambda: many(dn.rsfd([3, 3], 1.0, "grr")),
     "rsfd published": lambda: many(dn.rsfd([2, 2], 1.0, "oue-r", calibration="published")),
+    "spl of five": lambda: many(dn.spl([3, 4, 2, 5, 3], 2.0, "oue")),
+    "smp 2": lambda: many(dn.smp([3, 4, 2], 1.0, "grr", attributes=2)),
+    "rsfd of four": lambda: many(dn.rsfd([3, 2, 4, 2], 1.0, "grr")),
+    "allomfree": lambda: many(dn.allomfree([4, 3], 1.0, 2.0), rounds=3),
     "l_grr": lambda: one(dn.l_grr(4, 1.0, 2.0), rounds=3),
     "l_osue": lambda: one(dn.l_osue(4, 1.0, 2.0), rounds=3),
     "loloha": lambda: one(dn.loloha(10, 1.0, 2.0), rounds=3),
@@ -858,15 +863,15 @@ RIGHT: dict[str, Callable[[], Plan]] = {
 
 
 def correct_audits(level: float) -> list[tuple[str, dn.audit.Audit]]:
-    """Every kind of client in turn, with seeds of its own."""
+    """Every kind of client in turn, with ids, and with seeds of its own."""
     plans = {name: make() for name, make in RIGHT.items()}
     found = []
     for seed, (name, plan) in zip(range(AUDITS), list(plans.items()) * AUDITS, strict=False):
-        found.append((name, audited(Seeded(plan, 1000 + seed), seed, FEW, level=level)))
+        found.append((name, audited(Headed(plan, 1000 + seed), seed, FEW, level=level)))
     return found
 
 
-def test_no_correct_client_fails_in_200_audits() -> None:
+def test_no_correct_client_fails_or_is_suspicious_in_200_audits() -> None:
     found = correct_audits(dn.audit.LEVEL)
     assert len(found) == AUDITS
     failed = [(name, audit) for name, audit in found if not audit.passed]

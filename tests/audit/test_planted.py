@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.arrays import Integers
 from deniable.audit.bound import lower_epsilon
+from deniable.audit.devices import Side
 from deniable.audit.guessers import couples
 from deniable.audit.ids import Candidates, IdBits
 from deniable.audit.ranges import Counts, expected_range
@@ -288,3 +290,27 @@ def test_noise_that_is_shared_in_one_tick_of_a_clock_is_seen_however_short_it_is
     plan = one(dn.oue(20, 1.0))
     found = audited(clock_client(plan, 2), trials=FEW, plan=plan)
     assert any("a seed from the clock" in fault for fault in found.faults)
+
+
+def test_noise_that_is_shared_for_long_is_seen() -> None:
+    """A clock that ticks more rarely than reports are looked at together: 20 ticks in all."""
+    plan = one(dn.grr(3, 1.0))
+    grr = plan.content.parts[0]
+
+    class Ticking(dn.audit.Devices):
+        headed = False
+        at_once = 2000
+
+        def __init__(self) -> None:
+            self.count = 0
+
+        def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+            codes, first = plan.encode([dict(side[0]) for side in sides])[0][who], self.count
+            self.count += len(who)
+            words = np.array([dn.seeded(tick).take(grr.words) for tick in range(self.count // 10_000 + 1)])
+            each = words[np.arange(first, self.count) // 10_000].reshape(-1)
+            reports = grr.privatize(codes, dn.fixed(each))
+            return [[bytes([report]) for report in reports.tolist()]]
+
+    found = audited(Ticking(), plan=plan, trials=MANY // 2)
+    assert any("a seed from the clock" in fault for fault in found.faults), found.summary

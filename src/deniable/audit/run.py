@@ -67,7 +67,7 @@ class Run:
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
         self._lineups = Lineups.of(plan, setting.line_ups, trials)
-        self._sequence = Sequence(len(setting.pairs), plan is not None, width)
+        self._sequence = Sequence(len(setting.pairs), plan is not None, width, self._in_pairs)
         tables = [codes[0], *(line.codes[0] for line in self._lineups.lines)] if codes else []
         self._id_bits = IdBits(() if plan is None else plan.names, tables)
         self._pair_bits = Candidates(tables[0], self._id_bits.bits, 2) if tables else None
@@ -212,7 +212,7 @@ class Run:
                 for ids in np.split(seen.ids[seen.identified], seen.ids.shape[1] // 16 or 1, axis=1):
                     if ids.size:
                         self._id_bits.add(ids, self._pair_bits, rows)
-            count = min(self._sequence.left, len(seen.pair))
+            count = self._sequence.part_of(len(seen.pair))
             if count > 1:
                 after = [said[1:count] for said in reports]
                 held = seen.pair[: count - 1], seen.second[: count - 1]

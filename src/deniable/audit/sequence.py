@@ -17,27 +17,32 @@ from deniable.audit.guessers import Chooser, make_guessers
 from deniable.audit.observations import FIRST, SECOND, Bytes, Observations, cut, join
 
 _CERTAIN = 1e-9  # chance of a false alarm
-_MOST = 1 << 15  # devices that are looked at
+_MOST = 1 << 15  # devices that are looked at, or a few more
+_FEWEST_OF_BLOCK = 64
 _MOST_BYTES = 1 << 25  # of their reports
 
 
 @final
 class Sequence:
-    """Devices in the order in which they were asked."""
+    """Devices in the order in which they were asked: some at the start of each block, so that they are from
+    all of the time that an audit takes.
+    """
 
-    def __init__(self, pairs: int, planned: bool, width: int) -> None:
-        """How many pairs there are, and how many bytes a device's reports have."""
-        self._pairs, self._planned = pairs, planned
-        self.left = min(_MOST, _MOST_BYTES // max(1, width))
-        """How many devices are still to come."""
+    def __init__(self, pairs: int, planned: bool, width: int, devices: int) -> None:
+        """How many pairs there are, bytes of a device's reports, and devices in all."""
+        self._pairs, self._planned, self._devices = pairs, planned, devices
+        self._most = min(_MOST, _MOST_BYTES // max(1, width))
         self._reports: list[tuple[Integers, Bytes]] = []
         self._before: list[Observations] = []
+
+    def part_of(self, block: int) -> int:
+        """How many devices of a block with so many are looked at."""
+        return min(block, max(_FEWEST_OF_BLOCK, -(-block * self._most // max(1, self._devices))))
 
     def add(self, seen: Observations, before: Observations) -> None:
         """The next devices, and the same reports held against the device before each."""
         self._reports.append((2 * seen.pair + seen.second, seen.bodies))
         self._before.append(before)
-        self.left -= len(seen.pair)
 
     def faults(self) -> list[str]:
         """What is wrong, in words."""
@@ -50,9 +55,11 @@ class Sequence:
         sides = np.concatenate([side for side, _ in self._reports])
         bodies = np.concatenate([body for _, body in self._reports])
         near = far = total = 0
-        for side in np.unique(sides).tolist():
-            who = np.flatnonzero(sides == side)
+        order = np.argsort(sides, kind="stable")
+        for who in np.split(order, np.flatnonzero(np.diff(sides[order])) + 1):
             count = len(who) // 4
+            if not count:
+                continue
             four = who[: 4 * count].reshape(-1, 4)
             near += int((bodies[four[:, 0]] == bodies[four[:, 1]]).all(axis=1).sum())
             other = np.roll(four[:, 3], -(count // 2))
