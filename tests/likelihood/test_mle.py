@@ -29,11 +29,13 @@ from deniable.estimate import consistency
 from deniable.likelihood import METHODS, GeometricChannel, Likelihood, mle, mle_groups
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.closed import composite, direct
+from deniable.likelihood.columns import Columns, column_search
 from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Reported
 from deniable.likelihood.problems import Source, build_problem
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, pack_bits
+from deniable.likelihood.solution import Search
 from deniable.likelihood.solving import choice
 from deniable.metric.line import Decaying
 from deniable.records import RecordMechanism
@@ -404,6 +406,70 @@ def test_single_outputs() -> None:
 # -------------------------------------------------------------------------------------------------
 
 
+def flat_tally(name: str, seed: int, n: int = 100_000, epsilon: float = 1e-5) -> dn.Tally:
+    """As many reports as values, with noise that is as wide as the whole line."""
+    draws, decay = np.random.default_rng(seed), math.exp(-epsilon)
+    if name == "few":
+        values = np.where(draws.random(n) < 0.01, n, 0)
+    else:
+        values = np.rint(draws.exponential(n / 20, n)).astype(np.int64).clip(0, n)
+    noise = draws.geometric(1 - decay, n) - draws.geometric(1 - decay, n)
+    return dn.Tally(n, np.bincount((values + noise).clip(0, n), minlength=n + 1))
+
+
+@pytest.mark.parametrize(("name", "seed"), [("few", 3), ("exponential", 9)])
+def test_where_rounding_ends_a_search_another_takes_over(name: str, seed: int) -> None:
+    """The interior point ends here at 3.6e-5 and 4.8e-5 nats a report, 4 nats of all reports."""
+    channel, tally = GeometricChannel(100_000, 1e-5), flat_tally(name, seed)
+    found = mle(channel, tally)
+    assert found.certified
+    assert found.gap <= 1e-9
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        alone = mle(channel, tally, method="interior")
+    # whatever its steps are lost in on this machine: what is not certified warns, and is not above the best
+    assert bool(heard) == (not alone.certified)
+    assert alone.log_likelihood <= found.log_likelihood + found.gap + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.02, 1.0])
+def test_a_search_by_few_positions_finds_the_same_maximum(epsilon: float) -> None:
+    channel = GeometricChannel(500, epsilon)
+    tally = sample_tally(channel, bimodal(500), 20_000)
+    positions = np.flatnonzero(tally.counts)
+    kernel, outputs = Decaying(positions, epsilon), tally.counts[positions] / tally.n
+    search = Search("column search", 1e-9, 2000)
+    found = column_search(kernel, outputs, search, np.full(positions.size, 1 / positions.size))
+    best = mle(channel, tally)
+    assert found.stop == "certified"
+    whole = np.zeros(channel.k)
+    whole[positions] = found.shares
+    assert whole.sum() == pytest.approx(1.0)
+    assert isinstance(best.problem, Counted)
+    reached = best.problem.likelihood(whole)
+    assert best.log_likelihood - found.gap - 1e-12 <= reached <= best.log_likelihood + best.gap + 1e-12
+
+
+def test_the_curvature_of_few_positions() -> None:
+    draws = np.random.default_rng(1)
+    kernel = Decaying(np.sort(draws.choice(1000, 400, replace=False)), 0.01)
+    chosen, weights = np.sort(draws.choice(400, 30, replace=False)), draws.random(400)
+    table, some = kernel.table[:, chosen], Columns(kernel, chosen)
+    assert some.gram(weights) == pytest.approx(table.T @ (weights[:, None] * table), rel=1e-12)
+    assert some.backward(weights) == pytest.approx(weights @ table, rel=1e-12)
+    assert some.forward(weights[:30]) == pytest.approx(table @ weights[:30], rel=1e-12)
+
+
+def test_what_is_not_certified_warns() -> None:
+    """But not where the number of steps was asked for."""
+    channel, tally = GeometricChannel(20, 0.3), sample_tally(GeometricChannel(20, 0.3), bimodal(20), 5000)
+    assert not mle(channel, tally, method="em", iterations=3).certified
+    with pytest.warns(dn.DeniableWarning, match="below the best, where 1e-15 was asked for"):
+        mle(channel, tally, tolerance=1e-15)
+    with pytest.warns(dn.DeniableWarning, match="not certified"):
+        mle_groups([(channel, tally), (channel, tally)], tolerance=1e-16)
+
+
 def test_every_method_says_why_it_ended() -> None:
     channel, tally = GeometricChannel(20, 0.3), sample_tally(GeometricChannel(20, 0.3), bimodal(20), 5000)
     exact = mle(channel, tally)
@@ -414,7 +480,8 @@ def test_every_method_says_why_it_ended() -> None:
         assert short.iterations <= 3
         assert exact.log_likelihood <= short.log_likelihood + short.gap + 1e-12
     assert exact.stop == "certified"
-    assert mle(channel, tally, tolerance=1e-15).stop == "rounding limit"
+    with pytest.warns(dn.DeniableWarning, match="not certified .rounding limit"):
+        assert mle(channel, tally, tolerance=1e-15).stop == "rounding limit"
     heard: list[tuple[int, float]] = []
     mle(channel, tally, progress=lambda step, gap: heard.append((step, gap)))
     assert heard[-1] == (exact.iterations, exact.gap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import singledispatch
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.errors import InvalidParameter
+from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate import Bins
 from deniable.exact import number, whole_number
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
@@ -194,4 +195,11 @@ def _fit(
     if iterations is not None:
         whole_number("iterations", iterations, 0)
     found = solve(problem, method, exact, iterations, progress)
+    if found.stop in ("iteration limit", "rounding limit") and iterations is None:
+        warnings.warn(
+            f"the most likely shares are not certified ({found.stop} of {found.method}): the log-likelihood "
+            f"per report is up to {found.gap:.2g} below the best, where {exact:g} was asked for",
+            DeniableWarning,
+            stacklevel=3,
+        )
     return Likelihood.of(problem, found, (method, exact, iterations))

@@ -35,6 +35,15 @@ def sum_supporting(bits: Array, weights: Array, sums: Array) -> None:
 
 
 @compiled
+def sum_decaying(weights: Array, ratios: Array, out: Array) -> None:
+    """out[j] = the sum of the weights up to j, each decaying by the ratios on its way."""
+    carried = 0.0
+    for j in range(weights.size):
+        carried = (carried * ratios[j - 1] if j else 0.0) + (weights[j] + _NOTHING)
+        out[j] = carried
+
+
+@compiled
 def solve_pentadiagonal(main: Array, first: Array, second: Array, right: Array) -> bool:
     """Solve a symmetric positive definite system with two diagonals next to the main one, in place; False
     where it is not.

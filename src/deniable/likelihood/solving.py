@@ -11,6 +11,7 @@ from deniable.arrays import Array, Floats
 from deniable.errors import InvalidParameter, not_among
 from deniable.likelihood import closed
 from deniable.likelihood.banded import banded
+from deniable.likelihood.columns import column_search
 from deniable.likelihood.geometric import GeometricChannel
 from deniable.likelihood.interior import interior
 from deniable.likelihood.lines import Decay, Window
@@ -37,6 +38,7 @@ for 11; EM took 180,000 to more than a million steps, 5 to 60 s, so it runs only
 """
 # steps of SQUAREM where it was not asked for by name: products of large tables take a tenth of a second
 _UNASKED = 20_000
+_COLUMN_STEPS = 2000  # of a column search in all, where a step on all positions of a line is lost in rounding
 ALIASES = {"ibu": "em"}
 """Other names of methods: EM is called iterative Bayesian update where noise is on a line."""
 # multiplications of tables a step of the interior point may take, those of 4,600 x 4,600. Random tables took
@@ -130,9 +132,13 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
         positions = np.flatnonzero(problem.counts)
         named = replace(search, method="banded interior point")
         start = None if near is None else normal(near[positions])
-        found = banded(
-            positions, problem.channel.epsilon, problem.counts[positions] / problem.n, named, start
-        )
+        outputs = problem.counts[positions] / problem.n
+        found = banded(positions, problem.channel.epsilon, outputs, named, start)
+        if found.stop == "rounding limit" and goes_on:
+            few = replace(search, method="column search", limit=_COLUMN_STEPS)
+            kernel = Decaying(positions, problem.channel.epsilon)
+            further = column_search(kernel, outputs, few, found.shares)
+            found = further if further.gap < found.gap else found
         return replace(found, shares=_spread_over(found.shares, positions, problem.k))
     if problem.k > _MOST_VALUES:
         raise InvalidParameter(
