@@ -1245,7 +1245,8 @@ def test_what_no_plan_can_be_made_of_is_refused() -> None:
     ):
         audited(dn.she(5, 1.0), trials=100)
     for kind in (dn.Client, dict):
-        with pytest.raises(dn.InvalidParameter, match=rf"give {kind.__name__}\(plan\), or the plan itself"):
+        message = rf"give {kind.__name__}\(plan, secret=\.\.\.\), or the plan itself"
+        with pytest.raises(dn.InvalidParameter, match=message):
             audited(kind, trials=100, plan=one(dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="has a plan of its own"):
         audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
