@@ -493,6 +493,13 @@ def test_what_is_harmless_stays_as_it_is() -> None:
         assert escape_formula(cell) == cell
     for cell in ("=1", "+a", "-1+1", "-1 to under 2!", "@a", "\tx", "\rx", "-5 to under =1"):
         assert escape_formula(cell) == f"'{cell}"
+    for cell in (
+        "\uff1d1+1",
+        "\uff0ba",
+        "\uff0d1",
+        "\uff20a",
+    ):  # in full width
+        assert escape_formula(cell) == f"'{cell}"
 
 
 def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:

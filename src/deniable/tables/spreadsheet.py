@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")  # also in full width
 _NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?"
 _HARMLESS = re.compile(rf"{_NUMBER}(?: to under {_NUMBER}| or more)?")  # numbers, and the names of their bins
 
