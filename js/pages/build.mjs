@@ -1,6 +1,6 @@
 /** Writes the pages into the Python package: node build.mjs [folder]. The same sources give the same bytes. */
 
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -39,7 +39,15 @@ await build({
   plugins: [location], // and this, which is made by itself: a second shared chunk would have the name of the first
 });
 await build({ ...common, entryPoints: { "survey-location": "location.ts" }, outdir: folder });
-await build({ ...common, entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"], outdir: folder });
+const { metafile } = await build({
+  ...common,
+  entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"],
+  outdir: folder,
+  metafile: true, // says which libraries are in it: only this page has any
+});
+const parts = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
+const used = parts.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
+await writeFile(join(folder, "notices.txt"), await notices(used));
 await build({
   ...common,
   entryPoints: ["../src/node.ts"], // the client for the shell: not a page, and not served, but in the package for the demo
@@ -56,4 +64,18 @@ for (const [names, most] of Object.entries(MOST)) {
   const size = sizes.reduce((sum, one) => sum + one);
   console.log(`${names}: ${size} bytes`);
   if (size > most) throw new Error(`${names} must stay below ${most} bytes`);
+}
+
+/** The licenses of the libraries whose files are in a page; they ask to be copied with it. */
+async function notices(inputs) {
+  const paths = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  const texts = [...new Set(paths)].filter(Boolean).map(async (path) => {
+    const library = join(here, path);
+    const { name, license } = JSON.parse(await readFile(join(library, "package.json"), "utf8"));
+    const file = (await readdir(library)).find((each) => /^(un)?licen[cs]e/i.test(each));
+    if (!file) throw new Error(`${name} has no license to copy`);
+    return `${name} (${license})\n\n${(await readFile(join(library, file), "utf8")).trim()}\n`;
+  });
+  const head = "Libraries in dashboard.js, and their licenses.\n";
+  return [head, ...(await Promise.all(texts)).sort()].join(`\n${"-".repeat(70)}\n\n`);
 }

@@ -21,7 +21,7 @@ import pytest
 
 import deniable as dn
 from deniable.client import DEFAULT_CAP
-from deniable.collect.files import FOLDER
+from deniable.collect.files import FOLDER, read_files
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
@@ -1614,6 +1614,15 @@ def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
     subprocess.run([node, SOURCES / "build.mjs", tmp_path], check=True, capture_output=True)
     built = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert built == {file.name: file.read_bytes() for file in FOLDER.iterdir()}
+
+
+def test_libraries_in_the_pages_come_with_their_licenses() -> None:
+    """A license asks to be copied with the library, also in the wheel and from the collector."""
+    text = (FOLDER / "notices.txt").read_text(encoding="utf-8")
+    for name in ("@observablehq/plot (ISC)", "d3-array (ISC)", "d3-scale (ISC)", "isoformat (ISC)"):
+        assert f"\n{name}\n" in text
+    assert text.count("Copyright") >= 15
+    assert "notices.txt" in read_files()
 
 
 def test_the_pages_are_small() -> None:
