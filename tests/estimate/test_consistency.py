@@ -151,16 +151,24 @@ def test_isotonic_is_a_distribution_with_the_clipped_rising_sums(frequencies: Fl
     found = consistency.isotonic(frequencies)
     assert (found >= 0).all()
     assert math.isclose(found.sum(), 1.0, rel_tol=1e-12)
-    expected = np.clip(nearest_monotone(np.cumsum(frequencies)[:-1]), 0, 1)  # the last sum is known to be one
-    np.testing.assert_allclose(np.cumsum(found)[:-1], expected, atol=1e-9)
-
-
-def test_isotonic_is_nearer_than_with_a_noisy_last_sum() -> None:
-    """Pooling the last sum, which is one for sure, would give (.5, .325, .175): further from the sums that
-    were seen.
-    """
+    ends = range(1, frequencies.size)
+    sums = [frequencies[:m].sum() if 2 * m <= frequencies.size else 1 - frequencies[m:].sum() for m in ends]
     np.testing.assert_allclose(
-        consistency.isotonic(np.array([0.5, 0.45, -0.25])), [0.5, 0.45, 0.05], atol=1e-12
+        np.cumsum(found)[:-1], np.clip(nearest_monotone(np.array(sums)), 0, 1), atol=1e-9
+    )
+
+
+@MANY
+@given(ESTIMATES.filter(lambda frequencies: frequencies.size % 2 == 1))
+def test_isotonic_is_the_same_from_both_ends(frequencies: Floats) -> None:
+    mirrored = consistency.isotonic(frequencies[::-1])[::-1]
+    np.testing.assert_allclose(consistency.isotonic(frequencies), mirrored, atol=1e-9)
+
+
+def test_isotonic_takes_sums_from_the_nearer_end() -> None:
+    """From the left alone, the last share would have taken up the errors of all others: (.5, .45, .05)."""
+    np.testing.assert_allclose(
+        consistency.isotonic(np.array([0.5, 0.45, 0.25])), [0.5, 0.25, 0.25], atol=1e-12
     )
 
 

@@ -149,7 +149,7 @@ def test_blocks_are_as_even_as_can_be(side: int) -> None:
         assert max(widths) - min(widths) <= 1
 
 
-def test_no_answer_stays_on_its_own_and_fakes_have_no_groups() -> None:
+def test_no_answer_stays_on_its_own_and_fakes_have_groups() -> None:
     ages = dn.Range(0, 50, step=1)
     plan = Plan.of({"age": ages}, dn.grr(51, 3.0), 100, missing="value")
     result = plan.estimate(Tallies(plan.id, 1000, {"age": draw_tally(dn.grr(51, 3.0), bell(51, 1000), RNG)}))
@@ -158,10 +158,9 @@ def test_no_answer_stays_on_its_own_and_fakes_have_no_groups() -> None:
     mechanism = dn.rsfd([50, 2], 1.0, "grr")
     faked = Plan.of({"age": ages, "smokes": ["yes", "no"]}, mechanism, 100)
     drawn = faked.privatize({"age": [1] * 500, "smokes": ["no"] * 500}, dn.seeded(1))
-    assert groups_of(faked.estimate(faked.tally(drawn))["age"], ages) == []
-    found = Findings.of(faked, faked.tally(drawn), quantiles=[0.5])
-    assert "among fakes" in found.refused["age"]
-    assert "among fakes" in found.text()
+    first, *others = (group.share for group in groups_of(faked.estimate(faked.tally(drawn))["age"], ages))
+    assert abs(first.value - 1) < 5 * first.stderr
+    assert all(abs(other.value) < 5 * other.stderr for other in others)
 
 
 TRUE_AGES = np.clip(np.random.default_rng(7).normal(40, 12, 5000), 0, 99).astype(int)
@@ -495,7 +494,6 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
         progress=lambda done, most: heard.append((done, most)),
     )
     assert "smoothing is for ordered values" in found.refused["age"]
-    assert "vary together" in found.refused["age"]
     assert heard[:2] == [(0, 2000), (1000, 2000)]
     sampled = dn.Study(asked, epsilon=2.0, mechanism="sample").plan(1000)
     one = next(

@@ -12,6 +12,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
+from deniable.law import nearer_sums
 
 
 def clip(frequencies: Floats) -> Floats:
@@ -47,8 +48,13 @@ def norm_cut(frequencies: Floats) -> Floats:
 
 
 def isotonic(frequencies: Floats) -> Floats:
-    """For ordered values: the nearest cumulative distribution, non-decreasing from 0 to 1, differenced."""
-    cumulative = np.clip(monotone(np.cumsum(frequencies)[:-1]), 0.0, 1.0)
+    """For ordered values: the nearest cumulative distribution, non-decreasing from 0 to 1, differenced.
+
+    Shares need not add up to 1, so each cumulative share is summed from the end that is nearer.
+    """
+    k, nearer = frequencies.size, nearer_sums(frequencies)
+    from_left = 2 * np.arange(1, k) <= k
+    cumulative = np.clip(monotone(np.where(from_left, nearer, 1 - nearer)), 0.0, 1.0)
     return np.diff(cumulative, prepend=0.0, append=1.0)
 
 

@@ -3,15 +3,22 @@
 from deniable.law.contract import ReportLaw
 from deniable.law.law import Convention, Law, Marginal, Moments, binomial, checked_prior, finite
 from deniable.law.matrix import Matrix
+from deniable.law.pairs import Mixed, Pairs, Walsh, nearer_sizes, nearer_sums, walsh_transform
 
 __all__ = [
     "Convention",
     "Law",
     "Marginal",
     "Matrix",
+    "Mixed",
     "Moments",
+    "Pairs",
     "ReportLaw",
+    "Walsh",
     "binomial",
     "checked_prior",
     "finite",
+    "nearer_sizes",
+    "nearer_sums",
+    "walsh_transform",
 ]

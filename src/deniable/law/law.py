@@ -22,6 +22,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
 from deniable.formatting import format_count, format_loss
+from deniable.law.pairs import Affine, Alike, Pairs
 
 Convention = Literal["sampled", "fixed"]
 """Whom the truth is about: people `sampled` from a larger population, or the `fixed` people who answered."""
@@ -65,6 +66,8 @@ class Law:
     _kind: Literal["bits", "sets", "design"] = field(default="sets", repr=False)
     """Independent bits; sets of a size that are all alike; or a design, which has only some sets of a size.
     """
+    _pairs: Pairs | None = field(default=None, repr=False, compare=False)
+    """How values are supported together, where their number alone does not say it."""
 
     @staticmethod
     def independent(k: int, p: Fraction, q: Fraction) -> Law:
@@ -84,7 +87,15 @@ class Law:
         return Law(k, p, q, ratio, (_Part(float(p), True, size), _Part(float(1 - p), False, size)))
 
     @staticmethod
-    def design(k: int, sizes: Integers, counts: Integers, p: Fraction, q: Fraction, ratio: Fraction) -> Law:
+    def design(
+        k: int,
+        sizes: Integers,
+        counts: Integers,
+        p: Fraction,
+        q: Fraction,
+        ratio: Fraction,
+        pairs: Pairs | None = None,
+    ) -> Law:
         """A block design: `counts[i]` reports support `sizes[i]` values, and `ratio` favors the true one."""
         inside, outside = counts * sizes, counts * (k - sizes)
         parts = [
@@ -95,7 +106,7 @@ class Law:
             _Part(float(1 - p) * float(w), False, int(s))
             for s, w in zip(sizes, outside / outside.sum(), strict=True)
         ]
-        return Law(k, p, q, ratio, tuple(parts), "design")
+        return Law(k, p, q, ratio, tuple(parts), "design", pairs)
 
     solve = staticmethod(solve)
 
@@ -138,8 +149,8 @@ class Law:
     def hashed(self, k: int, collision: Fraction | None = None) -> Law:
         """This law on g buckets, after a random hash of k values that collide with probability `collision`.
 
-        The sizes are those of an ideal hash, whose values fall independently; p, q and the ratio need no such
-        ideal.
+        The sizes are those of an ideal hash, whose values fall independently. Nothing else needs that ideal:
+        with a `collision`, the hash is affine, and `pairs` are those of its family.
         """
         g = self.k
         together = Fraction(1, g) if collision is None else collision
@@ -149,7 +160,8 @@ class Law:
             _Part(float(p), True, 1, k - 1, float(together)),
             _Part(float(1 - p), False, 0, k - 1, float(apart)),
         )
-        return Law(k, p, p * together + (1 - p) * apart, self.ratio, parts)
+        pairs = None if collision is None else Affine(g, float(p), float(together))
+        return Law(k, p, p * together + (1 - p) * apart, self.ratio, parts, _pairs=pairs)
 
     @property
     def gain(self) -> float:
@@ -193,6 +205,11 @@ class Law:
     def outside(self) -> Floats:
         """Pr(v not in S, |S| = s) for every s in `sizes`."""
         return self._table[2]
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """How likely a report supports two values at once."""
+        return self._pairs or Alike.of_sizes(self.k, self.p, self.q, self.sizes, self.inside, self.outside)
 
     @property
     def bitwise(self) -> bool:
@@ -406,6 +423,8 @@ class Marginal:
     p: Floats
     q: Floats
     gain: float
+    pairs: Pairs = field(repr=False)
+    """How likely a report supports two values at once."""
 
     def __str__(self) -> str:
         chances = (

@@ -88,13 +88,8 @@ class Findings:
 
     def means(self) -> dict[str, Summary]:
         """The means of every number, and of every range that has one."""
-        found: dict[str, Summary] = {}
-        for name in [*self.result.estimates, *self.result.means]:
-            try:
-                found |= {name: self.result.mean(name, self.level)} if self.result.has_mean(name) else {}
-            except InvalidParameter:  # how the values' counts vary together is not known
-                continue
-        return found
+        names = [*self.result.estimates, *self.result.means]
+        return {name: self.result.mean(name, self.level) for name in names if self.result.has_mean(name)}
 
     def groups(self) -> dict[str, list[Group]]:
         """Neighboring values together, of every attribute that has too many to look at one by one."""

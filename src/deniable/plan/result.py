@@ -12,7 +12,6 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Bins, Estimate, MeanEstimate
 from deniable.formatting import format_count
-from deniable.law import Marginal
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -112,12 +111,10 @@ class Result(Mapping[str, Any]):
         return quantile_of(self._find_bins(name)[0], share, level=level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether it has a `mean`: a number, or a closed range that everybody answered, without fakes."""
+        """Whether it has a `mean`: a number, or a closed range that everybody answered."""
         domain, estimate = self.domains.get(name), self.estimates.get(name)
         if estimate is None or not isinstance(domain, Range):
             return name in self.means
-        if isinstance(estimate.law, Marginal) or estimate.asked is not None:
-            return False  # how its counts vary together is not known
         return estimate.k == domain.k and not (domain.open_low or domain.open_high)
 
     def _find_bins(self, name: str) -> tuple[Estimate, Bins]:

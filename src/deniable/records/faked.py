@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.law import Marginal
+from deniable.law import Marginal, Mixed
 from deniable.mechanisms import ExactMechanism
 from deniable.records.base import Per, RecordMechanism, check_parts, list_parts, quote_names
 from deniable.records.fakes import Evidence, Fake
@@ -97,6 +97,7 @@ class Faked(RecordMechanism):
             (law.p + (d - 1) * fake.supported) / d,
             (law.q + (d - 1) * fake.supported) / d,
             law.gain / d,
+            Mixed(law.pairs, 1 / d, fake.square),
         )
 
     @property

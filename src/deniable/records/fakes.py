@@ -137,6 +137,10 @@ class Fake(ABC):
         """How likely a fake supports each value."""
 
     @abstractmethod
+    def square(self, weights: Floats) -> Floats:
+        """The mean square of the sum of the weights that a fake supports; of a table, row by row."""
+
+    @abstractmethod
     def evidence(self) -> list[Evidence]:
         """The extreme pairs over all reports and all pairs of values, equal values included."""
 
@@ -180,6 +184,9 @@ class Guessed(Fake):
     def supported(self) -> Floats:
         return self.prior.shares
 
+    def square(self, weights: Floats) -> Floats:
+        return np.asarray(weights**2 @ self.prior.shares)
+
     def evidence(self) -> list[Evidence]:
         return _direct_evidence(self.part, [Fraction(weight, FULL) for weight in self.prior.extremes])
 
@@ -217,6 +224,9 @@ class Imitated(Fake):
         law = self.part.law
         return law.q + self.prior.shares * (law.p - law.q)
 
+    def square(self, weights: Floats) -> Floats:
+        return np.asarray(self.part.law.pairs.squares(weights) @ self.prior.shares)
+
     @property
     def slack(self) -> Fraction:
         return Fraction(FULL, FULL - 4 * self.part.k) if self.part.names_value else Fraction(1)
@@ -249,6 +259,10 @@ class Blank(Fake):
     @property
     def supported(self) -> Floats:
         return np.full(self.part.k, self.part.law.q)
+
+    def square(self, weights: Floats) -> Floats:
+        q = self.part.law.q
+        return np.asarray(q * (1 - q) * (weights**2).sum(axis=-1) + (q * weights.sum(axis=-1)) ** 2)
 
     def evidence(self) -> list[Evidence]:
         law = self.part.law

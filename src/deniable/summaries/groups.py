@@ -11,7 +11,6 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
-from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.summaries.summaries import Summary, sum_of
 
@@ -33,8 +32,7 @@ class Group(NamedTuple):
 def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) -> list[Group]:
     """About ten groups of the bins of a long range, or sixteen blocks of a large grid; else no groups.
 
-    "No answer", where it is a value, stays on its own. Where it is not known how counts vary together, there
-    are no groups.
+    "No answer", where it is a value, stays on its own.
 
     >>> from deniable.metric import geometric
     >>> ages, m = Range(18, 98, step=1), geometric(79, 0.5)
@@ -47,10 +45,7 @@ def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) ->
         return []
     if estimate.k > domain.k and estimate.labels is not None:
         members = [*members, *((str(estimate.labels[v]), np.array([v])) for v in range(domain.k, estimate.k))]
-    try:
-        return [Group(label, values, sum_of(estimate, values, level)) for label, values in members]
-    except InvalidParameter:  # among fakes, or of a few bits
-        return []
+    return [Group(label, values, sum_of(estimate, values, level)) for label, values in members]
 
 
 def group_rows(

@@ -135,13 +135,15 @@ def sum_of(
     error = error_of(result, chosen)
     if size == 0:
         return Summary(value, error, value, value)
+    if result.asked is not None:
+        return _normal(value, error, level, result.n)
     tail, law = (1 - number("a confidence level", level, 0.0, 1.0)) / 2, result.law
     if isinstance(law, Moments) and law.grouped is not None:
         inside, seen = law.grouped(chosen)
         squares, outside = seen_squares(seen, result.n, inside, value)
         error = max(error, math.sqrt(max(float(squares) - value**2, 0.0) / result.n))
     else:
-        inside, outside = known_squares(law, size)
+        inside, outside = known_squares(result, chosen)
     plain = _normal(value, error, level, result.n)
     low, high = scored(np.asarray(value), result.n, inside, outside, tail)
     return Summary(value, error, min(float(low), plain.low), max(float(high), plain.high))

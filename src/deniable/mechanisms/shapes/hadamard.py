@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.exact import whole_number
-from deniable.law import Law, checked_prior
+from deniable.law import Law, Walsh, checked_prior, walsh_transform
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
@@ -61,8 +61,10 @@ class Hadamard(SetShape):
     def law(self) -> Law:
         rows = np.zeros(1 << self.bits, dtype=np.int64)
         rows[1 : self.k + 1] = 1
-        sizes, counts = np.unique((self.k + _hadamard_transform(rows)) // 2, return_counts=True)
-        return Law.design(self.k, sizes, counts, Fraction(self.keep, FULL), Fraction(1, 2), self.ratio)
+        sizes, counts = np.unique((self.k + walsh_transform(rows)) // 2, return_counts=True)
+        p = Fraction(self.keep, FULL)
+        pairs = Walsh(self.bits, float(p))
+        return Law.design(self.k, sizes, counts, p, Fraction(1, 2), self.ratio, pairs)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """With a prior, the best guess is a column's most common supported value, or else the most common."""
@@ -120,18 +122,7 @@ class Hadamard(SetShape):
 
     def support_counts(self, columns: Integers, n: int) -> Integers:
         """How many of n reports support each value, from how many name each column."""
-        return (n + _hadamard_transform(columns)[1 : self.k + 1]) // 2
+        return (n + walsh_transform(columns)[1 : self.k + 1]) // 2
 
     def _finish(self, cells: Integers, n: int) -> Integers:
         return self.support_counts(cells, n)
-
-
-def _hadamard_transform(cells: Integers) -> Integers:
-    """Sum of cells[y] * (-1)^(common bits of x and y), for every x."""
-    result = cells.astype(np.int64)
-    span = 1
-    while span < result.size:
-        pairs = result.reshape(-1, 2, span)
-        result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
-        span *= 2
-    return result

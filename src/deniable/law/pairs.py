@@ -1,0 +1,250 @@
+"""Computes how likely a report supports two values at once, and so how far sums of shares may be off.
+
+Where a mechanism treats all values alike, the sizes of its supports say it. Two families do not: the rows of
+a Hadamard matrix combine by XOR, and an affine hash sends neighbors to one bucket together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats, Integers
+from deniable.exact import PRIME
+
+_ENDS = 256  # cumulative sums that are computed where each is work of its own; others are interpolated
+_CELLS = 1 << 22  # of such sums at once
+_TABLED = 1024  # up to here all triples of values fit in memory
+_HASHES = 20_000_000  # where they do not, functions with so many hashes stand for the family
+
+
+class Pairs(ABC):
+    """How a report supports values together, given the truth."""
+
+    @abstractmethod
+    def squares(self, weights: Floats) -> Floats:
+        """The mean square of the sum of the weights that a report supports, for each true value.
+
+        Of a table of weights, each row is answered by a row.
+        """
+
+    def cumulative_squares(self, shares: Floats) -> Floats:
+        """The mean square of how many of the first m values a report supports, for every m below k.
+
+        Where those are more than half, it is of the other values. It is for a person drawn from these shares.
+        """
+        k, first = shares.size, np.arange(shares.size)
+        # with many values, some m are interpolated
+        ends = np.unique(np.linspace(1, k - 1, min(_ENDS, k - 1)).astype(np.int64))
+        found = []
+        for some in np.array_split(ends, -(-ends.size * k // _CELLS)):
+            sides = (first < some[:, None]) == (2 * some <= k)[:, None]
+            found.append(self.squares(sides.astype(np.float64)) @ shares)
+        return np.interp(np.arange(1, k), ends, np.concatenate(found))
+
+
+@final
+@dataclass(frozen=True)
+class Alike(Pairs):
+    """All pairs are alike: `together` is their chance if one of them is the truth, `apart` if neither is."""
+
+    p: float
+    q: float
+    together: float
+    apart: float
+
+    @staticmethod
+    def of_sizes(k: int, p: float, q: float, sizes: Integers, inside: Floats, outside: Floats) -> Alike:
+        """From the chances of every size, with the true value inside and outside."""
+        s = sizes.astype(np.float64)
+        together = float((inside * (s - 1)).sum()) / (k - 1)
+        if k == 2:
+            return Alike(p, q, together, 0.0)
+        others = float((inside * (s - 1) * (s - 2)).sum()) + float((outside * s * (s - 1)).sum())
+        return Alike(p, q, together, others / ((k - 1) * (k - 2)))
+
+    def squares(self, weights: Floats) -> Floats:
+        total, own = weights.sum(axis=-1, keepdims=True), weights**2
+        all_own = own.sum(axis=-1, keepdims=True)
+        nobody = self.q * all_own + self.apart * (total**2 - all_own)
+        added = (self.p - self.q) * own + (self.together - self.apart) * 2 * (weights * total - own)
+        return np.asarray(nobody + added)
+
+    def cumulative_squares(self, shares: Floats) -> Floats:
+        sizes, reached = nearer_sizes(shares.size), nearer_sums(shares)
+        nobody = self.q * sizes + self.apart * sizes * (sizes - 1)
+        added = (self.p - self.q) + (self.together - self.apart) * 2 * (sizes - 1)
+        return np.asarray(nobody + added * reached)
+
+
+@final
+@dataclass(frozen=True)
+class Walsh(Pairs):
+    """Value v is supported by the columns that share an even number of bits with v + 1.
+
+    The weights that a column supports are a Walsh transform of the weights, and one more transform gives
+    their mean square for every true value.
+    """
+
+    bits: int
+    p: float
+
+    def squares(self, weights: Floats) -> Floats:
+        k, columns = weights.shape[-1], 1 << self.bits
+        rows = np.zeros((*weights.shape[:-1], columns))
+        rows[..., 1 : k + 1] = weights
+        supported = ((weights.sum(axis=-1, keepdims=True) + walsh_transform(rows)) / 2) ** 2
+        means = walsh_transform(supported) / columns
+        return np.asarray(means[..., :1] + (2 * self.p - 1) * means[..., 1 : k + 1])
+
+
+@final
+@dataclass(frozen=True)
+class Affine(Pairs):
+    """A bucket of the hash ((a x + b) mod P) mod g, which is the true value's with probability p.
+
+    Two values collide with probability `together`. Three do so as often as their distances say: see
+    `collisions_of_three`.
+    """
+
+    g: int
+    p: float
+    together: float
+
+    def squares(self, weights: Floats) -> Floats:
+        if weights.ndim > 1:
+            return np.array([self.squares(row) for row in weights])
+        k = weights.size
+        if k > _TABLED:
+            sums = [_own_sums(buckets, weights) ** 2 for buckets in _sampled_buckets(k, self.g)]
+            same = np.mean(sums, axis=0)
+        else:
+            same = np.array([weights @ self._triples_around(v, k) @ weights for v in range(k)])
+        own = float(weights @ weights)
+        every = own + self.together * (float(weights.sum()) ** 2 - own)
+        return np.asarray(self._other * every + (self.p - self._other) * same)
+
+    def cumulative_squares(self, shares: Floats) -> Floats:
+        sizes = nearer_sizes(shares.size)
+        every = sizes + self.together * sizes * (sizes - 1)
+        # distances are the same from the other end
+        up, down = self._own_squares(shares), self._own_squares(shares[::-1])[::-1]
+        same = np.where(2 * np.arange(1, shares.size) <= shares.size, up, down)
+        return np.asarray(self._other * every + (self.p - self._other) * same)
+
+    def _own_squares(self, shares: Floats) -> Floats:
+        """The mean square of how many of the first values are in a person's bucket, for all but the last."""
+        k = shares.size
+        if k > _TABLED:
+            steps = np.mean(
+                [_prefix_steps(buckets, shares, self.g) for buckets in _sampled_buckets(k, self.g)], axis=0
+            )
+        else:
+            mixed = np.zeros((k, k))
+            for v, share in enumerate(shares.tolist()):
+                mixed += share * self._triples_around(v, k)
+            steps = 2 * np.tril(mixed).sum(axis=1) - np.diagonal(mixed)
+        return np.asarray(np.cumsum(steps)[:-1])
+
+    @property
+    def _other(self) -> float:
+        return (1 - self.p) / (self.g - 1)
+
+    def _triples_around(self, v: int, k: int) -> Floats:
+        """How likely each two of k values share v's bucket."""
+        around = slice(k - 1 - v, 2 * k - 1 - v)
+        return collisions_of_three(k, self.g, self.together)[around, around]
+
+
+@final
+@dataclass(frozen=True)
+class Mixed(Pairs):
+    """The real pairs with probability `chance`, and otherwise a fake's, which no value changes."""
+
+    real: Pairs
+    chance: float
+    fake_square: Callable[[Floats], Floats]
+
+    def squares(self, weights: Floats) -> Floats:
+        fake = self.fake_square(weights)[..., None]
+        return self.chance * self.real.squares(weights) + (1 - self.chance) * fake
+
+
+@lru_cache(maxsize=4)
+def collisions_of_three(k: int, g: int, together: float) -> Floats:
+    """How likely v + i and v + j fall into v's bucket, for i and j from 1 - k to k - 1.
+
+    With a and b uniform modulo P, the three residues X, Y, Z are uniform under one condition: n1 X + n2 Y +
+    n3 Z is a multiple of P, where n1, n2, n3 are the differences of the three values, without common factors.
+    They share a bucket for one a in g, if the multiple is one of g. The multiple is a sum of independent
+    uniform numbers as its density at whole numbers says, so that a sum over the multiples of g remains; by
+    Poisson's formula it is 1 / g^2 - g / (3 n1 n2 n3) (B(n1 / g) + B(n2 / g) + B(n3 / g)), with the periodic
+    Bernoulli polynomial B of degree three. The finite P moves it by less than k g / P.
+    """
+    steps = np.arange(1 - k, k, dtype=np.int64)
+    i, j = np.meshgrid(steps, steps, indexing="ij")
+    common = np.maximum(np.gcd(i, j), 1)
+    n = np.stack([j // common, (i - j) // common, -(i // common)])
+    product = n.prod(axis=0).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        triples = 1 / g**2 - g / (3 * product) * _bernoulli(n % g / g).sum(axis=0)
+    triples[product == 0] = together  # two of the three are the same value
+    triples[k - 1, k - 1] = 1.0
+    triples.setflags(write=False)
+    return np.asarray(triples)
+
+
+def _bernoulli(x: Floats) -> Floats:
+    """The Bernoulli polynomial of degree three."""
+    return x * (x - 0.5) * (x - 1)
+
+
+def _sampled_buckets(k: int, g: int) -> Integers:
+    """The buckets of all values under functions that are evenly spread over the family, one row each."""
+    functions = np.arange(1, max(64, _HASHES // k) + 1)
+    # the two-dimensional golden ratio: no two of its multiples are near each other
+    steps = 0.7548776662466927, 0.5698402909980532
+    a, b = (1 + (functions * step % 1.0 * (PRIME - 1)).astype(np.int64) for step in steps)
+    return np.asarray((a[:, None] * np.arange(1, k + 1) + b[:, None]) % PRIME % g)
+
+
+def _own_sums(buckets: Integers, weights: Floats) -> Floats:
+    """The sum of the weights in each value's bucket."""
+    return np.asarray(np.bincount(buckets, weights)[buckets])
+
+
+def _prefix_steps(buckets: Integers, shares: Floats, g: int) -> Floats:
+    """What each next value adds to the mean square of how many of the first are in a person's bucket."""
+    order = np.argsort(buckets, kind="stable")
+    starts = np.searchsorted(buckets[order], np.arange(g))
+    before = np.empty(buckets.size)
+    before[order] = np.arange(buckets.size) - starts[buckets[order]]
+    return np.asarray(_own_sums(buckets, shares) * (2 * before + 1))
+
+
+def nearer_sizes(k: int) -> Floats:
+    """How many of k values are up to each end, or beyond it where those are fewer."""
+    sizes = np.arange(1.0, k)
+    return np.minimum(sizes, k - sizes)
+
+
+def nearer_sums(shares: Floats) -> Floats:
+    """The sums of shares up to each end, or beyond it where those are fewer: fewer err less."""
+    up, down = np.cumsum(shares)[:-1], np.cumsum(shares[::-1])[-2::-1]
+    return np.where(2 * np.arange(1, shares.size) <= shares.size, up, down)
+
+
+def walsh_transform(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Sum of cells[y] * (-1)^(common bits of x and y), for every x; of a table, row by row."""
+    result, span = cells, 1
+    while span < cells.shape[-1]:
+        pairs = result.reshape(-1, 2, span)
+        result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1)
+        span *= 2
+    return np.asarray(result.reshape(cells.shape))

@@ -1,0 +1,87 @@
+"""Checks how likely reports support two values at once against the reports themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.arrays import Floats
+from deniable.law import Pairs, pairs
+from deniable.law.law import Law
+from tests import statistics
+from tests.statistics import LAW_REPORTS
+
+K = 40
+MECHANISMS = {
+    "grr": dn.grr(K, 1.0),
+    "oue": dn.oue(K, 1.0),
+    "ss": dn.ss(K, 1.0),
+    "hr": dn.hr(K, 1.0),
+    "blh": dn.blh(K, 1.0),
+    "olh": dn.olh(K, 3.0),
+    "lh": dn.lh(K, 4.0, 9),
+    "loloha": dn.loloha(K, 2.0, 4.0),
+}
+
+
+def weigh_support(name: str, value: int, weights: Floats) -> Floats:
+    """The squared sums of weights that reports of one value support."""
+    mechanism = MECHANISMS[name]
+    reports = mechanism.privatize(np.full(LAW_REPORTS, value), dn.seeded(value + 1))
+    parts = np.array_split(reports, 10)
+    return np.concatenate([(mechanism.support(part) @ weights) ** 2 for part in parts])
+
+
+def judge(name: str, found: Pairs, value: int, weights: Floats) -> None:
+    seen = weigh_support(name, value, weights)
+    error = float(seen.std()) / LAW_REPORTS**0.5
+    statistics.deviation(float(seen.mean()), float(found.squares(weights)[value]), error, f"{name}, {value}")
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_squares_are_those_of_the_reports(name: str) -> None:
+    for value, weights in ((0, np.arange(K) - 20.0), (17, (np.arange(K) < 20).astype(np.float64))):
+        judge(name, MECHANISMS[name].law.pairs, value, weights)
+
+
+@pytest.mark.parametrize("name", ["hr", "olh", "lh", "loloha"])
+def test_pairs_taken_to_be_alike_are_found_out(name: str) -> None:
+    law = MECHANISMS[name].law
+    assert isinstance(law, Law)
+    alike = pairs.Alike.of_sizes(law.k, law.p, law.q, law.sizes, law.inside, law.outside)
+    with pytest.raises(AssertionError):
+        judge(name, alike, 17, (np.arange(K) < 30).astype(np.float64))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_cumulative_squares_are_squares_of_the_nearer_side(name: str) -> None:
+    found, shares = MECHANISMS[name].law.pairs, np.random.default_rng(1).dirichlet(np.ones(K))
+    sides = [np.arange(K) < m if 2 * m <= K else np.arange(K) >= m for m in range(1, K)]
+    expected = [found.squares(side.astype(np.float64)) @ shares for side in sides]
+    np.testing.assert_allclose(found.cumulative_squares(shares), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("g", [2, 3, 4, 9, 21, 149])
+def test_collisions_of_three_are_a_density_at_multiples(g: int) -> None:
+    """The closed form is the sum it comes from: a density of three uniform numbers, at the multiples of g."""
+    table = pairs.collisions_of_three(12, g, 1 / g)
+    for i, j in ((1, 2), (-1, 1), (3, 7), (4, 6), (-11, 5), (10, -10)):
+        n = np.array([j, i - j, -i]) // np.gcd(i, j)
+        low, sizes = int(n[n < 0].sum()), np.abs(n)
+        expected = 0.0
+        for multiple in range(-(-low // g) * g, -low + 1, g):
+            for chosen in np.ndindex(2, 2, 2):
+                beyond = max(multiple - low - int(sizes @ chosen), 0)
+                expected += (-1) ** sum(chosen) * beyond**2 / (2 * g * sizes.prod())
+        assert table[11 + i, 11 + j] == pytest.approx(expected, rel=1e-12)
+        assert table[11 + j, 11 + i] == pytest.approx(expected, rel=1e-12)
+
+
+def test_functions_stand_for_the_family_where_there_are_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    family, shares = pairs.Affine(21, 0.9, 1 / 21), np.full(300, 1 / 300)
+    side = (np.arange(300) < 150).astype(np.float64)
+    exact = float(family.squares(side) @ shares), family.cumulative_squares(shares)
+    monkeypatch.setattr(pairs, "_TABLED", 10)
+    assert float(family.squares(side) @ shares) == pytest.approx(exact[0], rel=0.03)
+    np.testing.assert_allclose(family.cumulative_squares(shares), exact[1], rtol=0.03)

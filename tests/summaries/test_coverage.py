@@ -1,0 +1,105 @@
+"""Checks that the intervals of means, sums, groups and quantiles hold the truth as often as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import cast
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.arrays import Floats
+from deniable.estimate import Estimate
+from deniable.law import Law
+from deniable.records import RecordMechanism
+from deniable.summaries import Summary, mean_of, quantile_of, sum_of
+from tests import statistics
+from tests.statistics import COVERED, COVERED_PEOPLE, COVERED_STUDIES, WORST_STUDIES
+
+SIZES, EPSILONS = (11, 31, 100), (0.5, 1.0, 3.0, 5.0)
+Make = Callable[[int, float], dn.Mechanism | RecordMechanism]
+MAKERS: dict[str, Make] = {
+    **{name: row.make for name, row in dn.PROTOCOLS.items()},
+    "she": dn.she,
+    "l_grr": lambda k, epsilon: dn.l_grr(k, epsilon / 2, epsilon),
+    "l_osue": lambda k, epsilon: dn.l_osue(k, epsilon / 2, epsilon),
+    "loloha": lambda k, epsilon: dn.loloha(k, epsilon / 2, epsilon),
+    "dbitflip": lambda k, epsilon: dn.dbitflip(k, epsilon, max(2, k // 4)),
+    "spl": lambda k, epsilon: dn.spl([k, 3], 2 * epsilon, "oue"),
+    "smp": lambda k, epsilon: dn.smp([k, 3], epsilon, "olh"),
+    "rsfd grr": lambda k, epsilon: dn.rsfd([k, 3], epsilon, "grr"),
+    "rsfd oue-z": lambda k, epsilon: dn.rsfd([k, 3], epsilon, "oue-z"),
+    "rsrfd grr": lambda k, epsilon: dn.rsrfd([k, 3], epsilon, [np.arange(1, k + 1), [1, 2, 3]], "grr"),
+}
+
+
+def populations(k: int) -> list[Floats]:
+    """All alike, some common, and nobody in the upper two thirds."""
+    some = [np.ones(k), 1 / np.arange(1, k + 1) ** 1.5, (np.arange(k) < k // 3).astype(np.float64)]
+    return [shares / shares.sum() for shares in some]
+
+
+def estimates(make: Make, epsilon: float, shares: Floats, studies: int, seed: int = 1) -> list[Estimate]:
+    """Studies of people drawn from these shares."""
+    mechanism, generator = make(shares.size, epsilon), np.random.default_rng(seed)
+    people = generator.choice(shares.size, studies * COVERED_PEOPLE, p=shares)
+    if isinstance(mechanism, RecordMechanism):
+        columns = np.column_stack([people, generator.integers(0, 3, people.size)])
+        parts = (
+            mechanism.privatize(rows, dn.seeded(seed + study))
+            for study, rows in enumerate(np.split(columns, studies))
+        )
+        return [mechanism.estimate(mechanism.tally(part))[0] for part in parts]
+    reports = mechanism.privatize(people, dn.seeded(seed))
+    return [mechanism.estimate(mechanism.tally(part)) for part in np.split(reports, studies)]
+
+
+def summarize(result: Estimate, shares: Floats) -> dict[str, tuple[Summary, float]]:
+    """Every summary, and the truth that it is about."""
+    k = shares.size
+    low, even = np.arange(k // 2), np.arange(0, k, 2)
+    found = {
+        "mean": (mean_of(result), float(shares @ np.arange(k))),
+        "lower half": (sum_of(result, low), float(shares[low].sum())),
+        "even values": (sum_of(result, even), float(shares[even].sum())),
+    }
+    for share in (0.1, 0.9):
+        position = float((np.cumsum(shares) < share - 1e-12).sum())
+        found[f"quantile {share}"] = quantile_of(result, share), position
+    return found
+
+
+TRIALS = len(SIZES) * len(EPSILONS) * 3 * COVERED_STUDIES
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_summaries_hold_the_truth(name: str) -> None:
+    held: dict[str, int] = {}
+    for seed, (k, epsilon, kind) in enumerate(product(SIZES, EPSILONS, range(3))):
+        shares = populations(k)[kind]
+        for result in estimates(MAKERS[name], epsilon, shares, COVERED_STUDIES, 100 * seed):
+            for summary, (found, truth) in summarize(result, shares).items():
+                held[summary] = held.get(summary, 0) + (found.low <= truth <= found.high)
+    for summary, times in held.items():
+        statistics.at_least(times, TRIALS, COVERED, f"{summary} by {name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "summary"), [("hr", 1, "mean"), ("olh", 0, "lower half"), ("loloha", 1, "even values")]
+)
+def test_values_that_are_not_alike_are_not_taken_to_be(name: str, kind: int, summary: str) -> None:
+    """In the worst cases known the truth is held; with all pairs of values alike, it is not."""
+    shares = populations(100)[kind]
+    exact = estimates(MAKERS[name], 5.0, shares, WORST_STUDIES)
+
+    def count_held(results: Sequence[Estimate]) -> int:
+        found = (summarize(result, shares)[summary] for result in results)
+        return sum(one.low <= truth <= one.high for one, truth in found)
+
+    statistics.at_least(count_held(exact), WORST_STUDIES, COVERED, f"{summary} by {name}")
+    alike = [replace(result, law=replace(cast(Law, result.law), _pairs=None)) for result in exact]
+    with pytest.raises(AssertionError):
+        statistics.at_least(count_held(alike), WORST_STUDIES, COVERED, "pairs taken to be alike")
