@@ -178,14 +178,16 @@ class Program(Devices):
         return reports
 
     def _last_words(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> str:
-        """How it ended, and the last line that it wrote to stderr."""
+        """How it ended, and the line of stderr that says most: the last that names an error, or the last."""
         try:
             code = f", with exit code {process.wait(self._timeout)}"
         except subprocess.TimeoutExpired:
             code = ", closing its output without ending"
         complaints.seek(0)
         said = [line for line in complaints.read().decode(errors="replace").splitlines() if line.strip()]
-        return f"{code}; it said: {said[-1].strip()[:500]}" if said else f"{code}, without a word on stderr"
+        errors = [line for line in said if "error" in line.casefold()]
+        words = f"; it said: {(errors or said)[-1].strip()[:500]}" if said else ", without a word on stderr"
+        return code + words
 
     def _report(self, line: bytes, number: int) -> bytes:
         """Reads the bytes of a report from its line, or its text if a collector would refuse it."""

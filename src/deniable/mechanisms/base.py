@@ -116,10 +116,10 @@ class Mechanism(ABC):
         """How often a guess is right without any report."""
         return 1 / self.k
 
-    def describe(self) -> str:
-        """What it is, in a line: name, values, report, loss, best guess and size."""
+    def describe(self, loss: str | None = None) -> str:
+        """What it is, in a line: name, values, report, loss (in words that may be given), best guess, size."""
         report = f"a report is {self.phrase}" if self.phrase else ""
-        facts = [report, self.describe_loss(), self.describe_guess()]
+        facts = [report, loss or self.describe_loss(), self.describe_guess()]
         size = f"{format_count(self.report_bytes, 'byte')} a report"
         return f"{self.describe_name()}, {self.describe_values()}: {', '.join([*filter(None, facts), size])}"
 

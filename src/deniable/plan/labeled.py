@@ -11,6 +11,7 @@ from deniable.arrays import Array
 from deniable.domain import NO_ANSWER, Domain, refuse_missing
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.mechanisms import ExactMechanism, Tally
+from deniable.plan.units import describe_unit_loss
 from deniable.words import Words
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class LabeledMechanism:
 
     def describe(self) -> str:
         """What it is, in a line."""
-        return f"{self.name}: {self.mechanism.describe()}"
+        return f"{self.name}: {self.mechanism.describe(describe_unit_loss(self.mechanism, self.name))}"
 
     def __str__(self) -> str:
         return self.describe()

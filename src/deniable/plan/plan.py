@@ -32,6 +32,7 @@ from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import MEAN, Result, Unreported, bins_of
+from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
 from deniable.tables import Backend, files
 from deniable.tables import answers as table
@@ -338,7 +339,8 @@ class Plan:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""
         title = f" · {self.content.title}" if self.content.title else ""
         asked = f"{self.content.people:,} people, {format_count(len(self.names), 'attribute')}"
-        return f"Plan {self.id[:12]}{title}: {asked}\n{self.mechanism.describe(self.names)}"
+        losses = [describe_unit_loss(*one) for one in zip(self.content.parts, self.names, strict=True)]
+        return f"Plan {self.id[:12]}{title}: {asked}\n{self.mechanism.describe(self.names, losses)}"
 
     def __str__(self) -> str:
         return self.describe()

@@ -14,6 +14,7 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
+from deniable.formatting import format_loss, format_up
 from deniable.mechanisms import ExactMechanism, Per
 from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
@@ -106,6 +107,14 @@ def _(part: Geometric, name: str) -> UnitLoss:
 @unit_loss.register
 def _(part: PlanarGeometric, name: str) -> UnitLoss:
     return UnitLoss(name, "kilometer", part.loss_per(_KILOMETER))
+
+
+def describe_unit_loss(part: ExactMechanism, name: str) -> str | None:
+    """The loss of a metric attribute by the unit that people know, in words; None for any other."""
+    found = unit_loss(part, name)
+    if found is None:
+        return None
+    return f"loss {format_up(found.loss)} per {found.unit} and {format_loss(part.loss())} in the worst case"
 
 
 def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:

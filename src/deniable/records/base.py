@@ -200,8 +200,13 @@ class RecordMechanism(ABC):
     def phrase(self) -> str:
         """Which attributes a report holds, in a few words."""
 
-    def describe(self, names: Sequence[str] | None = None) -> str:
-        """What it is: a report's content, its losses and its size; then a line for each attribute."""
+    def describe(
+        self, names: Sequence[str] | None = None, known_losses: Sequence[str | None] | None = None
+    ) -> str:
+        """What it is: a report's content, its losses and its size; then a line for each attribute.
+
+        The losses of some attributes may be given in words, for those who know their unit.
+        """
         sizes = self.lengths
         least = "" if len(sizes) == 1 else f"{sizes[0]:,} to "
         losses = f"loss {format_loss(self.loss())} per record"
@@ -217,7 +222,8 @@ class RecordMechanism(ABC):
             for j in range(first, min(first + member.d, _DESCRIBED)):
                 indent = "    " if nested else "  "
                 name = f"{self._names(names)[j]}{self._when(j)}"
-                lines.append(f"{indent}{name}: {self.mechanisms[j].describe()}")
+                loss = None if known_losses is None else known_losses[j]
+                lines.append(f"{indent}{name}: {self.mechanisms[j].describe(loss)}")
         more = [f"  and {self.d - _DESCRIBED} more"] if self.d > _DESCRIBED else []
         return "\n".join([title, *lines, *more])
 
