@@ -54,7 +54,8 @@ def estimates(make: Make, epsilon: float, shares: Floats, studies: int, seed: in
         )
         return [mechanism.estimate(mechanism.tally(part))[0] for part in parts]
     reports = mechanism.privatize(people, dn.seeded(seed))
-    return [mechanism.estimate(mechanism.tally(part)) for part in np.split(reports, studies)]
+    found = (mechanism.estimate(mechanism.tally(part)) for part in np.split(reports, studies))
+    return [cast(Estimate, one) for one in found]
 
 
 def summarize(result: Estimate, shares: Floats) -> dict[str, tuple[Summary, float]]:

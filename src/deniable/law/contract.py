@@ -17,6 +17,14 @@ class ReportLaw(Protocol):
     def k(self) -> int:
         """The number of values."""
 
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports.
+
+        A person with a value adds 1 to its share on average. A report that was made up adds what it likes,
+        between these.
+        """
+
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimate from n reports where the truth is f."""
 

@@ -206,6 +206,12 @@ class Law:
         """Pr(v not in S, |S| = s) for every s in `sizes`."""
         return self._table[2]
 
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports."""
+        ends = -self.q / self.gain, float(1 - self.exact_q) / self.gain
+        return min(ends), max(ends)
+
     @cached_property
     def pairs(self) -> Pairs:
         """How likely a report supports two values at once."""
@@ -433,6 +439,12 @@ class Marginal:
         )
         return f"Marginal law, {format_count(self.k, 'value')}: a report supports {chances}"
 
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports."""
+        ends = np.concatenate([-self.q, 1 - self.q]) / self.gain
+        return float(ends.min()), float(ends.max())
+
     def loss(self) -> float:
         """Refused: ask the record mechanism."""
         raise NotExact(
@@ -474,6 +486,10 @@ class Moments:
     grouped: Callable[[Floats], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
     """The same for several values together, from people with any of them; and the observed sum over all
     reports.
+    """
+    contributions: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False)
+    """The least and the most that one report can add to a share, times the number of reports; noise that is
+    not bounded allows anything.
     """
 
     p, q, gain = 1.0, 0.0, 1.0

@@ -34,6 +34,21 @@ class Pairs(ABC):
         Of a table of weights, each row is answered by a row.
         """
 
+    def joint(self, shares: Floats) -> Floats:
+        """How likely a report of a person drawn from these shares supports each two values together."""
+        k = shares.size
+        one, other = np.triu_indices(k)
+        found, alone = np.empty((k, k)), self.squares(np.eye(k)) @ shares
+        for some in np.array_split(np.arange(one.size), -(-one.size * k // _CELLS)):
+            both = self.squares(np.eye(k)[one[some]] + np.eye(k)[other[some]]) @ shares
+            found[one[some], other[some]] = (both - alone[one[some]] - alone[other[some]]) / 2
+        return np.asarray(np.triu(found) + np.triu(found, 1).T)
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        """About how much likelier a pair gets with the share of one of its values, and with any other's."""
+        return 0.0, 0.0
+
     def cumulative_squares(self, shares: Floats) -> Floats:
         """The mean square of how many of the first m values a report supports, for every m below k.
 
@@ -68,6 +83,15 @@ class Alike(Pairs):
             return Alike(p, q, together, 0.0)
         others = float((inside * (s - 1) * (s - 2)).sum()) + float((outside * s * (s - 1)).sum())
         return Alike(p, q, together, others / ((k - 1) * (k - 2)))
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        return self.together - self.apart, 0.0
+
+    def joint(self, shares: Floats) -> Floats:
+        found = self.apart + (self.together - self.apart) * (shares[:, None] + shares)
+        np.fill_diagonal(found, self.q + (self.p - self.q) * shares)
+        return np.asarray(found)
 
     def squares(self, weights: Floats) -> Floats:
         total, own = weights.sum(axis=-1, keepdims=True), weights**2
@@ -138,6 +162,22 @@ class Affine(Pairs):
         same = np.where(2 * np.arange(1, shares.size) <= shares.size, up, down)
         return np.asarray(self._other * every + (self.p - self._other) * same)
 
+    @property
+    def slopes(self) -> tuple[float, float]:
+        others = (self.p - self._other) * self.together**2
+        return (self.p - self._other) * self.together - others, others
+
+    def joint(self, shares: Floats) -> Floats:
+        every = np.where(np.eye(shares.size, dtype=bool), 1.0, self.together)
+        return np.asarray(self._other * every + (self.p - self._other) * self._mix(shares))
+
+    def _mix(self, shares: Floats) -> Floats:
+        """How likely each two values share the bucket of a person drawn from these shares."""
+        mixed = np.zeros((shares.size, shares.size))
+        for v, share in enumerate(shares.tolist()):
+            mixed += share * self._triples_around(v, shares.size)
+        return mixed
+
     def _own_squares(self, shares: Floats) -> Floats:
         """The mean square of how many of the first values are in a person's bucket, for all but the last."""
         k = shares.size
@@ -146,9 +186,7 @@ class Affine(Pairs):
                 [_prefix_steps(buckets, shares, self.g) for buckets in _sampled_buckets(k, self.g)], axis=0
             )
         else:
-            mixed = np.zeros((k, k))
-            for v, share in enumerate(shares.tolist()):
-                mixed += share * self._triples_around(v, k)
+            mixed = self._mix(shares)
             steps = 2 * np.tril(mixed).sum(axis=1) - np.diagonal(mixed)
         return np.asarray(np.cumsum(steps)[:-1])
 
@@ -231,7 +269,7 @@ def _prefix_steps(buckets: Integers, shares: Floats, g: int) -> Floats:
 def nearer_sizes(k: int) -> Floats:
     """How many of k values are up to each end, or beyond it where those are fewer."""
     sizes = np.arange(1.0, k)
-    return np.minimum(sizes, k - sizes)
+    return np.asarray(np.minimum(sizes, k - sizes))
 
 
 def nearer_sums(shares: Floats) -> Floats:

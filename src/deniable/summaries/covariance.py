@@ -69,7 +69,7 @@ def error_of(result: Estimate, points: Floats) -> float:
 
 def _balanced(shares: Floats) -> Floats:
     """Shares that add up to 1, so that what all people have in common is not estimated."""
-    return shares + (1 - shares.sum()) / shares.size
+    return np.asarray(shares + (1 - shares.sum()) / shares.size)
 
 
 def _typical(squares: Floats, shares: Floats, side: npt.NDArray[np.bool_]) -> float:
