@@ -53,6 +53,10 @@ normal interval holds: half a point less than 95 %, as thousands of runs show. 8
 """
 WORST_STUDIES = 600
 """Studies of the worst case known: 90 % may then pass, and 85 % is found out with all but certainty."""
+HEALTHY_STUDIES, HEALTHY_TAIL = 100, 0.05
+"""Studies of honest people for each check of their reports, and the p-values that one in twenty is below at
+most: 17 of 100 may then pass.
+"""
 FEW_REPEATS, FEW_HELD = 200, 0.9
 """Small populations for what is said of few reports, and how many of them two standard errors hold at least:
 nine in ten, since few folds tell the error itself roughly. 79 % may then pass.

@@ -7,6 +7,7 @@ ALLOMFREE) are choices among two at f = 0.
 
 from deniable.choose.candidate import Considered, Size
 from deniable.choose.exposure import exposure, warn_distant
+from deniable.choose.influence import warn_influence
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.sizing import epsilon_needed, people_needed, plainer, warning
@@ -24,6 +25,7 @@ __all__ = [
     "people_needed",
     "plainer",
     "warn_distant",
+    "warn_influence",
     "warning",
 ]
 

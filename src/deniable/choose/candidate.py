@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, final
 
 from deniable.choose.objective import Objective
-from deniable.formatting import format_loss, format_points
+from deniable.formatting import format_count, format_loss, format_points
+from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
 
@@ -111,7 +112,7 @@ class Considered:
         if self.why_not is not None:
             return f"{self.name}: excluded, {self.why_not}"
         error = f"standard error {format_points(max(self.standard_errors))} at most"
-        size = f"{self.report_bytes.most:,} bytes a report at most"
+        size = f"{format_count(self.report_bytes.most, 'byte')} a report at most"
         loss = f"loss {format_loss(self.loss_record)} per record"
         return f"{self.name}, {self.n:,} people: {error}, {loss}, {size}"
 
@@ -124,6 +125,18 @@ class Considered:
     def standard_errors(self) -> tuple[float, ...]:
         """The roots of the errors."""
         return tuple(math.sqrt(error) for error in self.errors)
+
+    @cached_property
+    def influence(self) -> tuple[float, ...]:
+        """How many people a report that was made up can count for, at most: 1 % of fakes moves a share by so
+        many points.
+        """
+        made = self.mechanism
+        return tuple(
+            influence_of(made.marginal(j), one_in(part, made.chance(j)))
+            for j, part in enumerate(self.parts)
+            if made is not None
+        )
 
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:
@@ -156,6 +169,14 @@ def one_in(part: ExactMechanism, chance: Fraction) -> float:
     """One person in how many is asked about each value of an attribute with this chance to be held."""
     times = chance.denominator / chance.numerator if chance else math.inf
     return times if part.values_asked == part.k else times * part.k / part.values_asked
+
+
+def influence_of(law: ReportLaw, one_in: float) -> float:
+    """How many people a report that was made up can count for, if one in `one_in` answers for each value.
+
+    Fakes need not be spread: all of them can be about the one value that is to be moved.
+    """
+    return law.contributions[1] * one_in
 
 
 def report_size(mechanism: RecordMechanism) -> Size:

@@ -16,7 +16,13 @@ def select_options(options: Sequence[Sequence[Option]], task: Task, sample_size:
     """For each attribute the option that errs least under the caps; or the nearest to them, and why."""
     cap, most = task.objective.success_cap, task.objective.bytes_cap
     least = [min(some, key=lambda option: option.order) for some in options]
-    fitting = options
+    fitting, most_influence = options, task.objective.influence_cap
+    if most_influence is not None:
+        options = [[option for option in some if option.influence <= most_influence] for some in options]
+        for j, some in enumerate(options):
+            if not some:
+                return _least_influence(fitting), _above_influence(task.label(j), fitting[j], most_influence)
+        fitting = options
     if cap is not None:
         fitting = [[option for option in some if option.success <= cap] for some in options]
         for j, some in enumerate(fitting):
@@ -35,6 +41,19 @@ def select_options(options: Sequence[Sequence[Option]], task: Task, sample_size:
         smallest = names + sum(sizes[task.d - (sample_size or task.d) :])
         return least, f"a report takes {smallest} bytes or more, the cap is {most}"
     return found, None
+
+
+def _least_influence(options: Sequence[Sequence[Option]]) -> list[Option]:
+    return [min(some, key=lambda option: option.influence) for some in options]
+
+
+def _above_influence(label: str, options: Sequence[Option], cap: float) -> str:
+    """Why no option keeps a cap on fakes: less epsilon for each attribute leaves more to a report."""
+    (least,) = _least_influence([options])
+    return (
+        f"a fake report of {label} counts for {least.influence:.3g} people or more ({least.name}), the cap "
+        f"is {cap:g}; a larger epsilon, or fewer attributes, leaves fakes less"
+    )
 
 
 def _nearest(fits: bool) -> Callable[[Option], tuple[float, int]]:

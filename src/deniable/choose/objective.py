@@ -33,6 +33,10 @@ class Objective:
     """
     bytes_cap: int | None = None
     """No report may take more bytes than this."""
+    influence_cap: float | None = None
+    """No report that was made up may count for more people than this: 1 % of fakes then moves a share by at
+    most this many points.
+    """
     worst: bool = False
     """Judge by the worst attribute instead of the mean."""
     f: float | None = None
@@ -50,6 +54,13 @@ class Objective:
             )
         if self.bytes_cap is not None:
             whole_number("bytes_cap", self.bytes_cap, 1)
+        if self.influence_cap is not None and not (
+            _is_number(self.influence_cap) and 1 < self.influence_cap < math.inf
+        ):
+            raise InvalidParameter(
+                "influence_cap is a number of people that a report may count for, above 1, got "
+                f"{self.influence_cap!r}"
+            )
         if not isinstance(self.worst, bool):
             raise InvalidParameter(f"worst is true or false, got {self.worst!r}")
         if self.f is not None and not (_is_number(self.f) and 0 <= self.f <= 1):
@@ -64,6 +75,8 @@ class Objective:
             caps.append(f"best guess right at most {format_percent(self.success_cap)}")
         if self.bytes_cap is not None:
             caps.append(f"at most {format_count(self.bytes_cap, 'byte')} a report")
+        if self.influence_cap is not None:
+            caps.append(f"a fake counts for at most {self.influence_cap:g} people")
         return f"Objective: {', '.join([error, *caps])}"
 
     @property

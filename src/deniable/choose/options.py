@@ -40,6 +40,8 @@ class Option:
     unit: float
     prior: Prior | None = None
     """How frequent the values are, where that is public: an attacker knows it, too."""
+    influence: float = 1.0
+    """How many people a report that was made up can count for; as computed where there is a cap on it."""
 
     @property
     def part(self) -> ExactMechanism:

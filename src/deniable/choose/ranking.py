@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy.typing as npt
 
-from deniable.choose.candidate import Considered, Size, name_candidate, one_in
+from deniable.choose.candidate import Considered, Size, influence_of, name_candidate, one_in
 from deniable.choose.caps import Selection, select_options
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
@@ -24,10 +24,13 @@ from deniable.choose.task import (
 )
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
+from deniable.law import ReportLaw
+from deniable.mechanisms import ExactMechanism
 from deniable.records import (
     Fake,
     Faked,
     Per,
+    Prior,
     RecordMechanism,
     Sample,
     Single,
@@ -229,26 +232,31 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
     options: list[Option] = []
     refused: list[str] = []
 
+    def add(
+        name: str, made: ExactMechanism | Fake, law: ReportLaw, one_in: float, prior: Prior | None
+    ) -> None:
+        influence = 1.0 if objective.influence_cap is None else influence_of(law, one_in)
+        options.append(Option(name, made, objective.unit(law, one_in), prior, influence))
+
     def offer(name: str) -> None:
         for made in mechanisms(name, k, budget, task.forever, cap, objective.f):
             if isinstance(made, str):
                 refused.append(made)
             else:
-                options.append(Option(name, made, objective.unit(made.law, one_in(made, often)), prior))
+                add(name, made, made.law, one_in(made, often), prior)
 
     def offer_fake(name: str) -> None:
         made = fake(name, k, budget, prior if kind == "RS+RFD" else None)
         if isinstance(made, str):
             refused.append(made)
         else:
-            options.append(
-                Option(name, made, objective.unit(Faked((made,) * task.d).marginal(0), 1.0), prior)
-            )
+            add(name, made, Faked((made,) * task.d).marginal(0), 1.0, prior)
 
     if attribute in task.fixed:
         made = task.fixed[attribute]
         known = None if made.numeric else prior  # a number's guess is about halves of its range
-        return [Option(given_name(made), made, objective.unit(made.law, one_in(made, often)), known)]
+        add(given_name(made), made, made.law, one_in(made, often), known)
+        return options
     for name in names:
         (offer_fake if kind in ("RS+FD", "RS+RFD") else offer)(name)
     if (

@@ -54,6 +54,11 @@ if TYPE_CHECKING:
     help="Also show the most likely shares of ranges and grids, smoothed, without intervals.",
 )
 @options.numbers_option("--quantile", real, "Also show these quantiles of ranges, such as 0.5,0.9.")
+@click.option(
+    "--fakes",
+    type=REAL,
+    help="Also show where shares are if at most this share of reports was made up, such as 0.01.",
+)
 @click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
 @console.as_json
 @console.force
@@ -70,6 +75,7 @@ def estimate_file(
     mle: bool,
     smooth: bool,
     quantile: Sequence[float],
+    fakes: float | None,
     bins: bool,
     as_json: bool,
     force: bool,
@@ -82,6 +88,7 @@ def estimate_file(
     shown below.
     """
     from deniable.plan.findings import Findings
+    from deniable.plan.health import HealthWatch
 
     if (reports is None) == (source is None):
         raise InvalidParameter(
@@ -89,18 +96,20 @@ def estimate_file(
         )
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
+    watch = HealthWatch(read)
     if reports is not None:
         with console.progress("counting") as show:
-            tallies = reading.read_tallies(read, reports, show)
+            tallies = reading.read_tallies(read, reports, show, watch)
     else:
         number, tallies = _fetch_collected(read, str(source), number, token_file)
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
     with console.progress("estimating") as show:
-        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show)
+        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes)
     asked = {} if source is None else {"round": number}
-    about = found.about() | asked
+    health = watch.health(found.result)
+    about = found.about() | asked | {"health": health.about()}
     for name in ("rows", "groups", "means", "quantiles"):
         about[name] = [row | asked for row in about[name]]
     writing.write_tables(out, [row | asked for row in found.table()], about)
@@ -108,7 +117,7 @@ def estimate_file(
     if as_json:
         console.print_json(about)
     else:
-        click.echo(found.text(bins))
+        click.echo(f"{found.text(bins)}\n\n{health}")
 
 
 def _fetch_collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, whole
+from deniable.commands.shared.options import FILE, Number, positive, whole
 from deniable.errors import InvalidParameter
 
 
@@ -20,11 +20,24 @@ from deniable.errors import InvalidParameter
     required=True,
     help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
 )
+@click.option(
+    "--influence",
+    type=Number(positive),
+    help="The most people that one made-up report may count for, such as 5.",
+)
 @click.option("-o", "--out", type=FILE, help="Write the plan to this JSON file.")
 @click.option("--cite", is_flag=True, help="Also print BibTeX entries for what the plan uses.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan itself, in JSON.")
 @console.force
-def make_plan(study: Path, people: int, out: Path | None, cite: bool, as_json: bool, force: bool) -> None:
+def make_plan(
+    study: Path,
+    people: int,
+    influence: float | None,
+    out: Path | None,
+    cite: bool,
+    as_json: bool,
+    force: bool,
+) -> None:
     """Make a plan of a study, and explain it.
 
     Deniable chooses protocols and the record mechanism by their exact expected error, unless the study names
@@ -35,7 +48,7 @@ def make_plan(study: Path, people: int, out: Path | None, cite: bool, as_json: b
     if out is not None:
         console.refuse_ending(out, [".json"], "a plan")
         console.refuse_existing([out], force)
-    plan = reading.plan_study(study, people)
+    plan = reading.plan_study(study, people, influence)
     if out is not None:
         plan.write(out, overwrite=force)
         click.echo(f"wrote {out}", err=True)

@@ -115,6 +115,28 @@ class Estimate:
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         return self._ends(tail / self.k if simultaneous else tail, method or self.method)
 
+    def interval_with_fakes(self, fakes: float, level: float = 0.95, of: int | None = None) -> Interval:
+        """Where the true shares of honest people are if at most this share of the reports was made up.
+
+        Nothing is assumed of the fakes: each adds what moves a share most, and all of them may be about one
+        value. The intervals are within 0 and 1. `of` is how many reports there are in all, where only some
+        are about this attribute: fakes may all be among those.
+
+        >>> from deniable.mechanisms import Tally, hr
+        >>> m = hr(k=3, epsilon=1.0)
+        >>> low, high = m.estimate(Tally(10_000, [6000, 5000, 4500])).interval_with_fakes(0.01)
+        >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
+        ['0.37 to 0.50', '0.00 to 0.06', '0.00 to 0.00']
+        """
+        made_up = number("fakes, the share of reports that were made up,", fakes, 0.0, 1.0)
+        share = np.minimum(made_up * (of or self.n) / self._about, 1.0)
+        low, high = self.interval(level)
+        least, most = self.law.contributions
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = np.where(share < 1, (low - share * most) / (1 - share), 0.0)
+            high = np.where(share < 1, (high - share * least) / (1 - share), 1.0)
+        return Interval(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+
     def _ends(self, tail: float, method: Method) -> Interval:
         """Both ends, each missed with this probability."""
         if method == "normal":

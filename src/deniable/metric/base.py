@@ -170,7 +170,9 @@ class MetricMechanism(ChannelMechanism):
             told = self._weighing(chosen) ** 2
             return float(self._sent_by(np.flatnonzero(chosen)) @ told), float(counts @ told)
 
-        moments = Moments(self.k, noise, np.nan, combined, cumulated, inside, outside, grouped)
+        moments = Moments(
+            self.k, noise, np.nan, combined, cumulated, inside, outside, grouped, self.contributions
+        )
         return Estimate(tally.n, frequencies * tally.n, moments, labels)
 
     def _weighing(self, points: Floats) -> Floats:
@@ -230,6 +232,11 @@ class MetricMechanism(ChannelMechanism):
                 "different shares give the same reports here, so that nothing is unbiased for them; use mle"
             )
         return np.asarray(decoder)
+
+    @cached_property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports."""
+        return float(self._decoder.min()), float(self._decoder.max())
 
     @property
     @abstractmethod
@@ -339,6 +346,11 @@ class Channel:
     @cached_property
     def _one_report(self) -> float:
         return float(self.variance(1, population="fixed").mean())
+
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports."""
+        return self.of.contributions
 
     def log_likelihood(self, y: int) -> Floats:
         """ln Pr(y | x) for every input x."""

@@ -126,6 +126,12 @@ class Averages:
     spread = 1 / 12
     """The variance of numbers that are spread evenly."""
 
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to the mean, times the number of reports."""
+        numbers = (self.of.numbers(np.arange(self.of.outputs)) + 1) / 2
+        return float(numbers.min()), float(numbers.max())
+
     def error(self, n: int, f: float | None = None) -> float:
         """The variance about the mean of those who answered, from n reports of evenly spread numbers."""
         return self._one_report / n

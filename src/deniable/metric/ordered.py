@@ -170,6 +170,15 @@ class Geometric(MetricMechanism):
             inverse = inverse + self._ideal.inverse(shares - self._forward(inverse))
         return inverse
 
+    @cached_property
+    def contributions(self) -> tuple[float, float]:
+        if not self.is_geometric:
+            return super().contributions
+        # an output adds to its own value and to its neighbors, in the middle as everywhere between the ends
+        outputs = {0, 1, self.n // 2, self.n - 1, self.n}
+        added = [self._ideal.inverse((np.arange(self.k) == output).astype(np.float64)) for output in outputs]
+        return min(float(one.min()) for one in added), max(float(one.max()) for one in added)
+
     def _squares(self, shares: Floats) -> Floats:
         return self._ideal.squares(shares) if self.is_geometric else super()._squares(shares)
 

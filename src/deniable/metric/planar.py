@@ -117,6 +117,11 @@ class ProductGeometric(MetricMechanism):
 
         loops.product(values, rows.address(), self.down.guide, self.across.guide, reports)
 
+    @property
+    def contributions(self) -> tuple[float, float]:
+        added = [one * other for one in self.down.contributions for other in self.across.contributions]
+        return min(added), max(added)
+
     def _inverse(self, shares: Floats) -> Floats:
         return self._by_axis(shares, "_inverse")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from textwrap import fill
 
-from deniable.choose import Considered, Objective, exposure, plainer, warn_distant, warning
+from deniable.choose import Considered, Objective, exposure, plainer, warn_distant, warn_influence, warning
 from deniable.domain import Domain, Range
 from deniable.domain.number import Number
 from deniable.formatting import (
@@ -92,6 +92,13 @@ def _attributes(content: Content, here: Considered) -> str:
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
         "is right about a person's answer",
     ]
+    moved = [(much, -j) for j, much in enumerate(here.influence) if not content.parts[j].numeric]
+    if moved:
+        much, most = max(moved)
+        lines.append(
+            f"fakes: 1 % of made-up reports moves a share of {content.attributes[-most].name!r} by up to "
+            f"{much:.3g} points"
+        )
     if any(part.numeric for part in content.parts):
         lines.append(
             "a number: the typical error is that of its mean, and the guess is in which half of its range "
@@ -264,7 +271,7 @@ def _warnings(content: Content, here: Considered) -> list[str]:
         )
     return [
         f"WARNING. {text}"
-        for text in (noise, revealed, warn_distant(here), plainer(here))
+        for text in (noise, revealed, warn_distant(here), warn_influence(here), plainer(here))
         if text is not None
     ]
 

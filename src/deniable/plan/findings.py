@@ -40,6 +40,8 @@ class Findings:
     smoothed: Mapping[str, Likelihood] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     """What was asked for and cannot be estimated: why, by attribute."""
+    fakes: float | None = None
+    """The share of reports that may have been made up, for the worst case of every share."""
     blocks: bool = True
     """Whether cells of a large grid are put together, too: of 2,000 cells that takes seconds."""
 
@@ -53,6 +55,7 @@ class Findings:
         mle: bool = False,
         smooth: bool = False,
         progress: Callable[[int, int], None] | None = None,
+        fakes: float | None = None,
     ) -> Findings:
         """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
         shares first.
@@ -84,7 +87,7 @@ class Findings:
                 "only shares of ordered values can be smoothed, and no attribute here is a range or a grid"
             )
         found = _quantiles(result, quantiles, level, refused)
-        return Findings(result, level, project, found, likely, smoothed, refused)
+        return Findings(result, level, project, found, likely, smoothed, refused, fakes)
 
     def means(self) -> dict[str, Summary]:
         """The means of every number, and of every range that has one."""
@@ -111,6 +114,7 @@ class Findings:
             "n": result.n,
             "level": self.level,
             "project": self.project,
+            "fakes": self.fakes,
         }
         means = [
             {
@@ -177,7 +181,7 @@ class Findings:
         return [columns | row for row in rows]
 
     def _value_rows(self) -> list[dict[str, Any]]:
-        rows = self.result.table(self.level, self.project)
+        rows = self.result.table(self.level, self.project, self.fakes)
         for of, likely in (("mle", self.likely), ("smoothed", self.smoothed)):
             shares = {name: iter(one.frequencies.tolist()) for name, one in likely.items()}
             rows = (

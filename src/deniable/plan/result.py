@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MEAN = "mean"
 """What stands for a value where the mean of a number is estimated."""
-_SHARES = ("frequency", "stderr", "low", "high", "projected", "mle", "smoothed")
+_SHARES = ("frequency", "stderr", "low", "high", "fakes low", "fakes high", "projected", "mle", "smoothed")
 
 
 class Unreported(NamedTuple):
@@ -135,12 +135,15 @@ class Result(Mapping[str, Any]):
             )
         return replace(found, bins=bins), bins
 
-    def rows(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
+    def rows(
+        self, level: float = 0.95, project: str | None = None, fakes: float | None = None
+    ) -> list[dict[str, Any]]:
         """A row per value that is estimated, and one per mean, where there are any, in a column `mean`."""
         found = []
         for name, estimate in self.estimates.items():
             low, high = estimate.interval(level)
             projected = None if project is None else estimate.project(project)
+            worst = None if fakes is None else estimate.interval_with_fakes(fakes, level, self.n)
             for v, label in enumerate(estimate.labels or range(estimate.k)):
                 row = {
                     "attribute": name,
@@ -152,6 +155,8 @@ class Result(Mapping[str, Any]):
                     "count": float(estimate.counts[v]),
                 }
                 row |= {} if projected is None else {"projected": float(projected[v])}
+                if worst is not None:
+                    row |= {"fakes low": float(worst.low[v]), "fakes high": float(worst.high[v])}
                 found.append(row | {MEAN: None} if self.means else row)
         return found + [self._mean_row(name, level, project) for name in self.means]
 
@@ -163,9 +168,11 @@ class Result(Mapping[str, Any]):
         row: dict[str, Any] = {"attribute": name, "value": MEAN, "frequency": None, **ends, "count": None}
         return row | ({} if project is None else {"projected": None}) | {MEAN: mean.mean}
 
-    def table(self, level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
+    def table(
+        self, level: float = 0.95, project: str | None = None, fakes: float | None = None
+    ) -> list[dict[str, Any]]:
         """A row per value with all that is known of it, as in `frame`; None where nobody reported."""
-        rows = self.rows(level, project)
+        rows = self.rows(level, project, fakes)
         for name, nothing in self.unreported.items():
             rows += [dict.fromkeys(rows[0]) | {"attribute": name, "value": label} for label in nothing.labels]
         known: dict[str, Any] = {**self.estimates, **self.means, **self.unreported}

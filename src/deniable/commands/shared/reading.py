@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,14 @@ from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
     from deniable.plan import Plan, Tallies
+    from deniable.plan.health import HealthWatch
     from deniable.tables import Show
 
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
-def plan_study(path: Path, people: int) -> Plan:
-    """The plan of a study in a file."""
+def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
+    """The plan of a study in a file; a cap on the influence of fakes replaces that of the file."""
     from deniable.plan.study import Study
     from deniable.tables import file_kind
 
@@ -29,6 +31,8 @@ def plan_study(path: Path, people: int) -> Plan:
             ) from None
         raise DeniableError(str(problem)) from None
     try:
+        if influence is not None:
+            study = replace(study, objective=replace(study.objective, influence_cap=influence))
         return study.plan(people)
     except InvalidParameter as problem:
         raise DeniableError(f"{path.name}: {problem}") from None
@@ -53,9 +57,10 @@ def read_plan(path: Path) -> Plan:
         raise InvalidPlan(f"{path.name} is refused: {problem}") from None
 
 
-def read_tallies(plan: Plan, path: Path, show: Show) -> Tallies:
-    """All reports of a file, counted."""
-    total = plan.tally(plan.read_reports(path, show))
+def read_tallies(plan: Plan, path: Path, show: Show, watch: HealthWatch | None = None) -> Tallies:
+    """All reports of a file, counted; `watch` looks at them."""
+    blocks = plan.read_reports(path, show)
+    total = plan.tally(blocks if watch is None else watch.look(blocks))
     if not total.n:
         raise InvalidReport(f"there are no reports in {path.name}")
     return total

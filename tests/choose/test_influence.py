@@ -1,0 +1,69 @@
+"""Checks what is said before launch about reports that were made up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.choose import Considered, Objective, consider, warn_influence
+from deniable.mechanisms import ExactMechanism
+
+PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}
+"""Points that 5 % of fakes move a target by, of 100 values at epsilon 1."""
+
+
+@pytest.mark.parametrize(("name", "points"), PUBLISHED.items())
+def test_influence_is_what_fakes_do(name: str, points: int) -> None:
+    made = dn.PROTOCOLS[name].make_exact(100, 1.0)
+    assert isinstance(made, ExactMechanism)
+    found = Considered.of(made, "", [name], 1000, Objective())
+    assert round(5 * found.influence[0]) == points
+
+
+@pytest.mark.parametrize("mechanism", ["split", "sample", "faked"])
+def test_fakes_of_one_attribute_move_it_by_their_influence(mechanism: str) -> None:
+    """Five in a hundred reports are the most harmful ones: the share moves by that, and by no more."""
+    study = dn.Study({"town": list("abcdefgh"), "smokes": ["yes", "no"]}, 1.0, mechanism=mechanism)
+    plan = study.plan(4000)
+    people = {"town": np.array(list("bcdefgh"))[np.arange(4000) % 7], "smokes": ["yes", "no"] * 2000}
+    law = plan.mechanism.marginal(0)
+    low, high = law.contributions
+    found = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))["town"]
+    assert low < 0 < 1 < high
+    worst = found.interval_with_fakes(0.05, of=4000)
+    fakes = 0.05 * 4000 / found.n
+    np.testing.assert_allclose(
+        worst.low, np.clip((found.interval().low - fakes * high) / (1 - fakes), 0, 1), atol=1e-12
+    )
+    assert (worst.high >= np.clip(found.interval().high, 0, 1)).all()
+
+
+def test_a_cap_on_influence_is_kept_or_named() -> None:
+    free, capped = (consider([100, 4], 1.0, 10_000, Objective(influence_cap=cap))[0] for cap in (None, 5))
+    assert max(free.influence) > 5 >= max(capped.influence)
+    assert capped.why_not is None
+    impossible = consider([100], 0.1, 10_000, Objective(influence_cap=5))[0]
+    assert "people or more (ss), the cap is 5" in str(impossible.why_not)
+
+
+@pytest.mark.parametrize("cap", [1.0, 0.0, -3, float("inf"), float("nan"), True, "5"])
+def test_a_cap_on_influence_is_a_number_above_one(cap: object) -> None:
+    with pytest.raises(dn.InvalidParameter, match="influence_cap is a number of people"):
+        Objective(influence_cap=cap)  # type: ignore[arg-type]
+
+
+def test_direct_reports_of_many_values_are_warned_of() -> None:
+    names = {"grr": "count for up to 59 people each", "hr": None}
+    for name, text in names.items():
+        made = dn.PROTOCOLS[name].make_exact(100, 1.0)
+        found = warn_influence(Considered.of(made, "", [name], 1000, Objective(), names=("town",)))
+        assert found is None if text is None else text in str(found)
+
+
+def test_metric_contributions_are_those_of_the_inverse() -> None:
+    for mechanism in (dn.geometric(20, 0.5), dn.square_wave(1.0, 30)):
+        decoder = np.linalg.pinv(mechanism.law.matrix().T)
+        low, high = mechanism.contributions
+        assert low == pytest.approx(decoder.min(), rel=1e-6)
+        assert high == pytest.approx(decoder.max(), rel=1e-6)
