@@ -117,7 +117,7 @@ class Mechanism(ABC):
         return 1 / self.k
 
     def describe(self, loss: str | None = None) -> str:
-        """What it is, in a line: name, values, report, loss (in words that may be given), best guess, size."""
+        """What it is, in a line: name, values, report, loss (in given words, or its own), guess, size."""
         report = f"a report is {self.phrase}" if self.phrase else ""
         facts = [report, loss or self.describe_loss(), self.describe_guess()]
         size = f"{format_count(self.report_bytes, 'byte')} a report"
