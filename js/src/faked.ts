@@ -3,7 +3,6 @@
 import { must } from "./errors.js";
 import { cell, divideUp, isAbove, largest, logUp, type Ratio, smaller, times } from "./exact.js";
 import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
-import type { Part } from "./mechanism.js";
 import { mechanism } from "./notation.js";
 import {
   byNumber,
@@ -57,17 +56,15 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     encode: async (values, row) => {
       const [real] = sampled(await row.recall(1), 1, fakes.length);
       let start = 1;
-      const found: Part[] = [];
-      for (const [j, fake] of fakes.entries()) {
-        const own = row.from(start);
-        start += widths[j] as number;
-        found.push(
-          j === real
-            ? await encodeValue(fake.part, j, values[j] as number, own)
-            : fake.encode(await own.noise(j, fake.words)),
-        );
-      }
-      return found;
+      return Promise.all(
+        fakes.map(async (fake, j) => {
+          const own = row.from(start);
+          start += widths[j] as number;
+          return j === real
+            ? encodeValue(fake.part, j, values[j] as number, own)
+            : fake.encode(await own.noise(j, fake.words));
+        }),
+      );
     },
   };
 };

@@ -66,18 +66,13 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
   ratios: parts.flatMap(({ ratios }) => ratios),
   loss: (of, isLinked) => parts.reduce((sum, part) => sum + part.loss(of, isLinked), 0n),
   encode: async (values, row) => {
-    const found: (Part | undefined)[] = [];
-    let start = 0;
-    for (const { mechanisms, words, encode } of parts) {
-      found.push(
-        ...(await encode(
-          values.slice(found.length, found.length + mechanisms.length),
-          row.from(start, found.length),
-        )),
-      );
-      start += words;
-    }
-    return found;
+    let [start, first] = [0, 0];
+    const found = parts.map(({ mechanisms, words, encode }) => {
+      const some = encode(values.slice(first, first + mechanisms.length), row.from(start, first));
+      [start, first] = [start + words, first + mechanisms.length];
+      return some;
+    });
+    return (await Promise.all(found)).flat();
   },
 });
 
