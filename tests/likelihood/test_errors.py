@@ -139,7 +139,7 @@ def test_a_sample_reaches_as_far_as_all_reports(name: str, monkeypatch: pytest.M
 def test_what_is_not_searched_says_so() -> None:
     """Neither too many values of direct encoding nor counts of support."""
     many, bits = dn.grr(8200, 1.0), dn.oue(4, 1.0)
-    words = "intervals are the bootstrap's alone"
+    words = "interval() is a bootstrap here"
     assert words in str(mle(many, dn.Tally(8200, np.ones(8200, dtype=np.int64))))
     assert words in str(mle(bits, bits.tally(bits.privatize(np.arange(100) % 4, dn.seeded(1)))))
     assert words not in str(mle(bits, bits.privatize(np.arange(100) % 4, dn.seeded(1))))

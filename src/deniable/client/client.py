@@ -18,6 +18,7 @@ from deniable.arrays import Integers
 from deniable.client.ledger import Ledger
 from deniable.domain import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
+from deniable.formatting import format_count
 from deniable.plan import InvalidPlan, Plan
 from deniable.tables import DEGREES
 from deniable.wire import Report, Wire
@@ -83,6 +84,10 @@ class Client:
         self._ledger.refuse_above(cap, self.plan)
         self._cap = cap
         self._wire = Wire(self.plan)
+
+    def __repr__(self) -> str:
+        questions = format_count(len(self.plan.names), "question")
+        return f"<Client of plan {self.plan.id[:12]}: {questions}>"
 
     def report(
         self,

@@ -263,7 +263,7 @@ class Likelihood:
         if self.flat:
             notes.append("these reports say next to nothing: 95 % intervals allow any shares")
         elif self.has_errors and not (isinstance(self.problem, Listed) and searched(self.problem)):
-            notes.append("intervals are the bootstrap's alone: falsely narrow where reports say little")
+            notes.append("interval() is a bootstrap here: too narrow where reports say little")
         return notes
 
     def __str__(self) -> str:

@@ -118,7 +118,7 @@ def records_of(reports: object, plan_id: str) -> Iterator[Records]:
             "reports are what plan.privatize gives; read a file of them: "
             f"plan.tally(plan.read_reports({str(reports)!r}))"
         )
-    if not isinstance(reports, Reports | Iterable):
+    if not isinstance(reports, Reports | Iterable) or isinstance(reports, Mapping):
         raise InvalidReport(_not_reports(reports))
     for block in [reports] if isinstance(reports, Reports) else reports:
         if not isinstance(block, Reports):
