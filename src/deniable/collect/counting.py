@@ -37,6 +37,22 @@ class Arrival(NamedTuple):
     """The SHA-256 of the token that came with them: it lets in one of them."""
 
 
+class State(NamedTuple):
+    """When a round is open, and how many reports the last snapshot had."""
+
+    opens: float | None
+    closes: float | None
+    snapshot: int
+
+
+class Locked(NamedTuple):
+    """A plan that nobody else changes until the transaction ends."""
+
+    invited: bool
+    """Whether it takes invitations."""
+    rounds: Mapping[int, State]
+
+
 @final
 class Known:
     """A registered plan, ready to read and count its reports."""
@@ -109,17 +125,15 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
     return batches
 
 
-def count(database: Database, batch: Batch, invited: bool, now: float, outcomes: list[Outcome]) -> int:
+def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes: list[Outcome]) -> int:
     """Count what is new in a batch, with the plan's lock held; return how many invitations were used.
 
     Other collectors may hold the lock too. An id or an invitation that two of them write at once goes to one:
     the database makes the other wait.
     """
     key, number, known = batch.known.key, batch.round, batch.known
-    rows = database.run(
-        "SELECT opens, closes, snapshot FROM rounds WHERE plan = ? AND number = ?", key, number
-    )
-    if rows and is_open(rows[0][0], rows[0][1], now):
+    invited, times = locked.invited, locked.rounds.get(number)
+    if times is not None and is_open(times.opens, times.closes, now):
         fresh = _choose_invited(database, batch, outcomes) if invited else _drop_duplicates(batch, outcomes)
     else:
         fresh = batch.some([])
@@ -134,8 +148,8 @@ def count(database: Database, batch: Batch, invited: bool, now: float, outcomes:
         fresh = fresh.some([i for i, name in enumerate(fresh.ids) if name not in stored])
     if invited:
         fresh = _use_invitations(database, fresh, outcomes)
-    if fresh.ids:
-        _tally(database, batch, known.count(fresh.reports), rows[0][2])
+    if times is not None and fresh.ids:
+        _tally(database, batch, known.count(fresh.reports), times.snapshot)
     return len(fresh.ids) if invited else 0
 
 

@@ -59,8 +59,11 @@ class Database(ABC):
         """Delete invitations; return those that were there, and that nobody else deletes."""
 
     @abstractmethod
-    def lock_plan(self, plan: int, shared: bool) -> None:
-        """Keep others from changing a plan until the transaction ends, or unless shared from adding to it."""
+    def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
+        """Keep others from changing a plan until the transaction ends, or unless shared from adding to it.
+
+        What this statement without values finds once it is locked.
+        """
 
     @abstractmethod
     def collector_number(self) -> int:

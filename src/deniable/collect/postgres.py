@@ -101,11 +101,16 @@ class Postgres(Database):
         )
         return {found for (found,) in self.run(sql, sorted(hashes), plan)}
 
-    def lock_plan(self, plan: int, shared: bool) -> None:
+    def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
         # An advisory lock writes nothing, and is given in the order in which it is asked for. The number of a
         # table distinguishes stores in one database.
         verb = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        self.run(f"SELECT {verb}('plans'::regclass::oid::int4, ?::int4)", plan)
+        lock = f"SELECT {verb}('plans'::regclass::oid::int4, {plan})"
+        assert self._connection is not None
+        # both in one message; the second statement sees what was there when the lock was given
+        cursor = self._connection.cursor().execute(f"{lock}; {sql}".encode(), prepare=False)
+        cursor.nextset()
+        return cursor.fetchall()
 
     def collector_number(self) -> int:
         if self._number is None:  # the lock goes with the connection

@@ -121,8 +121,8 @@ class Sqlite(Database):
         self.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(plan, each) for each in hashes])
         return set(hashes)  # they were there, and nobody else writes
 
-    def lock_plan(self, plan: int, shared: bool) -> None:
-        """Do nothing: a transaction that writes is the only one."""
+    def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
+        return self.run(sql)  # a transaction that writes is the only one
 
     def collector_number(self) -> int:
         return 0

@@ -23,7 +23,7 @@ from typing import final
 
 from deniable.arrays import Integers
 from deniable.collect import counting, recount
-from deniable.collect.counting import Arrival, Known, Outcome, is_open
+from deniable.collect.counting import Arrival, Known, Locked, Outcome, State, is_open
 from deniable.collect.database import Database, StoreUnavailable
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.plan import Plan, Tallies
@@ -146,7 +146,7 @@ class Store:
             database.run(new, plan.id, plan.to_json(), int(invited))
             [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", plan.id)
             known = Known(key, plan)
-            before = self._lock(known)
+            before = self._lock(known).invited
             if before != invited:
                 if self._count_reports(known, None):
                     takes = "takes invitations" if before else "takes no invitations"
@@ -231,11 +231,11 @@ class Store:
             return outcomes
         with database.transaction(write=True):
             plans = {batch.known.key: batch.known for batch in batches}
-            invited = {key: self._lock(known, shared=True) for key, known in plans.items()}
+            locked = {key: self._lock(known, shared=True) for key, known in plans.items()}
             used = 0
             when = now() if callable(now) else now
             for batch in batches:
-                used += counting.count(database, batch, invited[batch.known.key], when, outcomes)
+                used += counting.count(database, batch, locked[batch.known.key], when, outcomes)
         self._used += used
         if self._used >= self._sweep_at:
             self._sweep_at += SWEEP
@@ -395,20 +395,23 @@ class Store:
             self._used, self._sweep_at = 0, max(SWEEP, left)
         return swept
 
-    def _lock(self, known: Known, shared: bool = False) -> bool:
-        """Lock a plan against writers until the transaction ends; return whether it takes invitations.
-
-        A shared lock still lets others add reports.
-        """
-        self._database.lock_plan(known.key, shared)
-        sql = "SELECT invited FROM plans WHERE key = ? AND id = ?"
-        found = self._database.run(sql, known.key, known.plan.id)
-        if not found:  # a backup was put in its place, say: keys mean other plans there
+    def _lock(self, known: Known, shared: bool = False) -> Locked:
+        """Lock a plan against writers until the transaction ends; a shared lock lets others add reports."""
+        found = self._database.lock_plan(
+            known.key,
+            shared,
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes, rounds.snapshot "
+            f"FROM plans LEFT JOIN rounds ON rounds.plan = plans.key WHERE plans.key = {known.key:d}",
+        )
+        if (
+            not found or found[0][0] != known.plan.id
+        ):  # a backup was put in its place, say: keys mean other plans there
             self._plans.clear()
             raise StoreUnavailable(
                 f"{self.name} has been replaced by another one, which has other plans; try again"
             )
-        return bool(found[0][0])
+        rounds = {number: State(*times) for _, _, number, *times in found if number is not None}
+        return Locked(bool(found[0][1]), rounds)
 
     def _of(self, plan_id: str) -> Known:
         with self._database.transaction():
