@@ -10,10 +10,13 @@ from deniable.summaries.distances import (
     total_variation,
 )
 from deniable.summaries.groups import Group, group_rows, groups_of
+from deniable.summaries.recovery import FakeModel, Recovery, recover_shares
 from deniable.summaries.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
 
 __all__ = [
+    "FakeModel",
     "Group",
+    "Recovery",
     "Summary",
     "circle_wasserstein",
     "circular_mean_of",
@@ -24,6 +27,7 @@ __all__ = [
     "line_wasserstein",
     "mean_of",
     "quantile_of",
+    "recover_shares",
     "sliced_wasserstein",
     "smoothed_kl",
     "sum_of",

@@ -1,0 +1,110 @@
+"""Takes fakes out of estimates, under a model of them that is named: nothing is recovered silently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Literal, final, get_args
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.errors import InvalidParameter, not_among
+from deniable.estimate import Estimate
+from deniable.exact import number
+from deniable.formatting import format_percent
+from deniable.law import Moments
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, checked_values
+from deniable.rounds import HashedMemoized
+
+FakeModel = Literal["random reports", "pushed values", "false answers"]
+"""Reports drawn evenly from all that are possible; reports that support the targets and nothing else but
+noise; or the mechanism's own reports of targets.
+"""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """The shares of honest people, if the fakes are as many and as the model says."""
+
+    model: FakeModel
+    fakes: float
+    frequencies: Floats
+    low: Floats
+    high: Floats
+
+    def __str__(self) -> str:
+        return (
+            f"Shares of honest people, if {format_percent(self.fakes)} of the reports are fakes of the model "
+            f"{self.model!r}; if they are not, these shares are wrong"
+        )
+
+
+def recover_shares(
+    mechanism: ExactMechanism,
+    estimate: Estimate,
+    fakes: float,
+    model: FakeModel,
+    targets: Sequence[int] = (),
+    level: float = 0.95,
+) -> Recovery:
+    """Take this share of fakes out of an estimate.
+
+    An estimate is linear in the reports, so that what fakes of a known kind add on average is subtracted, and
+    the rest is scaled. The interval is that of the estimate, scaled as well.
+
+    >>> from deniable.mechanisms import Tally, oue
+    >>> m = oue(k=4, epsilon=1.0)
+    >>> found = m.estimate(Tally(10_000, [5000, 3000, 3000, 2700]))
+    >>> recovered = recover_shares(m, found, 0.05, "pushed values", targets=[0])
+    >>> round(float(found.frequencies[0]), 2), round(float(recovered.frequencies[0]), 2)
+    (1.0, 0.89)
+    """
+    share = number("fakes, the share of reports that were made up,", fakes, 0.0, 1.0)
+    if model not in get_args(FakeModel):
+        raise InvalidParameter(not_among(str(model), "a model of fakes", get_args(FakeModel)))
+    if (model == "random reports") == bool(len(targets)):
+        raise InvalidParameter(f"{model!r} has {'no targets' if len(targets) else 'targets: name them'}")
+    added = _added(mechanism, estimate, model, checked_values(targets, estimate.k))
+    ends = (
+        (part - share * added) / (1 - share) for part in (estimate.frequencies, *estimate.interval(level))
+    )
+    return Recovery(model, share, *ends)
+
+
+def _added(mechanism: ExactMechanism, estimate: Estimate, model: FakeModel, targets: Floats) -> Floats:
+    """What a fake adds to every share, on average."""
+    law, chosen = estimate.law, np.zeros(estimate.k, dtype=bool)
+    if isinstance(law, Moments) or estimate.asked is not None:
+        raise InvalidParameter("fakes are taken out of reports that support values, and these do not")
+    chosen[targets] = True
+    if model == "false answers":
+        return chosen / chosen.sum()
+    q = np.broadcast_to(law.q, estimate.k)
+    supported = np.where(chosen, 1.0, q) if model == "pushed values" else supported_by_chance(mechanism)
+    return np.asarray((supported - q) / law.gain)
+
+
+@singledispatch
+def supported_by_chance(mechanism: ExactMechanism) -> float:
+    """How likely a report that is drawn evenly from all that are possible supports a value."""
+    if not (mechanism.bitwise or isinstance(mechanism, Hadamard)):
+        raise InvalidParameter(f"reports of {mechanism.title} are not drawn evenly here")
+    return 0.5  # of bits, and of columns, half
+
+
+@supported_by_chance.register
+def _(mechanism: Direct) -> float:
+    return 1 / mechanism.k
+
+
+@supported_by_chance.register
+def _(mechanism: Subset) -> float:
+    return mechanism.size / mechanism.k
+
+
+@supported_by_chance.register
+def _(mechanism: Hashed | HashedMemoized) -> float:
+    return 1 / mechanism.g
