@@ -305,4 +305,4 @@ def test_what_is_not_a_tally_is_refused_with_what_to_do(tmp_path: Path) -> None:
 def test_answers_are_not_reports() -> None:
     plan = Study({"color": ["red", "blue"]}, epsilon=1.0).plan(people=100)
     with pytest.raises(dn.InvalidReport, match="got dict"):
-        plan.tally({"color": ["red"]})  # type: ignore[arg-type]
+        plan.tally({"color": ["red"]})  # type: ignore[dict-item]

@@ -9,7 +9,7 @@ from typing import Literal, final, get_args
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
 from deniable.exact import number
@@ -74,14 +74,14 @@ def recover_shares(
     return Recovery(model, share, *ends)
 
 
-def _added(mechanism: ExactMechanism, estimate: Estimate, model: FakeModel, targets: Floats) -> Floats:
+def _added(mechanism: ExactMechanism, estimate: Estimate, model: FakeModel, targets: Integers) -> Floats:
     """What a fake adds to every share, on average."""
     law, chosen = estimate.law, np.zeros(estimate.k, dtype=bool)
     if isinstance(law, Moments) or estimate.asked is not None:
         raise InvalidParameter("fakes are taken out of reports that support values, and these do not")
     chosen[targets] = True
     if model == "false answers":
-        return chosen / chosen.sum()
+        return np.asarray(chosen / chosen.sum())
     q = np.broadcast_to(law.q, estimate.k)
     supported = np.where(chosen, 1.0, q) if model == "pushed values" else supported_by_chance(mechanism)
     return np.asarray((supported - q) / law.gain)
