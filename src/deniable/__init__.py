@@ -8,7 +8,7 @@ that set is known exactly. Everything else is computed from the law.
 import importlib as _importlib
 import typing as _typing
 
-from deniable.client import AboveCap, Client, Ledger, NotSent, composed_loss
+from deniable.client import AboveCap, Client, CopiedLedger, Ledger, NotSent, composed_loss
 from deniable.domain import Categories, Range
 from deniable.errors import (
     DeniableError,
@@ -173,6 +173,7 @@ __all__ = [
     "ChannelMechanism",
     "Client",
     "ContinuousWave",
+    "CopiedLedger",
     "DeniableError",
     "DeniableWarning",
     "Direct",

@@ -27,6 +27,7 @@ PUBLIC = [
     "Channel",
     "Client",
     "ContinuousWave",
+    "CopiedLedger",
     "DeniableError",
     "DeniableWarning",
     "Direct",
