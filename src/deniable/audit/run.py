@@ -32,6 +32,7 @@ _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _LINED = 1 / 3  # the part of line-ups in the chance of a false alarm
 _SEED = 12  # of the right client that others are compared with
 _REFERENCE_LEAST, _REFERENCE_MOST = 1 << 13, 1 << 18  # how many devices it has
+_REFERENCE_WHOLE = 1 << 16  # up to where it has as many as are audited; then a quarter is enough
 _FEWEST_OF_PAIR = 8  # devices, below which nothing is expected
 _LEARN, _CHOOSE = 0.25, 0.5  # up to where trials are learned from, and chosen on; the rest is for the bound
 
@@ -155,7 +156,8 @@ class Run:
         """What the right devices of the plan give, where a device is asked often enough to be compared."""
         if self._plan is None or self._in_pairs < _FEWEST_OF_PAIR * len(self._setting.pairs):
             return None
-        devices = min(max(self._in_pairs, _REFERENCE_LEAST), _REFERENCE_MOST)
+        wanted = max(self._in_pairs // 4, min(self._in_pairs, _REFERENCE_WHOLE))
+        devices = min(max(wanted, _REFERENCE_LEAST), _REFERENCE_MOST)
         right = InBulk(self._plan, seeded(_SEED))
         setting = replace(self._setting, line_ups=())
         return Run(right, self._plan, setting, devices // 2, seeded(_SEED + 1), 1.0).count()
