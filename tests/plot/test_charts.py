@@ -120,7 +120,7 @@ def test_summaries_print_with_their_ends() -> None:
 def test_likely_shares_are_a_table_in_a_notebook() -> None:
     shown = dn.mle(MECHANISM, TALLY)._repr_html_()
     assert shown.count("<tr>") == 1 + MECHANISM.k
-    assert "bootstrap&#x27;s alone" in shown
+    assert "interval() is a bootstrap here" in shown
 
 
 def test_a_mean_prints_with_its_interval() -> None:

@@ -112,3 +112,12 @@ def test_a_plan_without_anything_known_says_so() -> None:
     plan = Plan.of({"age": dn.Range(0, 30, step=1)}, dn.geometric(29, 0.5), 1000)
     reports = plan.privatize({"age": [3] * 50}, dn.seeded(1))
     assert "nothing about them is known" in str(health_of(plan, reports))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_tallies_alone_have_the_checks_of_shares(name: str) -> None:
+    """A collector gives tallies, and no reports to look at."""
+    plan = plan_of(name)
+    found = HealthWatch(plan).health(plan.estimate(plan.tally(reports_of(plan, 1))))
+    assert {check.name for check in found.checks} <= {"sum of shares", "possible shares"}
+    assert "no alarm" in str(found)

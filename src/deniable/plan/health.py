@@ -78,10 +78,11 @@ class HealthWatch:
                 watch.look(reports)
 
     def health(self, result: Result, level: float = LEVEL) -> Health:
-        """What was seen, against what the estimated shares allow."""
-        count = sum(2 + len(some) for some in self._watches)
+        """What was seen, against what the estimated shares allow; without reports, what these say alone."""
+        looked = [some if n else [] for some, n in zip(self._watches, self._looked, strict=True)]
+        count = sum(2 + len(some) for some in looked)
         checks: list[Check] = []
-        for name, some in zip(self._names, self._watches, strict=True):
+        for name, some in zip(self._names, looked, strict=True):
             if name in result.estimates:
                 estimate = result.estimates[name]
                 checks += check_shares(name, estimate, level / count)
