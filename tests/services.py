@@ -34,8 +34,8 @@ def missing(what: str, remedy: str = "make services installs it") -> None:
 
 
 @cache
-def cluster() -> Cluster:
-    """The cluster of this process, started when it is first asked for and stopped at the end."""
+def cluster(where: Path | None = None) -> Cluster:
+    """The cluster of this process in a folder, started when it is first asked for and stopped at the end."""
     programs = next((folder for folder in _FOLDERS if (folder / "initdb").exists()), None)
     if programs is None:
         found = shutil.which("initdb")
@@ -43,17 +43,17 @@ def cluster() -> Cluster:
     if programs is None:
         missing("PostgreSQL is not installed")
     assert programs is not None
-    return Cluster(programs)
+    return Cluster(programs, where)
 
 
 @final
 class Cluster:
     """A running server. It syncs to disk as a real one does, since durability is what is tested."""
 
-    def __init__(self, programs: Path) -> None:
+    def __init__(self, programs: Path, where: Path | None) -> None:
         self._programs = programs
         self._user = "postgres" if os.getuid() == 0 else None  # PostgreSQL refuses to run as root
-        self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgres-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgres-", dir=where))
         atexit.register(self._remove)
         if self._user:
             shutil.chown(self.folder, self._user, self._user)
