@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test test-js check format bench load docs services pages clean
+.PHONY: demo tour test test-js check format bench load endure docs services pages hashes release clean
 
 # Installs $(1), an argument of pip, and shows the packages as they come; pip's own errors are shown as they are.
 install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt $(1); echo $$? > .venv/status; } | \
@@ -74,10 +74,36 @@ bench: .venv/ready  ## the speed table, with the peers, in an environment of the
 load: .venv/ready  ## the collector under load, and what its parts can do alone
 	$(BIN)/python bench/load.py
 
+endure: .venv/ready  ## the collector through kills, attacks, full and broken disks and a jumping clock; only as root
+	$(BIN)/python bench/endure.py
+
 docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/python docs/api.py
 	$(BIN)/zensical build --clean
 
+hashes: .venv/bin/python  ## write hashes.txt anew: the hash of every file that a pin of constraints.txt can be installed from
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras -c constraints.txt --universal --python-version 3.11.7 --generate-hashes \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o hashes.txt
+
+# Everything is installed from build/wheels, whose files have the hashes of hashes.txt, and nothing else.
+RELEASE := build/tools/bin
+verified = $(RELEASE)/pip --disable-pip-version-check --python $(1) install --quiet --no-index --find-links build/wheels -c constraints.txt
+
+release: js/node_modules/ready  ## the wheel, its sources and two bills of materials (CycloneDX) in dist/, from files with known hashes
+	rm -rf dist build
+	$(PYTHON) -m venv build/tools
+	$(RELEASE)/pip download --quiet --disable-pip-version-check --require-hashes -r hashes.txt -d build/wheels
+	$(call verified,build/tools) build cyclonedx-bom hatchling
+	node js/pages/build.mjs build/pages && diff -r build/pages src/deniable/collect/pages
+	$(RELEASE)/python -m build --no-isolation
+	$(PYTHON) -m venv --without-pip build/product
+	$(call verified,build/product) "$$(ls dist/*.whl)[all]"
+	$(RELEASE)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/deniable.cdx.json build/product
+	cd js/pages && npx --yes @cyclonedx/cyclonedx-npm@6.0.1 --omit dev --flatten-components --short-PURLs --output-reproducible \
+		--output-file ../../dist/deniable-pages.cdx.json
+	cd dist && sha256sum * > SHA256SUMS
+
 clean:
-	rm -rf .venv out site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv out site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
