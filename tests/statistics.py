@@ -57,6 +57,10 @@ HEALTHY_STUDIES, HEALTHY_TAIL = 100, 0.05
 """Studies of honest people for each check of their reports, and the p-values that one in twenty is below at
 most: 17 of 100 may then pass.
 """
+SAMPLED_STUDIES = 40
+"""Honest studies of which a tenth is looked at: 11 of them may have a p-value below HEALTHY_TAIL."""
+WATCHED_STUDIES, WATCHED_LEVEL = 50, 0.2
+"""Honest studies that are looked at whenever they have grown, and the level of any alarm: 25 may have one."""
 FEW_REPEATS, FEW_HELD = 200, 0.9
 """Small populations for what is said of few reports, and how many of them two standard errors hold at least:
 nine in ten, since few folds tell the error itself roughly. 79 % may then pass.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,20 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Array
+from deniable.collect.health import GROWTH, LOOKS
+from deniable.plan import health
 from deniable.plan.health import Health, HealthWatch
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports
+from deniable.records import Records
 from tests import statistics
-from tests.statistics import HEALTHY_STUDIES, HEALTHY_TAIL
+from tests.statistics import (
+    HEALTHY_STUDIES,
+    HEALTHY_TAIL,
+    SAMPLED_STUDIES,
+    WATCHED_LEVEL,
+    WATCHED_STUDIES,
+)
 
 K, PEOPLE, FAKES = 20, 4000, 200
 Make = Callable[[int, float], Any]
@@ -30,9 +40,9 @@ def plan_of(name: str, epsilon: float = 1.0) -> Plan:
     return Plan.of({"town": list(range(K))}, made, 1000, rounds=3 if made.repeated else None)
 
 
-def reports_of(plan: Plan, seed: int) -> Reports:
+def reports_of(plan: Plan, seed: int, n: int = PEOPLE) -> Reports:
     shares = np.random.default_rng(seed).dirichlet(np.full(K, 0.5))
-    people = np.random.default_rng(seed).choice(K, PEOPLE, p=shares)
+    people = np.random.default_rng(seed).choice(K, n, p=shares)
     words = dn.remembering(seed) if plan.content.rounds else dn.seeded(seed)
     return plan.privatize({"town": people}, words)
 
@@ -54,6 +64,42 @@ def test_honest_reports_are_healthy(name: str) -> None:
             passed.setdefault(check.name, []).append(check.p_value >= HEALTHY_TAIL)
     for check_name, some in passed.items():
         statistics.at_least(sum(some), len(some), 1 - HEALTHY_TAIL, f"{check_name} by {name}")
+
+
+def test_some_of_the_reports_are_judged_by_their_own_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the shares of all reports, 4 in 10 honest studies have pairs with a p-value below one in twenty."""
+    monkeypatch.setattr(health, "LOOKED", 2000)
+    plan, passed = plan_of("oue"), []
+    for seed in range(SAMPLED_STUDIES):
+        found = health_of(plan, reports_of(plan, seed, 20_000))
+        [pairs] = [check for check in found.checks if check.name == "pairs of values"]
+        passed.append(pairs.p_value >= HEALTHY_TAIL)
+    statistics.at_least(sum(passed), len(passed), 1 - HEALTHY_TAIL, "pairs in a tenth of the reports")
+
+
+def test_honest_studies_can_be_watched() -> None:
+    """No more alarms than the level says over all looks; if each look had the level, every second study would
+    have one.
+    """
+    plan, healthy = plan_of("hr"), 0
+    for seed in range(WATCHED_STUDIES):
+        reports, watch = reports_of(plan, seed), HealthWatch(plan)
+        tallies, n, alarms = plan.tally(some(reports, 0, 100)), 100, 0
+        for _ in watch.look([some(reports, 0, 100)]):
+            pass
+        while n < PEOPLE:
+            more = some(reports, n, n := math.ceil(GROWTH**2 * n))
+            tallies += plan.tally(watch.look([more]))
+            found = watch.health(plan.estimate(tallies), WATCHED_LEVEL, LOOKS)
+            alarms += len(found.alarms)
+        healthy += not alarms
+    statistics.at_least(healthy, WATCHED_STUDIES, 1 - WATCHED_LEVEL, "studies that are watched")
+
+
+def some(reports: Reports, start: int, end: int) -> Reports:
+    [column] = reports.records.columns
+    kept = column[start:end]
+    return Reports(reports.plan_id, Records(len(kept), (kept,)))
 
 
 def push_bits(reports: Array) -> None:

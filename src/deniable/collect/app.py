@@ -126,6 +126,7 @@ class Collector:
         """Write what has arrived, and end."""
         if self._writer is not None:
             await self._writer.close()
+        await self._handlers.stop()
         self._beside.shutdown(wait=False)
         await asyncio.to_thread(self._stores[0].tidy)
         for store in self._stores:

@@ -20,6 +20,7 @@ from starlette.responses import FileResponse, Response
 from deniable import __version__
 from deniable.collect import messages, metrics, results
 from deniable.collect.files import File, read_files
+from deniable.collect.health import Key, Looks
 from deniable.collect.intake import Served
 from deniable.collect.limits import Held, Room
 from deniable.collect.messages import Refusal
@@ -61,6 +62,11 @@ class Handlers:
         self._files = read_files()
         self._openapi = msgspec.json.encode(describe(__version__))
         self._exporting = asyncio.Lock()
+        self._looks = Looks(store, served, minimum)
+
+    async def stop(self) -> None:
+        """End what still reads the store."""
+        await self._looks.stop()
 
     def for_operation(self, operation: Operation) -> Handler:
         """The method of an operation, behind the token where it is the operator's."""
@@ -143,6 +149,13 @@ class Handlers:
         number, tallies = await self._tallies(self._plan(request), _round(request))
         return _json(tallies.to_dict() | {"round": number})
 
+    async def show_report_health(self, request: Request) -> Response:
+        one = self._plan(request)
+        number, tallies = await self._tallies(one, _round(request))
+        number = number or 1
+        look = await self._looks.look(Key(one.plan.id, number), tallies)
+        return _json({"plan": one.plan.id, "round": number, "n": look.n} | look.health.about())
+
     async def export_reports(self, request: Request) -> Response:
         one, number = self._plan(request), _round(request) or 1
         _among(request, "format", ("parquet",))
@@ -183,7 +196,9 @@ class Handlers:
                 for each in self._store.rounds(plan_id)
             ]
 
-        text = self._metrics.text(self._queue(), await self._read(reports))
+        counts = await self._read(reports)
+        text = self._metrics.text(self._queue(), counts, self._looks.last)
+        self._looks.catch_up(counts)
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 
     async def show_openapi(self, _: Request) -> Response:

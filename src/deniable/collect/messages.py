@@ -201,6 +201,39 @@ class Counted(Message, frozen=True):
     tallies: dict[str, dict[str, Any]]
 
 
+class HealthCheck(Message, frozen=True):
+    """One way in which reports may differ from honest ones."""
+
+    attribute: str
+    name: str
+    p_value: Annotated[
+        float, msgspec.Meta(description="How often honest reports look at least as strange, in this check.")
+    ]
+    saw: Annotated[str, msgspec.Meta(description="What was seen, in words.")]
+    noticed: Annotated[
+        float,
+        msgspec.Meta(description="The share of fakes from which on they are noticed nine times in ten."),
+    ]
+    alarm: bool
+    means: Annotated[str, msgspec.Meta(description="What an alarm of this check means.")]
+
+
+class ReportHealth(Message, frozen=True):
+    """Whether the reports of a round look as honest ones do."""
+
+    plan: str
+    round: int
+    n: Annotated[int, msgspec.Meta(description="How many reports there were at this look.")]
+    level: Annotated[
+        float,
+        msgspec.Meta(description="How often honest people raise any alarm, over all looks at their study."),
+    ]
+    looks: Annotated[int, msgspec.Meta(description="How many separate looks share the level.")]
+    alarms: int
+    checks: list[HealthCheck]
+    advice: Annotated[str, msgspec.Meta(description="What to do; empty where there is no alarm.")]
+
+
 class Status(Message, frozen=True):
     """Whether the collector runs."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
+from deniable.collect.health import Key, Look
 from deniable.collect.messages import REASONS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -29,8 +30,12 @@ class Metrics:
         self._buckets[bisect_left(_BOUNDS, seconds)] += 1
         self._seconds += seconds
 
-    def text(self, queue: int, reports: Iterable[tuple[str, int, int]]) -> str:
-        """All counters as text; `reports` has the counted reports, by plan and round."""
+    def text(
+        self, queue: int, reports: Iterable[tuple[str, int, int]], looks: Mapping[Key, Look] | None = None
+    ) -> str:
+        """All counters as text; `reports` has the counted reports, by plan and round, `looks` the last ones
+        at their health.
+        """
         lines = [
             *_head(
                 "deniable_reports_total", "counter", "Reports that were counted, or had been counted before."
@@ -46,7 +51,8 @@ class Metrics:
             ),
             *self._histogram("deniable_commit_seconds"),
             *_head("deniable_reports", "gauge", "Reports in the store, by plan and round."),
-            *(f'deniable_reports{{plan="{plan}",round="{number}"}} {n}' for plan, number, n in reports),
+            *(f"deniable_reports{_labels(plan=plan, round=number)} {n}" for plan, number, n in reports),
+            *_describe_looks(looks or {}),
         ]
         return "\n".join(lines) + "\n"
 
@@ -56,6 +62,51 @@ class Metrics:
             total += n
             lines.append(f'{name}_bucket{{le="{bound}"}} {total}')
         return [*lines, f"{name}_sum {self._seconds:.6f}", f"{name}_count {total}"]
+
+
+def _describe_looks(looks: Mapping[Key, Look]) -> list[str]:
+    """The health of the reports at the last look: nothing is computed here."""
+
+    def gauge(name: str, text: str, values: Iterable[object]) -> Iterator[str]:
+        yield from _head(name, "gauge", text)
+        for key, value in zip(looks, values, strict=True):
+            yield f"{name}{_labels(plan=key.plan, round=key.round)} {value}"
+
+    health = [look.health for look in looks.values()]
+    p_values = [
+        (_labels(plan=key.plan, round=key.round, attribute=one.attribute, check=one.name), one.p_value)
+        for key, look in looks.items()
+        for one in look.health.checks
+    ]
+    return [
+        *gauge(
+            "deniable_health_alarms",
+            "Checks of the reports that honest ones hardly ever fail.",
+            [len(one.alarms) for one in health],
+        ),
+        *gauge(
+            "deniable_health_checks",
+            "Checks of the reports at the last look.",
+            [len(one.checks) for one in health],
+        ),
+        *gauge(
+            "deniable_health_reports",
+            "Reports in the store at the last look.",
+            [look.n for look in looks.values()],
+        ),
+        *gauge(
+            "deniable_health_timestamp_seconds",
+            "When the reports were looked at last, in seconds since 1970.",
+            [f"{look.time:.3f}" for look in looks.values()],
+        ),
+        *_head("deniable_health_p_value", "gauge", "How often honest reports look at least as strange."),
+        *(f"deniable_health_p_value{labels} {p_value:g}" for labels, p_value in p_values),
+    ]
+
+
+def _labels(**labels: object) -> str:
+    escaped = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    return "{" + ",".join(f'{name}="{str(text).translate(escaped)}"' for name, text in labels.items()) + "}"
 
 
 def _head(name: str, kind: str, text: str) -> tuple[str, str]:

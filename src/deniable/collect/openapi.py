@@ -180,6 +180,16 @@ OPERATIONS = (
         query={"round": _ROUND},
     ),
     Operation(
+        "show_report_health",
+        "GET",
+        "/plans/{id}/health",
+        "Whether reports look as honest ones do; looked at again when there are 5 % more",
+        {200: _json(messages.ReportHealth)},
+        _READ,
+        operator=True,
+        query={"round": _ROUND},
+    ),
+    Operation(
         "export_reports",
         "GET",
         "/plans/{id}/reports",

@@ -25,6 +25,14 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
     return tallies
 
 
+def result_of(plan: Plan, tallies: Tallies) -> Result:
+    """The estimates; refused where nobody has reported a value of any attribute yet."""
+    try:
+        return plan.estimate(tallies)
+    except InvalidParameter as problem:
+        raise Refusal("few", f"{tallies.n:,} reports so far: {problem}") from None
+
+
 def estimated(
     plan: Plan,
     tallies: Tallies,
@@ -37,10 +45,7 @@ def estimated(
 
     Without blocks, the cells of a large grid are not grouped, which takes longest.
     """
-    try:
-        result = plan.estimate(tallies)
-    except InvalidParameter as problem:  # an attribute, or a value of it, that nobody has reported yet
-        raise Refusal("few", f"{tallies.n:,} reports so far: {problem}") from None
+    result = result_of(plan, tallies)
     try:
         about = Findings(result, level, project, blocks=blocks).about()
         sure = _sure(result, level)

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 from deniable.arrays import Array
+from deniable.estimate import Estimate
 from deniable.formatting import format_count, format_percent
+from deniable.mechanisms import Tally
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports
 from deniable.plan.result import Result
 from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
 
-_LOOKED = 100_000  # reports of an attribute that are looked at: more notice little more, and take long
+LOOKED = 100_000
+"""Reports of an attribute that are looked at: more notice little more, and take long."""
+
+MEANINGS: Mapping[str, str] = {
+    "sum of shares": "Shares of honest reports add up to 100 %. Fakes that support too few or too many "
+    "values move the sum.",
+    "possible shares": "No people have a share far below 0 % or above 100 %. Fakes that push one value, or "
+    "push against it, give such a share.",
+    "sizes of reports": "How many values honest reports support is known. Fakes without the noise of the "
+    "mechanism support fewer, and fakes that push many values support more.",
+    "hash functions": "Honest devices draw their hash functions evenly. Fakes use those that suit them.",
+    "unused rows": "Half of all honest reports meet a row that no value has. Fakes that repeat one report "
+    "all meet it, or none does.",
+    "pairs of values": "How often honest reports support two values together is known. Fakes that push "
+    "several values at once support them together too often.",
+}
+"""What an alarm of each check means."""
+
+ADVICE = (
+    "No report was removed, and the estimates include them all. Find out where these reports come from: a "
+    "client that does not follow the plan looks like fakes, too. With --fakes 0.05, deniable estimate shows "
+    "which shares are possible if 5 % of the reports were made up. Invitations bound the number of fakes."
+)
+"""What to do about an alarm."""
 
 
 @final
@@ -23,17 +48,21 @@ class Health:
 
     checks: tuple[Check, ...]
     level: float = LEVEL
+    looks: int = 1
+    """How many separate looks at the study the level is shared by."""
 
     @property
     def alarms(self) -> tuple[Check, ...]:
         """The checks that honest reports would hardly ever fail."""
-        return tuple(one for one in self.checks if one.p_value * len(self.checks) < self.level)
+        tail = tail_of(self.level, self.looks, len(self.checks))
+        return tuple(one for one in self.checks if one.p_value < tail)
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         alarms = set(self.alarms)
-        checks = [asdict(one) | {"alarm": one in alarms} for one in self.checks]
-        return {"level": self.level, "alarms": len(alarms), "checks": checks}
+        checks = [asdict(one) | {"alarm": one in alarms, "means": MEANINGS[one.name]} for one in self.checks]
+        about = {"level": self.level, "looks": self.looks, "alarms": len(alarms), "checks": checks}
+        return about | {"advice": ADVICE if alarms else ""}
 
     def __str__(self) -> str:
         often = f"honest people raise one in {round(1 / self.level):,} studies"
@@ -51,40 +80,56 @@ class Health:
         return "\n".join([*lines, f"  fakes of the plainest kinds are noticed from: {noticed}"])
 
 
+def tail_of(level: float, looks: int, checks: int) -> float:
+    """The p-value below which one of so many checks raises an alarm."""
+    return level / (looks * max(1, checks))
+
+
 @final
 class HealthWatch:
     """Looks at blocks of a plan's reports as they are counted."""
 
     def __init__(self, plan: Plan) -> None:
-        self._names = plan.names
+        self._names, self._parts = plan.names, plan.content.parts
         # of an attribute among fakes, only the shares are looked at
         self._watches: list[list[Watch]] = [
             watches(part) if plan.mechanism.fake(j) is None else []
             for j, part in enumerate(plan.content.parts)
         ]
-        self._looked = [0] * len(plan.names)
+        self._seen: list[Tally | None] = [None] * len(plan.names)
 
     def look(self, blocks: Iterable[Reports]) -> Iterator[Reports]:
         """The same blocks, seen."""
         for reports in blocks:
             for j, column in enumerate(reports.records.columns):
-                self._look_at(j, column[: max(0, _LOOKED - self._looked[j])])
+                seen = self._seen[j]
+                self._look_at(j, column[: LOOKED - (0 if seen is None else seen.n)])
             yield reports
 
     def _look_at(self, attribute: int, reports: Array) -> None:
-        if len(reports):
-            self._looked[attribute] += len(reports)
+        if len(reports) and self._watches[attribute]:
+            more, before = self._parts[attribute].tally(reports), self._seen[attribute]
+            self._seen[attribute] = more if before is None else before + more
             for watch in self._watches[attribute]:
                 watch.look(reports)
 
-    def health(self, result: Result, level: float = LEVEL) -> Health:
-        """What was seen, against what the estimated shares allow; without reports, what these say alone."""
-        looked = [some if n else [] for some, n in zip(self._watches, self._looked, strict=True)]
-        count = sum(2 + len(some) for some in looked)
+    def health(self, result: Result, level: float = LEVEL, looks: int = 1, others: int = 0) -> Health:
+        """What was seen, against what the law allows; without reports, what the estimated shares say alone.
+
+        So many `others` are checks that share the level and are added later.
+        """
+        looked = [[] if seen is None else some for some, seen in zip(self._watches, self._seen, strict=True)]
+        tail = tail_of(level, looks, others + sum(2 + len(some) for some in looked))
         checks: list[Check] = []
-        for name, some in zip(self._names, looked, strict=True):
+        for name, some, seen in zip(self._names, looked, self._seen, strict=True):
             if name in result.estimates:
                 estimate = result.estimates[name]
-                checks += check_shares(name, estimate, level / count)
-                checks += [watch.check(name, estimate, level / count) for watch in some]
-        return Health(tuple(checks), level)
+                checks += check_shares(name, estimate, tail)
+                # shares of exactly the reports that were seen: others would add an error of their own
+                own = estimate if seen is None else _estimate_seen(estimate, seen)
+                checks += [watch.check(name, own, tail) for watch in some]
+        return Health(tuple(checks), level, looks)
+
+
+def _estimate_seen(estimate: Estimate, seen: Tally) -> Estimate:
+    return replace(estimate, n=seen.n, support_counts=seen.counts, asked=seen.asked)

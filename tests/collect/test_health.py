@@ -1,0 +1,168 @@
+"""The health of reports as the collector shows it: by JSON and as metrics, honest and with fakes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import msgspec
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.collect import health, messages
+from deniable.collect.intake import Served
+from deniable.collect.store import open_store
+from deniable.plan import Plan
+from deniable.wire import Report, Wire, to_batch
+from tests.collector import BINARY, HTTP, Running, collecting
+
+K, PEOPLE, FAKES = 20, 4000, 200
+TOWN = 'The "town"'
+HONEST = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Honest")
+FAKED = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Faked")
+FEW = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Few")
+
+
+def reports_of(plan: Plan, n: int, fakes: int = 0, seed: int = 1) -> list[Report]:
+    """Reports of n people. Fakes of maximal gain take the place of the first ones: they support four values,
+    and as many others as honest reports do.
+    """
+    generator = np.random.default_rng(seed)
+    made = plan.privatize({TOWN: generator.integers(0, K, n)}, dn.seeded(seed))
+    bits = generator.random((fakes, K)) < 0.2
+    bits[:, :4] = True
+    made.records.columns[0][:fakes] = np.packbits(bits, axis=1, bitorder="little")
+    wire = Wire(plan)
+    ids = [generator.bytes(16) for _ in range(n)]
+    return [Report(wire.prefix, 1, name, body) for name, body in zip(ids, wire.bodies(made), strict=True)]
+
+
+def send(running: Running, reports: list[Report]) -> None:
+    answer = HTTP.post(f"{running.url}/reports/batch", content=to_batch(reports), headers=BINARY)
+    assert answer.json()["counted"] == len(reports)
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("health"), [HONEST, FAKED, FEW]) as running:
+        send(running, reports_of(HONEST, PEOPLE))
+        send(running, reports_of(FAKED, PEOPLE, FAKES))
+        send(running, reports_of(FEW, 99))
+        yield running
+
+
+def health_of(running: Running, plan: Plan) -> dict[str, Any]:
+    found = running.get(f"/plans/{plan.id}/health").json()
+    msgspec.convert(found, messages.ReportHealth)  # as the OpenAPI description says
+    return dict(found)
+
+
+def metrics_of(running: Running, plan: Plan) -> dict[str, float]:
+    """What is said of a plan, by name: without the labels of its plan and round."""
+    labels = f'plan="{plan.id}",round="1"'
+    return {name.replace(labels, ""): n for name, n in running.metrics().items() if labels in name}
+
+
+def test_honest_reports_raise_no_alarm(collector: Running) -> None:
+    """One seed in 1,000 would be unlucky."""
+    found = health_of(collector, HONEST)
+    assert (found["alarms"], found["n"], found["level"], found["advice"]) == (0, PEOPLE, 0.001, "")
+    names = [one["name"] for one in found["checks"]]
+    assert names == ["sum of shares", "possible shares", "sizes of reports", "pairs of values"]
+    assert not any(one["alarm"] for one in found["checks"])
+
+
+def test_fakes_raise_an_alarm(collector: Running) -> None:
+    found = health_of(collector, FAKED)
+    [pairs] = [one for one in found["checks"] if one["name"] == "pairs of values"]
+    assert found["alarms"] >= 1
+    assert pairs["alarm"]
+    assert "supported together" in pairs["saw"]
+    assert "push several values" in pairs["means"]
+    assert "No report was removed" in found["advice"]
+    assert collector.get(f"/plans/{FAKED.id}/tallies").json()["n"] == PEOPLE
+
+
+def test_the_metrics_have_the_last_look(collector: Running) -> None:
+    for plan in (HONEST, FAKED):
+        seen, found = health_of(collector, plan), metrics_of(collector, plan)
+        assert found["deniable_health_alarms{}"] == seen["alarms"]
+        assert found["deniable_health_checks{}"] == len(seen["checks"])
+        assert found["deniable_health_reports{}"] == PEOPLE
+        assert abs(found["deniable_health_timestamp_seconds{}"] - time.time()) < 600
+        for one in seen["checks"]:
+            label = f'{{,attribute="The \\"town\\"",check="{one["name"]}"}}'
+            assert found[f"deniable_health_p_value{label}"] == pytest.approx(one["p_value"], rel=1e-4)
+    line = re.compile(r'[a-z_]+(\{[a-z]+="([^"\n\\]|\\.)*"(,[a-z]+="([^"\n\\]|\\.)*")*\})? [0-9.e+-]+')
+    assert all(line.fullmatch(one) for one in collector.get("/metrics").text.splitlines() if one[0] != "#")
+
+
+def test_few_reports_have_no_health(collector: Running) -> None:
+    answer = collector.get(f"/plans/{FEW.id}/health")
+    assert (answer.status_code, answer.json()["reason"]) == (409, "few")
+    assert not any("health" in name for name in metrics_of(collector, FEW))
+
+
+def test_a_scrape_begins_a_look_and_does_not_wait(tmp_path: Path) -> None:
+    """Nobody opens the dashboard, and the alarm is there all the same. The store is then scrubbed."""
+    with collecting(tmp_path, [FAKED]) as running:
+        send(running, reports_of(FAKED, 2000, 200))
+        assert not any("health" in name for name in metrics_of(running, FAKED))
+        deadline = time.monotonic() + 20
+        while "deniable_health_alarms{}" not in metrics_of(running, FAKED):
+            assert time.monotonic() < deadline, "no look was taken"
+            time.sleep(0.02)
+        first = metrics_of(running, FAKED)
+        assert first["deniable_health_alarms{}"] >= 1
+        send(running, reports_of(FAKED, 50, seed=2))  # 2.5 % more
+        assert health_of(running, FAKED)["n"] == 2000
+        assert (
+            metrics_of(running, FAKED)["deniable_health_timestamp_seconds{}"]
+            == (first["deniable_health_timestamp_seconds{}"])
+        )
+        send(running, reports_of(FAKED, 50, seed=3))
+        assert health_of(running, FAKED)["n"] == 2100
+        store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
+        store.scrub(FAKED.id)
+        store.close()
+        send(running, reports_of(FAKED, 900, seed=4))
+        seen = {one["name"] for one in health_of(running, FAKED)["checks"]}
+        assert len(seen) == 4, "some reports are still there"
+        assert running.stop() == 0
+        running.start()
+        store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
+        store.scrub(FAKED.id)
+        store.close()
+        seen = {one["name"] for one in health_of(running, FAKED)["checks"]}
+        assert seen == {"sum of shares", "possible shares"}, "only the tallies are left"
+
+
+@final
+@dataclass(frozen=True)
+class Shelf:
+    """A store of reports whose ids are in order, fakes last."""
+
+    blocks: list[list[bytes]]
+
+    def bodies(self, plan_id: str, number: int) -> Iterator[list[bytes]]:
+        return iter(self.blocks)
+
+
+def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sends fakes chooses their ids, so the first reports in order may have none of them.
+
+    Of 8,000 reports about 2,000 are looked at, and of 400 fakes about 100: by 10 standard deviations, more
+    than 10 of them.
+    """
+    monkeypatch.setattr(health, "LOOKED", 2000)
+    reports = [one.body for one in reports_of(FAKED, 8000, 400)[::-1]]
+    shelf: Any = Shelf([reports[i : i + 1000] for i in range(0, 8000, 1000)])
+    looks = health.Looks(shelf, [Served(FAKED)], 100)
+    chosen = [body for block in looks._sample(Served(FAKED), 1, 8000) for body in Wire(FAKED).bodies(block)]
+    assert 1600 < len(chosen) < 2400
+    assert len(set(chosen) & set(reports[-400:]) - set(reports[:-400])) > 10
