@@ -174,16 +174,18 @@ def encoded(label: str | int | bytes) -> bytes:
 
 
 @pytest.mark.parametrize("labels", [(), ("color",), ("color", 1), (-5, b"\x00\xff", "é"), (10**30,)])
-def test_keyed_words_by_hand(labels: tuple[str | int | bytes, ...]) -> None:
+@pytest.mark.parametrize("size", [16, 63, 64, 65, 200])
+def test_keyed_words_by_hand(labels: tuple[str | int | bytes, ...], size: int) -> None:
     """Four words a block, little-endian: HMAC-SHA256 of all labels and the block's number."""
+    secret = bytes(range(size))
     message = b"".join(map(encoded, labels))
-    blocks = [hmac.digest(SECRET, message + block.to_bytes(8, "little"), "sha256") for block in range(3)]
+    blocks = [hmac.digest(secret, message + block.to_bytes(8, "little"), "sha256") for block in range(3)]
     stream = b"".join(blocks)
     expected = [int.from_bytes(stream[i : i + 8], "little") for i in range(0, len(stream), 8)]
-    assert dn.keyed(SECRET, *labels).take(12).tolist() == expected
-    source = dn.keyed(SECRET, *labels)
+    assert dn.keyed(secret, *labels).take(12).tolist() == expected
+    source = dn.keyed(secret, *labels)
     assert [word for count in (1, 2, 0, 6, 3) for word in source.take(count).tolist()] == expected
-    table = dn.keyed(SECRET, *labels).rows(2, 6)
+    table = dn.keyed(secret, *labels).rows(2, 6)
     assert [table.pick(slice(row, row + 1)).array().tolist() for row in (1, 0)] == [
         [expected[6:]],
         [expected[:6]],

@@ -24,7 +24,7 @@ LEVEL = 0.9999
 
 _STARTED_TWICE = 256  # reports that are compared between two fresh starts
 _FEWEST = 100
-_ITSELF = 20_000  # reports, at most, of a client itself in pairs (half as many again are in line-ups)
+_ITSELF = 10_000  # reports, at most, of a client itself in pairs (half as many again are in line-ups)
 _ITSELF_SHARE = 50  # trials for each of its trials
 _ITSELF_LEAST = 10  # trials, however many rounds there are
 _ITSELF_ALPHA = 0.1  # its part of the chance of a false alarm

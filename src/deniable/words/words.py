@@ -8,7 +8,6 @@ are in simulated.py.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -32,6 +31,8 @@ FULL = 1 << 64
 _DIRECT_READ = (
     4096  # up to this many words come straight from the operating system; more, from a stream it keys
 )
+_HASHED = 64  # bytes that SHA-256 takes at once: the length of a key of HMAC
+_INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))  # its two keys
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -303,26 +304,31 @@ class _Stream:
 
 @final
 class _Keyed(Words):
-    """HMAC-SHA256 in counter mode: block i is HMAC(secret, labels, i), four little-endian words."""
+    """HMAC-SHA256 in counter mode: block i is HMAC(secret, labels, i), four little-endian words.
+
+    Both hashes have taken their keys already and are copied for each block: twice as fast as the library's
+    objects.
+    """
 
     def __init__(self, secret: bytes, message: bytes, start: int = 0) -> None:
-        self._keyed = hmac.new(secret, message, hashlib.sha256)
-        self._block = start // 4
-        self._rest = np.zeros(0, dtype=np.uint64)
-        self.take(start % 4)
+        short = secret if len(secret) <= _HASHED else hashlib.sha256(secret).digest()
+        key = short.ljust(_HASHED, b"\0")
+        self._inner = hashlib.sha256(key.translate(_INNER) + message)
+        self._outer = hashlib.sha256(key.translate(_OUTER))
+        self._next = start
 
     def take(self, count: int) -> WordArray:
-        blocks = [self._rest]
-        missing = count - self._rest.size
-        while missing > 0:
-            code = self._keyed.copy()
-            code.update(self._block.to_bytes(8, "little"))
-            blocks.append(np.frombuffer(code.digest(), dtype="<u8").astype(np.uint64, copy=False))
-            self._block += 1
-            missing -= 4
-        words = np.concatenate(blocks)
-        self._rest = words[count:]
-        return words[:count]
+        first, end = self._next // 4, -(-(self._next + count) // 4)
+        blocks = []
+        for number in range(first, end):
+            inner, outer = self._inner.copy(), self._outer.copy()
+            inner.update(number.to_bytes(8, "little"))
+            outer.update(inner.digest())
+            blocks.append(outer.digest())
+        words = np.frombuffer(b"".join(blocks), dtype="<u8").astype(np.uint64, copy=False)
+        start = self._next - 4 * first
+        self._next += count
+        return words[start : start + count]
 
 
 @final
