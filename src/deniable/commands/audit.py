@@ -80,7 +80,7 @@ def audit_client(
     better than the claim allows has found a leak.
 
     Without --command, the Python client is audited: the library's code for many devices at once, and up to
-    30,000 reports of the client itself. A program reads a line of JSON for each report, {"answers": {...},
+    15,000 reports of the client itself. A program reads a line of JSON for each report, {"answers": {...},
     "round": 1, "secret": "..."}, and writes a line with its bytes in hexadecimal or base64, or its JSON form.
 
     Neighboring metric values are compared as well, and held to the claim for neighbors.
