@@ -61,6 +61,10 @@ SAMPLED_STUDIES = 40
 """Honest studies of which a tenth is looked at: 11 of them may have a p-value below HEALTHY_TAIL."""
 WATCHED_STUDIES, WATCHED_LEVEL = 50, 0.2
 """Honest studies that are looked at whenever they have grown, and the level of any alarm: 25 may have one."""
+NOTICED_STUDIES, NOTICED = 40, 0.9
+"""Studies with the share of fakes that a check says it would notice, and how often it must: 25 of 40 may then
+pass. With a quarter of the fakes, half as many studies must show that it is not noticed.
+"""
 FEW_REPEATS, FEW_HELD = 200, 0.9
 """Small populations for what is said of few reports, and how many of them two standard errors hold at least:
 nine in ten, since few folds tell the error itself roughly. 79 % may then pass.

@@ -12,15 +12,19 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.collect.health import GROWTH, LOOKS
+from deniable.exact import PRIME
 from deniable.plan import health
 from deniable.plan.health import Health, HealthWatch
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports
 from deniable.records import Records
+from deniable.summaries import health as checks
 from tests import statistics
 from tests.statistics import (
     HEALTHY_STUDIES,
     HEALTHY_TAIL,
+    NOTICED,
+    NOTICED_STUDIES,
     SAMPLED_STUDIES,
     WATCHED_LEVEL,
     WATCHED_STUDIES,
@@ -40,8 +44,9 @@ def plan_of(name: str, epsilon: float = 1.0) -> Plan:
     return Plan.of({"town": list(range(K))}, made, 1000, rounds=3 if made.repeated else None)
 
 
-def reports_of(plan: Plan, seed: int, n: int = PEOPLE) -> Reports:
-    shares = np.random.default_rng(seed).dirichlet(np.full(K, 0.5))
+def reports_of(plan: Plan, seed: int, n: int = PEOPLE, values: int = K) -> Reports:
+    shares = np.zeros(K)
+    shares[:values] = np.random.default_rng(seed).dirichlet(np.full(values, 0.5))
     people = np.random.default_rng(seed).choice(K, n, p=shares)
     words = dn.remembering(seed) if plan.content.rounds else dn.seeded(seed)
     return plan.privatize({"town": people}, words)
@@ -167,3 +172,100 @@ def test_tallies_alone_have_the_checks_of_shares(name: str) -> None:
     found = HealthWatch(plan).health(plan.estimate(plan.tally(reports_of(plan, 1))))
     assert {check.name for check in found.checks} <= {"sum of shares", "possible shares"}
     assert "no alarm" in str(found)
+
+
+def bare_bits(made: Any, count: int) -> Array:
+    bits = np.zeros((count, K), dtype=bool)
+    bits[:, 3] = True
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def all_values(made: Any, count: int) -> Array:
+    """The first column of a Hadamard matrix, or a function whose steps are as long as there are buckets."""
+    reports = made.blank(count)
+    reports[:] = (made.g, 0, 0) if hasattr(made, "g") else 0
+    assert made.support(reports).all()
+    return reports  # type: ignore[no-any-return]
+
+
+def by_chance(made: Any, count: int, *values: int, supported: bool = True) -> Array:
+    """Reports that support these values, or leave them out, and are otherwise made by chance."""
+    generator = np.random.default_rng(5)
+    found: list[Array] = []
+    while sum(len(some) for some in found) < count:
+        seed = int(generator.integers(1 << 40))
+        words = dn.remembering(seed) if made.repeated else dn.seeded(seed)
+        reports = made.privatize(generator.integers(K, size=20_000), words)
+        if hasattr(made, "g"):
+            reports["a"] = generator.integers(1, PRIME, len(reports))
+            reports["b"] = generator.integers(PRIME, size=len(reports))
+            reports["bucket"] = generator.integers(made.g, size=len(reports))
+        found.append(reports[(made.support(reports)[:, values] == supported).all(axis=1)])
+    return np.concatenate(found)[:count]
+
+
+def one_report(made: Any, count: int) -> Array:
+    return np.repeat(by_chance(made, 1, 3), count, axis=0)
+
+
+MADE_UP: dict[str, Callable[[Any, int], Array]] = {
+    checks.ONE_VALUE: bare_bits,
+    checks.ALL_VALUES: all_values,
+    checks.FOR_VALUE: lambda made, count: by_chance(made, count, K - 1),
+    checks.AGAINST_VALUE: lambda made, count: by_chance(made, count, K - 1, supported=False),
+    checks.ONE_FUNCTION: one_report,
+    checks.ONE_COLUMN: one_report,
+    checks.TWO_VALUES: lambda made, count: by_chance(made, count, 3, 4),
+}
+"""Fakes of every kind that a check says it would notice; nobody has the last value."""
+
+
+def count_alarms(plan: Plan, part: float, studies: int) -> dict[str, int]:
+    """In how many studies with this part of its stated share of fakes each check raises an alarm."""
+    pools: dict[str, Array] = {}
+    alarms: dict[str, int] = {}
+    for seed in range(studies):
+        reports, generator = reports_of(plan, seed, values=K - 1), np.random.default_rng(seed)
+        column = reports.records.columns[0]
+        honest = column.copy()
+        for said in health_of(plan, reports).checks:
+            if said.fakes not in pools:
+                pools[said.fakes] = MADE_UP[said.fakes](plan.content.parts[0], PEOPLE)
+            count = math.ceil(part * said.noticed * PEOPLE)
+            column[generator.permutation(PEOPLE)[:count]] = generator.permutation(pools[said.fakes])[:count]
+            alarm = said.name in {one.name for one in health_of(plan, reports).alarms}
+            alarms[said.name] = alarms.get(said.name, 0) + alarm
+            column[:] = honest
+    return alarms
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "ss", "olh", "hr"])
+def test_the_stated_share_of_fakes_is_noticed_nine_times_in_ten(name: str) -> None:
+    """And a quarter of it is not: the claim is neither false nor idle."""
+    plan, few = plan_of(name), NOTICED_STUDIES // 2
+    quarter = count_alarms(plan, 0.25, few)
+    for check, alarms in count_alarms(plan, 1.0, NOTICED_STUDIES).items():
+        statistics.at_least(alarms, NOTICED_STUDIES, NOTICED, f"{check} by {name}")
+        with pytest.raises(AssertionError):
+            statistics.at_least(quarter[check], few, NOTICED, f"{check} by {name}")
+
+
+@pytest.mark.parametrize("k", [20, 100, 1000, 5000])
+@pytest.mark.parametrize("name", ["grr", "ss"])
+def test_shares_that_always_add_up_are_not_checked(name: str, k: int) -> None:
+    """Rounding is no variance: fixed sizes have none."""
+    made = dn.PROTOCOLS[name].make(k, 1.0)
+    estimate = made.estimate(made.tally(made.privatize([0] * 100, dn.seeded(1))))
+    assert isinstance(estimate, dn.Estimate)
+    assert [one.name for one in checks.check_shares("town", estimate, 0.001)] == ["possible shares"]
+
+
+def test_a_check_that_cannot_notice_says_so() -> None:
+    """With two buckets, what fakes do to a pair is what their shares say; and ten reports say little."""
+    plan = plan_of("blh")
+    found = {one.name: one for one in health_of(plan, reports_of(plan, 1)).checks}
+    assert found["pairs of values"].noticed == 1
+    few = plan_of("olh").privatize({"town": [1] * 10}, dn.seeded(1))
+    found = {one.name: one for one in health_of(plan_of("olh"), few).checks}
+    assert found["hash functions"].noticed == 1
+    assert found["hash functions"].p_value == 1

@@ -214,6 +214,7 @@ class HealthCheck(Message, frozen=True):
         float,
         msgspec.Meta(description="The share of fakes from which on they are noticed nine times in ten."),
     ]
+    fakes: Annotated[str, msgspec.Meta(description="The kind of fakes that this share is about.")]
     alarm: bool
     means: Annotated[str, msgspec.Meta(description="What an alarm of this check means.")]
 

@@ -49,6 +49,14 @@ class Pairs(ABC):
         """About how much likelier a pair gets with the share of one of its values, and with any other's."""
         return 0.0, 0.0
 
+    def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
+        """What `joint` is of the shares that fakes for each two values seem to have: they support both, and
+        the others as by chance.
+        """
+        pushed = np.zeros(k)
+        pushed[:2] = (1 - q) / gain
+        return np.full((k, k), self.joint(pushed)[0, 1])
+
     def cumulative_squares(self, shares: Floats) -> Floats:
         """The mean square of how many of the first m values a report supports, for every m below k.
 
@@ -170,6 +178,16 @@ class Affine(Pairs):
     def joint(self, shares: Floats) -> Floats:
         every = np.where(np.eye(shares.size, dtype=bool), 1.0, self.together)
         return np.asarray(self._other * every + (self.p - self._other) * self._mix(shares))
+
+    def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
+        """By chance means by a random function that sends both to one bucket, and others along with them."""
+        found = np.empty((k, k))
+        for v in range(k):
+            along = self._triples_around(v, k)
+            added = (along / self.together - q) / gain
+            added[:, v] = added[np.arange(k), np.arange(k)] = (1 - q) / gain
+            found[v] = self._other * self.together + (self.p - self._other) * (added * along).sum(axis=1)
+        return found
 
     def _mix(self, shares: Floats) -> Floats:
         """How likely each two values share the bucket of a person drawn from these shares."""

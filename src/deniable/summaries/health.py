@@ -21,14 +21,24 @@ from deniable.exact import PRIME
 from deniable.law import Law, Marginal, Moments, walsh_transform
 from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Subset
 from deniable.rounds import HashedMemoized
+from deniable.summaries.tails import (
+    POWER,
+    cells_noticed,
+    compare_cells,
+    least_noticed,
+    normal_noticed,
+    one_sided,
+    pool_cells,
+    several,
+    two_sided,
+)
 
 LEVEL = 0.001
 """How often honest reports raise any alarm at all, over all checks of a study."""
 _PAIRED = 256  # values whose pairs are counted: the commonest
 _CELLS = 64  # of the numbers of hash functions
+_ROUNDED = 1e-9  # a part of the mean square that may be rounding; no size varies so little
 _NORMAL = 100.0  # expected counts from which on they are normal far out, too
-_FEW = 10.0  # expected in a cell of a chi-square
-_POWER = 1.2816  # a fake share is noticed nine times in ten
 
 
 @final
@@ -43,8 +53,21 @@ class Check:
     saw: str
     """What was seen, in words."""
     noticed: float
-    """The share of fakes of the kind that it looks for, from which on it would notice them nine times in ten.
+    """The share of reports from which on it would notice fakes of this kind nine times in ten; 1 where it
+    would not notice them at all.
     """
+    fakes: str
+    """The kind of fakes that `noticed` is about. Other kinds may need a larger share, or go unnoticed."""
+
+
+ONE_VALUE = "reports of one value without noise"
+ALL_VALUES = "reports that support all values"
+FOR_VALUE = "reports that all support one value"
+AGAINST_VALUE = "reports that all leave out a value that nobody has"
+ONE_FUNCTION = "reports with one hash function"
+ONE_COLUMN = "reports of one column"
+TWO_VALUES = "reports that support two values, and others as by chance"
+TWO_COMMON_VALUES = f"reports that support two of the {_PAIRED} commonest values, and others as by chance"
 
 
 class Watch(ABC):
@@ -64,56 +87,50 @@ def check_shares(attribute: str, estimate: Estimate, tail: float) -> Iterator[Ch
     law = estimate.law
     if isinstance(law, Moments) or estimate.asked is not None:
         return
-    error = math.sqrt(max(float(_size_variances(law).max()), 0.0) / estimate.n) / law.gain
-    total = float(estimate.frequencies.sum())
-    if error > 1e-9:
-        moved = abs(estimate.k * law.contributions[0] + 1 / law.gain - 1)
+    error = math.sqrt(_size_variance(law) / estimate.n) / law.gain
+    if error > 0:
+        total = float(estimate.frequencies.sum())
+        alone = not isinstance(law, Law) or law.bitwise
+        moved = ((1 if alone else law.k) - float((law.q * np.ones(law.k)).sum())) / law.gain - 1
         yield Check(
             attribute,
             "sum of shares",
-            _two_sided((total - 1) / error),
+            two_sided((total - 1) / error),
             f"all shares add up to {100 * total:.4g} %",
-            _noticed(error, moved, tail / 2),
+            normal_noticed(error, abs(moved), tail / 2),
+            ONE_VALUE if alone else ALL_VALUES,
         )
-    ends = estimate.frequencies, np.maximum(estimate.standard_errors(), 1e-300)
-    beyond = np.maximum(-ends[0], ends[0] - 1) / ends[1]
+    shares, errors = estimate.frequencies, np.maximum(estimate.standard_errors(), 1e-300)
+    beyond = np.maximum(-shares, shares - 1) / errors
     worst = int(np.argmax(beyond))
     yield Check(
         attribute,
         "possible shares",
-        _several(float(_one_sided(beyond[worst])), 2 * estimate.k),
-        f"the share of {_label(estimate, worst)} is {100 * float(ends[0][worst]):.4g} %",
-        min(1.0, reach_of(tail / (2 * estimate.k)) * float(ends[1].min()) / law.contributions[1]),
+        several(float(one_sided(beyond[worst])), 2 * estimate.k),
+        f"the share of {_label(estimate, worst)} is {100 * float(shares[worst]):.4g} %",
+        *_impossible(law, estimate.n, tail / (2 * estimate.k)),
     )
 
 
-def _size_variances(law: Law | Marginal) -> Floats:
-    """The variance of how many values a report supports, for each true value."""
+def _impossible(law: Law | Marginal, n: int, tail: float) -> tuple[float, str]:
+    """The share of fakes that pushes any value above 1, or one that nobody has below 0; whichever is less."""
+    none, every = (np.sqrt(law.variance(n, share)) for share in (0.0, 1.0))
+    reach = reach_of(tail)
+    above = (1 + reach * every + POWER * np.maximum(none, every)) * law.gain / (1 - law.q)
+    below = (reach + POWER) * none * law.gain / law.q
+    return min((min(1.0, float(np.max(above))), FOR_VALUE), (min(1.0, float(np.max(below))), AGAINST_VALUE))
+
+
+def _size_variance(law: Law | Marginal) -> float:
+    """The variance of how many values a report supports, for the true value where it is largest."""
     everything = np.ones(law.k)
-    return law.pairs.squares(everything) - (float((law.q * everything).sum()) + law.gain) ** 2
+    mean = float((law.q * everything).sum()) + law.gain
+    variance = float(law.pairs.squares(everything).max()) - mean**2
+    return variance if variance > _ROUNDED * mean**2 else 0.0
 
 
 def _label(estimate: Estimate, value: int) -> str:
     return repr(estimate.labels[value]) if estimate.labels is not None else f"value {value}"
-
-
-def _one_sided(deviates: Floats) -> Floats:
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-deviates))
-
-
-def _two_sided(deviate: float) -> float:
-    return float(2 * _one_sided(np.abs(deviate)))
-
-
-def _several(p_value: float, times: int) -> float:
-    return min(1.0, p_value * times)
-
-
-def _noticed(error: float, moved: float, tail: float) -> float:
-    """The share of fakes that moves a normal number by so many errors that it is noticed."""
-    return min(1.0, (reach_of(tail) + _POWER) * error / moved) if moved > 0 else 1.0
 
 
 @final
@@ -138,13 +155,14 @@ class Sizes(Watch):
         chances[law.sizes] = law.inside + law.outside
         n, sizes = self.counts.sum(), np.arange(self.counts.size)
         mean, usual = float(self.counts @ sizes) / n, float(chances @ sizes)
-        error = math.sqrt(max(float(chances @ (sizes - usual) ** 2), 0.0) / n)
+        cells = pool_cells(chances * n)
         return Check(
             attribute,
             "sizes of reports",
-            _chi_square(self.counts, chances * n),
+            compare_cells(self.counts, chances * n, cells),
             f"reports support {mean:.4g} values on average, honest ones {usual:.4g}",
-            _noticed(error, abs(usual - 1), tail / 2),
+            cells_noticed(float(chances[cells == cells[1]].sum()), n, int(cells.max()), tail),
+            ONE_VALUE,
         )
 
 
@@ -163,13 +181,15 @@ class Functions(Watch):
     def check(self, attribute: str, estimate: Estimate, tail: float) -> Check:
         n = float(self.counts[0].sum())
         even = np.full(_CELLS, n / _CELLS)
+        cells = pool_cells(even)
         most = float(self.counts.max()) / n
         return Check(
             attribute,
             "hash functions",
-            _several(min(_chi_square(row, even) for row in self.counts), 2),
+            several(min(compare_cells(row, even, cells) for row in self.counts), 2),
             f"{100 * most:.3g} % of the functions are in one of {_CELLS} equal parts",
-            _noticed(math.sqrt((1 - 1 / _CELLS) / _CELLS / n), 1 - 1 / _CELLS, tail / (2 * _CELLS)),
+            cells_noticed(1 / _CELLS, n, int(cells.max()), tail / 2),
+            ONE_FUNCTION,
         )
 
 
@@ -193,9 +213,10 @@ class UnusedRows(Watch):
         return Check(
             attribute,
             "unused rows",
-            _several(_two_sided(worst / math.sqrt(n)), max(1, rows.size)),
+            several(two_sided(worst / math.sqrt(n)), max(1, rows.size)),
             f"a row that no value has is met by {50 + 50 * worst / n:.4g} % of reports, not by half",
-            _noticed(1 / math.sqrt(n), 1.0, tail / (2 * rows.size)) if rows.size else 1.0,
+            normal_noticed(1 / math.sqrt(n), 1.0, tail / (2 * rows.size)) if rows.size else 1.0,
+            ONE_COLUMN,
         )
 
 
@@ -220,46 +241,68 @@ class Together(Watch):
             self.n += len(part)
 
     def check(self, attribute: str, estimate: Estimate, tail: float) -> Check:
-        from scipy.special import betainc
-
+        law = estimate.law
+        assert isinstance(law, Law)
         assert self.values is not None
         one, other = np.triu_indices(self.values.size, 1)
-        seen = self.counts[one, other]
-        usual, error = (table[one, other] for table in self._usual(estimate))
-        above = np.clip(usual + 2 * error, 1e-300, 1.0)
-        counted = np.where(seen > 0, betainc(np.maximum(seen, 1), self.n - seen + 1, above), 1.0)
+        pairs = self.values[one], self.values[other]
+        usual = law.pairs.joint(estimate.frequencies)[pairs]
+        alone, both = np.diagonal(self.counts) / self.n, self.counts[one, other] / self.n
+        error = self._errors(law, alone[one] + alone[other], both)
         few = self.n * usual < _NORMAL
-        p_values = np.where(few, counted, _one_sided((seen / self.n - usual) / error))
+        p_values = self._p_values(both, usual, error, few)
         worst = int(np.argmin(p_values))
-        pair = " and ".join(_label(estimate, int(self.values[side[worst]])) for side in (one, other))
+        labels = " and ".join(_label(estimate, int(side[worst])) for side in pairs)
+        pushed = law.pairs.joint_if_pushed(law.k, law.q, law.gain)[pairs]
+        slow = error / np.maximum(1 - pushed, 1e-12)
+        # the last to be noticed of the pairs that are tested alike
+        last = [int(np.argmax(np.where(some, slow, -1.0))) for some in (few, ~few) if some.any()]
+        noticed = [
+            self._noticed(law, alone[one[i]] + alone[other[i]], usual[i], pushed[i], few[i], tail / both.size)
+            for i in last
+        ]
         return Check(
             attribute,
             "pairs of values",
-            _several(float(p_values[worst]), seen.size),
-            f"{pair} are supported together by {100 * seen[worst] / self.n:.3g} % of reports, usual are "
+            several(float(p_values[worst]), both.size),
+            f"{labels} are supported together by {100 * both[worst]:.3g} % of reports, usual are "
             f"{100 * float(usual[worst]):.3g} %",
-            _noticed(float(error.min()), 1 - float(usual.min()), tail / seen.size),
+            max(noticed),
+            TWO_VALUES if self.values.size == law.k else TWO_COMMON_VALUES,
         )
 
-    def _usual(self, estimate: Estimate) -> tuple[Floats, Floats]:
-        """How often two values are supported together by honest reports, whatever their shares; and how far
-        off that is.
+    def _p_values(self, both: Floats, usual: Floats, error: Floats, few: Array) -> Floats:
+        """How often a pair is seen so often, each by itself; where few are expected, by their counts."""
+        from scipy.special import betainc
+
+        seen = np.maximum(self.n * both, 0.0)
+        above = np.clip(usual + 2 * error, 1e-300, 1.0)
+        counted = np.where(seen > 0, betainc(np.maximum(seen, 1), self.n - seen + 1, above), 1.0)
+        return np.where(few, counted, one_sided((both - usual) / error))
+
+    def _errors(self, law: Law, alone: Floats, both: Floats) -> Floats:
+        """How far off pairs are by chance, given how often a report supports one of the two and both.
 
         What is expected is linear in the shares, and so in how often each value is supported. What remains of
         a pair, less a multiple of both values and one of all values, has a known mean, whatever the shares.
         """
-        law = estimate.law
-        assert isinstance(law, Law)
-        assert self.values is not None
-        chosen = np.ix_(self.values, self.values)
-        usual = law.pairs.joint(estimate.frequencies)[chosen]
         own, others = (slope / law.gain for slope in law.pairs.slopes)
-        alone, both = np.diagonal(self.counts) / self.n, self.counts / self.n
-        either = alone[:, None] + alone - 2 * both
+        either = alone - 2 * both
         mean = both * (1 - 2 * own) - either * own
         scatter = np.sqrt(np.maximum(both * (1 - 2 * own) ** 2 + either * own**2 - mean**2, 0.0))
-        sizes = math.sqrt(max(float(_size_variances(law).max()), 0.0))
-        return usual, np.maximum(scatter + others * sizes, 1e-12) / math.sqrt(self.n)
+        sizes = math.sqrt(_size_variance(law))
+        return np.asarray(np.maximum(scatter + others * sizes, 1e-12) / math.sqrt(self.n))
+
+    def _noticed(self, law: Law, alone: float, usual: float, pushed: float, few: Array, tail: float) -> float:
+        """The share of fakes for a pair that is noticed. They move the shares, too, and so what is usual."""
+
+        def beyond(fakes: Floats) -> Floats:
+            both = usual + fakes * (1 - usual)
+            error = self._errors(law, alone + fakes * (2 - alone), both)
+            expected = usual + fakes * (pushed - usual)
+            return self._p_values(both - POWER * error, expected, error, few) - tail
+
+        return least_noticed(beyond)
 
 
 @singledispatch
@@ -286,19 +329,3 @@ def _watch_columns(mechanism: Hadamard) -> list[Watch]:
 def _blocks(reports: Array, k: int) -> list[Array]:
     """Parts whose tables of support fit in memory."""
     return np.array_split(reports, max(1, len(reports) * k // (1 << 23)))
-
-
-def _chi_square(counts: Floats, expected: Floats) -> float:
-    """How often counts differ as much from what is expected; cells with few expected are put together."""
-    from scipy.special import chdtrc
-
-    rare = expected < _FEW
-    some = [*zip(counts[~rare], expected[~rare], strict=True), (counts[rare].sum(), expected[rare].sum())]
-    seen, usual = np.array([one for one in some if one[1] > 0]).T
-    if usual[-1] < _FEW and usual.size > 1:
-        seen, usual = _pool_last(seen), _pool_last(usual)
-    return float(chdtrc(max(1, usual.size - 1), float(((seen - usual) ** 2 / usual).sum())))
-
-
-def _pool_last(cells: Floats) -> Floats:
-    return np.append(cells[:-2], cells[-2:].sum())
