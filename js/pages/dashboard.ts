@@ -2,6 +2,7 @@
 
 import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
 import { announce, find, h, skipping } from "./dom.js";
+import { health } from "./health.js";
 import {
   attribute,
   collector,
@@ -14,7 +15,7 @@ import {
   unbiased,
   waiting,
 } from "./panels.js";
-import { moment, sentence } from "./phrases.js";
+import { moment, sentence, several } from "./phrases.js";
 import { type Choice, Results, type View } from "./results.js";
 
 const PERIOD = 4000; // milliseconds
@@ -41,6 +42,7 @@ interface Shell {
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
   readonly unbiased: HTMLElement;
+  readonly health: HTMLElement;
   readonly results: HTMLElement;
   readonly rounds: HTMLElement;
   readonly losses: HTMLElement;
@@ -143,12 +145,24 @@ function draw(): void {
   (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
   const note = choice.project ? null : unbiased(view);
   keep(sections.unbiased, Boolean(note), () => note);
+  drawHealth(view, sections.health);
   drawResults(view, sections.results);
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
     rounds(view, (number, open) => void setRound(view, number, open)),
   );
   keep(sections.losses, plan.id, () => losses(view));
   keep(sections.collector, counters && { ...counters, reports: 0 }, () => collector(view));
+}
+
+function drawHealth(view: View, section: HTMLElement): void {
+  const open = section.querySelector("details")?.open ?? false;
+  keep(section, view.health, () => health(view.health));
+  const checks = section.querySelector("details");
+  if (checks) checks.open = open;
+  const alarms = view.health?.alarms ?? 0;
+  if (alarms && section.dataset.alarms !== String(alarms))
+    announce(`Health of the reports: ${several(alarms, "alarm")}.`);
+  section.dataset.alarms = String(alarms);
 }
 
 function drawResults(view: View, section: HTMLElement): void {
@@ -213,6 +227,7 @@ function build(): Shell {
     facts: section(""),
     round,
     unbiased: section("note"),
+    health: section("note"),
     results: section("results"),
     rounds: section("panel rounds"),
     losses: section("panel"),
@@ -225,6 +240,7 @@ function build(): Shell {
     made.facts,
     controls(round),
     made.unbiased,
+    made.health,
     made.results,
     h("div", { class: "below" }, made.rounds, made.losses, made.collector),
   );

@@ -2,6 +2,9 @@
 
 import { Plan } from "../src/index.js";
 import { ask, askJson, Refused, type Round, type Summary } from "./collector.js";
+import type { Health } from "./health.js";
+
+const PATIENCE = 500; // milliseconds in which a look at the reports is waited for; then it is shown later
 
 export interface Row {
   readonly attribute: string;
@@ -81,12 +84,16 @@ export interface View {
   readonly history: readonly Estimates[];
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
+  /** Null where there are too few reports, or before the first look. */
+  readonly health: Health | null;
 }
 
 /** Answers that do not change before the number of reports does. */
 export class Results {
   private readonly plans = new Map<string, Promise<Plan>>();
   private kept = new Map<string, unknown>();
+  private readonly looks = new Map<string, Health>();
+  private looking: Promise<void> | null = null;
 
   constructor(private readonly token: string) {}
 
@@ -124,6 +131,7 @@ export class Results {
             reported(round),
           )
         : null;
+      const health = enough ? await this.health(`plans/${id}/health?round=${round}`) : null;
       const others = await Promise.all(
         rounds
           .filter(({ number }) => rounds.length > 1 && reported(number) !== 0)
@@ -154,6 +162,7 @@ export class Results {
         few: enough ? "" : found.message,
         history: history === null || history instanceof Refused ? [] : history.snapshots,
         series,
+        health,
       };
     } catch (problem) {
       this.kept = before;
@@ -182,6 +191,18 @@ export class Results {
     }
     this.kept.set(key, found);
     return found;
+  }
+
+  /** What the last look at the reports found. The first one may take long, and nothing waits for it. */
+  private async health(path: string): Promise<Health | null> {
+    this.looking ??= askJson<Health>(path, { token: this.token })
+      .then((found) => void this.looks.set(path, found))
+      .catch(() => undefined) // the last look is shown
+      .finally(() => {
+        this.looking = null;
+      });
+    await Promise.race([this.looking, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    return this.looks.get(path) ?? null;
   }
 
   private plan(id: string): Promise<Plan> {

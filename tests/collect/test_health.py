@@ -24,7 +24,7 @@ from tests.collector import BINARY, HTTP, Running, collecting
 K, PEOPLE, FAKES = 20, 4000, 200
 TOWN = 'The "town"'
 HONEST = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Honest")
-FAKED = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Faked")
+POISONED = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Poisoned")
 FEW = Plan.of({TOWN: list(range(K))}, dn.oue(K, 1.0), PEOPLE, title="Few")
 
 
@@ -49,9 +49,9 @@ def send(running: Running, reports: list[Report]) -> None:
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("health"), [HONEST, FAKED, FEW]) as running:
+    with collecting(tmp_path_factory.mktemp("health"), [HONEST, POISONED, FEW]) as running:
         send(running, reports_of(HONEST, PEOPLE))
-        send(running, reports_of(FAKED, PEOPLE, FAKES))
+        send(running, reports_of(POISONED, PEOPLE, FAKES))
         send(running, reports_of(FEW, 99))
         yield running
 
@@ -78,18 +78,18 @@ def test_honest_reports_raise_no_alarm(collector: Running) -> None:
 
 
 def test_fakes_raise_an_alarm(collector: Running) -> None:
-    found = health_of(collector, FAKED)
+    found = health_of(collector, POISONED)
     [pairs] = [one for one in found["checks"] if one["name"] == "pairs of values"]
     assert found["alarms"] >= 1
     assert pairs["alarm"]
     assert "supported together" in pairs["saw"]
     assert "push several values" in pairs["means"]
     assert "No report was removed" in found["advice"]
-    assert collector.get(f"/plans/{FAKED.id}/tallies").json()["n"] == PEOPLE
+    assert collector.get(f"/plans/{POISONED.id}/tallies").json()["n"] == PEOPLE
 
 
 def test_the_metrics_have_the_last_look(collector: Running) -> None:
-    for plan in (HONEST, FAKED):
+    for plan in (HONEST, POISONED):
         seen, found = health_of(collector, plan), metrics_of(collector, plan)
         assert found["deniable_health_alarms{}"] == seen["alarms"]
         assert found["deniable_health_checks{}"] == len(seen["checks"])
@@ -110,35 +110,35 @@ def test_few_reports_have_no_health(collector: Running) -> None:
 
 def test_a_scrape_begins_a_look_and_does_not_wait(tmp_path: Path) -> None:
     """Nobody opens the dashboard, and the alarm is there all the same. The store is then scrubbed."""
-    with collecting(tmp_path, [FAKED]) as running:
-        send(running, reports_of(FAKED, 2000, 200))
-        assert not any("health" in name for name in metrics_of(running, FAKED))
+    with collecting(tmp_path, [POISONED]) as running:
+        send(running, reports_of(POISONED, 2000, 200))
+        assert not any("health" in name for name in metrics_of(running, POISONED))
         deadline = time.monotonic() + 20
-        while "deniable_health_alarms{}" not in metrics_of(running, FAKED):
+        while "deniable_health_alarms{}" not in metrics_of(running, POISONED):
             assert time.monotonic() < deadline, "no look was taken"
             time.sleep(0.02)
-        first = metrics_of(running, FAKED)
+        first = metrics_of(running, POISONED)
         assert first["deniable_health_alarms{}"] >= 1
-        send(running, reports_of(FAKED, 50, seed=2))  # 2.5 % more
-        assert health_of(running, FAKED)["n"] == 2000
+        send(running, reports_of(POISONED, 50, seed=2))  # 2.5 % more
+        assert health_of(running, POISONED)["n"] == 2000
         assert (
-            metrics_of(running, FAKED)["deniable_health_timestamp_seconds{}"]
+            metrics_of(running, POISONED)["deniable_health_timestamp_seconds{}"]
             == (first["deniable_health_timestamp_seconds{}"])
         )
-        send(running, reports_of(FAKED, 50, seed=3))
-        assert health_of(running, FAKED)["n"] == 2100
+        send(running, reports_of(POISONED, 50, seed=3))
+        assert health_of(running, POISONED)["n"] == 2100
         store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
-        store.scrub(FAKED.id)
+        store.scrub(POISONED.id)
         store.close()
-        send(running, reports_of(FAKED, 900, seed=4))
-        seen = {one["name"] for one in health_of(running, FAKED)["checks"]}
+        send(running, reports_of(POISONED, 900, seed=4))
+        seen = {one["name"] for one in health_of(running, POISONED)["checks"]}
         assert len(seen) == 4, "some reports are still there"
         assert running.stop() == 0
         running.start()
         store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
-        store.scrub(FAKED.id)
+        store.scrub(POISONED.id)
         store.close()
-        seen = {one["name"] for one in health_of(running, FAKED)["checks"]}
+        seen = {one["name"] for one in health_of(running, POISONED)["checks"]}
         assert seen == {"sum of shares", "possible shares"}, "only the tallies are left"
 
 
@@ -160,9 +160,11 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
     than 10 of them.
     """
     monkeypatch.setattr(health, "LOOKED", 2000)
-    reports = [one.body for one in reports_of(FAKED, 8000, 400)[::-1]]
+    reports = [one.body for one in reports_of(POISONED, 8000, 400)[::-1]]
     shelf: Any = Shelf([reports[i : i + 1000] for i in range(0, 8000, 1000)])
-    looks = health.Looks(shelf, [Served(FAKED)], 100)
-    chosen = [body for block in looks._sample(Served(FAKED), 1, 8000) for body in Wire(FAKED).bodies(block)]
+    looks = health.Looks(shelf, [Served(POISONED)], 100)
+    chosen = [
+        body for block in looks._sample(Served(POISONED), 1, 8000) for body in Wire(POISONED).bodies(block)
+    ]
     assert 1600 < len(chosen) < 2400
     assert len(set(chosen) & set(reports[-400:]) - set(reports[:-400])) > 10

@@ -24,6 +24,8 @@ from deniable.client import DEFAULT_CAP
 from deniable.collect.files import FOLDER, read_files
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
 from deniable.wire import Report, Wire
+from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
+from tests.collect.test_health import send as send_all
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
 from tests.running import Run
 from tests.services import missing
@@ -1429,6 +1431,34 @@ def test_the_dashboard_does_without_the_counters(visit: Visit, status: int) -> N
     expect(page.locator("#trouble")).to_have_text("")
 
 
+def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [HONEST, POISONED]) as running:
+        send_all(running, reports_of(HONEST, PEOPLE))
+        send_all(running, reports_of(POISONED, PEOPLE, FAKES))
+        with visiting(browser, running, bypass_csp=True, color_scheme="dark", viewport=PHONE) as visit:
+            page = visit.dashboard(HONEST)
+            expect(
+                page.get_by_text("Health of the reports: no alarm in 4 checks at 4,000 reports; honest")
+            ).to_be_visible()
+            expect(
+                page.get_by_text("people raise one in 1,000 studies. Fakes of the plainest")
+            ).to_be_visible()
+            page.get_by_text("All checks").click()
+            expect(page.get_by_role("table", name="Checks of the reports").get_by_role("row")).to_have_count(
+                5
+            )
+            page = visit.dashboard(POISONED)
+            alarm = page.get_by_role("region", name="Health of the reports: 1 alarm")
+            expect(alarm).to_contain_text("are supported together by")
+            expect(alarm).to_contain_text("No report was removed")
+            expect(page.locator("#status")).to_have_text("Health of the reports: 1 alarm.")
+            page.get_by_text("All checks").click()
+            check_access(page)
+            look(page)
+            expect(page.get_by_role("table", name="Checks of the reports")).to_be_visible()  # it stays open
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) -> None:
     page = visit.dashboard(FILLED)
     page.get_by_text("Tables", exact=True).click()
@@ -1560,50 +1590,49 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
         assert files[name].read_bytes()[:4] == b"PAR1"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_the_pages(browser: Browser, collector: Running, scheme: str) -> None:
+def check_access(page: Page) -> None:
+    """Whoever uses a screen reader or sees little contrast can use the page."""
     axe = SOURCES / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.exists():
         missing("axe-core is not installed", "make test-js installs it")
+    page.add_script_tag(path=axe)
+    found = page.evaluate("async () => (await axe.run({resultTypes: ['violations']})).violations")
+    assert [
+        (one["id"], [node["target"] for node in one["nodes"]]) for one in found if one["impact"] != "minor"
+    ] == []
 
-    def check(page: Page) -> None:
-        page.add_script_tag(path=axe)
-        found = page.evaluate("async () => (await axe.run({resultTypes: ['violations']})).violations")
-        assert [
-            (one["id"], [node["target"] for node in one["nodes"]])
-            for one in found
-            if one["impact"] != "minor"
-        ] == []
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_the_pages(browser: Browser, collector: Running, scheme: str) -> None:
     with visiting(browser, collector, color_scheme=scheme, bypass_csp=True, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
         page.get_by_role("button", name="Make my report").click()
         for one in page.locator("summary").all():
             one.click()
-        check(page)
+        check_access(page)
         fill_in(page)
         make(page)
         send(page)
         page.get_by_text("What I have sent").click()
         page.get_by_role("button", name="Forget me").click()
-        check(page)
+        check_access(page)
         page.get_by_role("button", name="Keep it").click()
         page = visit.survey(MIXED)
         page.get_by_role("button", name="Make my report").click()
         for one in page.locator("summary").all():
             one.click()
-        check(page)
+        check_access(page)
         page = visit.dashboard(FILLED)
         expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
         page.set_viewport_size({"width": 1280, "height": 900})
-        check(page)
+        check_access(page)
         post(collector, MIXED, 60)
         page = visit.dashboard(MIXED)
         expect(page.get_by_role("img", name="Estimates of Home")).to_be_visible()
-        check(page)
+        check_access(page)
         if scheme == "light":
             page.get_by_text("Tables", exact=True).click()
-            check(page)
+            check_access(page)
 
 
 def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+/** Says whether the reports look as honest ones do: one line where they do, and otherwise what was seen. */
+
+import { percent } from "./charts.js";
+import { type Child, h, quoted } from "./dom.js";
+import { table } from "./panels.js";
+import { count, sentence, several } from "./phrases.js";
+
+export interface Check {
+  /** Empty where it is about the reports as a whole. */
+  readonly attribute: string;
+  readonly name: string;
+  readonly p_value: number;
+  readonly saw: string;
+  readonly noticed: number;
+  readonly alarm: boolean;
+  readonly means: string;
+}
+
+/** What the collector found at its last look. */
+export interface Health {
+  readonly n: number;
+  readonly level: number;
+  readonly alarms: number;
+  readonly checks: readonly Check[];
+  readonly advice: string;
+}
+
+export function health(found: Health | null): Child {
+  if (!found) return null;
+  const { checks, alarms } = found;
+  if (checks.length === 0)
+    return h("p", { class: "soft" }, "Health of the reports: nothing about them is known beforehand.");
+  const rate = `honest people raise one in ${count(Math.round(1 / found.level))} studies`;
+  const summary = `${several(checks.length, "check")} at ${several(found.n, "report")}; ${rate}. ${noticed(checks)}`;
+  if (alarms === 0)
+    return [
+      h("p", { class: "soft" }, h("strong", {}, "Health of the reports: no alarm"), ` in ${summary}`),
+      details(checks),
+    ];
+  return h(
+    "section",
+    { class: "notice bad", "aria-labelledby": "health" },
+    h("h2", { id: "health" }, `Health of the reports: ${several(alarms, "alarm")}`),
+    checks.filter(({ alarm }) => alarm).map(describe),
+    h("p", {}, found.advice),
+    h("p", { class: "soft" }, `${several(alarms, "alarm")} in ${summary}`),
+    details(checks),
+  );
+}
+
+function describe({ attribute, name, saw, means }: Check): HTMLElement {
+  const about = attribute ? [" of “", quoted(attribute), "”"] : "";
+  return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
+}
+
+/** From what share on fakes are noticed, by the best check of each attribute. */
+function noticed(checks: readonly Check[]): string {
+  const least = new Map<string, number>();
+  for (const { attribute, noticed: share } of checks)
+    if (attribute) least.set(attribute, Math.min(share, least.get(attribute) ?? 1));
+  const shares = [...least.values()].sort((a, b) => a - b);
+  const [best = 1, worst = 1] = [shares[0], shares[shares.length - 1]];
+  if (best >= 1) return "There are too few reports to notice fakes.";
+  const from = percent(best);
+  const to = percent(worst);
+  return from === to
+    ? `Fakes of the plainest kinds are noticed from ${from} on.`
+    : `Fakes of the plainest kinds are noticed from ${from} to ${to} on, by question.`;
+}
+
+function details(checks: readonly Check[]): HTMLElement {
+  const lines = checks.map(({ attribute, name, saw, p_value, noticed: share }): Child[] => [
+    [sentence(name).slice(0, -1), attribute && [", ", quoted(attribute)]],
+    sentence(saw),
+    p_value.toPrecision(2),
+    share < 1 ? percent(share) : "–",
+  ]);
+  return h(
+    "details",
+    { class: "checks" },
+    h("summary", { "data-name": "checks" }, "All checks"),
+    table("Checks of the reports", ["Check", "Seen", "p-value", "Fakes noticed from"], lines),
+  );
+}
