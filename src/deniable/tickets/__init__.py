@@ -1,0 +1,16 @@
+"""Makes tickets that nobody can link to the invitations that they were exchanged for (RFC 9474)."""
+
+from deniable.tickets.blinding import Blinding
+from deniable.tickets.public import PREFIX_BYTES, SALT_BYTES, PublicKey
+from deniable.tickets.signing import SigningKey
+from deniable.tickets.ticket import Ticket, message_of
+
+__all__ = [
+    "PREFIX_BYTES",
+    "SALT_BYTES",
+    "Blinding",
+    "PublicKey",
+    "SigningKey",
+    "Ticket",
+    "message_of",
+]
