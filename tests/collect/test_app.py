@@ -475,7 +475,7 @@ def test_the_operators_things_are_behind_the_token(collector: Running, operation
 def test_everything_else_is_for_everybody(collector: Running) -> None:
     public = {one.path for one in OPERATIONS if not one.operator}
     assert public == {
-        "/plans", "/plans/{id}", "/plans/{id}/rounds", "/reports", "/reports/batch",
+        "/plans", "/plans/{id}", "/plans/{id}/rounds", "/plans/{id}/signatures", "/reports", "/reports/batch",
         "/health", "/ready", "/openapi.json", "/", "/dashboard", "/assets/{name}",
     }  # fmt: skip
 

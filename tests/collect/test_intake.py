@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.collect.intake import BINARY, JSON, Intake, Served
+from deniable.collect.intake import BINARY, JSON, Intake, Served, read_admission
 from deniable.collect.limits import Limits
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
@@ -24,6 +24,7 @@ from tests.cases import check_each
 
 PLAN = Plan.of({"a": ["x", "y", "z"], "b": ["0", "1"]}, dn.spl([3, 2], 1.0, "grr"), people=100)
 WIRE = Wire(PLAN)
+ADMITTED = read_admission(b"Invitation token")
 TAKES = Intake([Served(PLAN)], Limits(batch_reports=50))
 
 
@@ -55,10 +56,10 @@ def test_a_canonical_text_is_read_quickly() -> None:
     def check(case: vectors.Case) -> None:
         intake = intake_of(case["plan"])
         raw = case["json"].encode()
-        quick = intake._read_quickly(raw, b"token")
+        quick = intake._read_quickly(raw, ADMITTED)
         assert quick is not None
-        assert quick == intake._read_strictly(raw, b"token")
-        assert quick == intake.one(bytes.fromhex(case["bytes"]), BINARY, b"token")
+        assert quick == intake._read_strictly(raw, ADMITTED)
+        assert quick == intake.one(bytes.fromhex(case["bytes"]), BINARY, ADMITTED)
 
     check_each(check, vectors.positive())
 
@@ -115,10 +116,10 @@ def some(n: int) -> list[Report]:
 
 def test_a_batch_of_one_kind_is_taken_apart_at_once() -> None:
     raw = to_batch(some(50))
-    quick = TAKES.alike(raw, BINARY, b"token")
+    quick = TAKES.alike(raw, BINARY, ADMITTED)
     assert quick is not None
     assert len(quick) == 1
-    assert flat(quick) == TAKES.many(raw, BINARY, b"token")
+    assert flat(quick) == TAKES.many(raw, BINARY, ADMITTED)
     assert TAKES.alike(b"", BINARY, None) is None
     assert TAKES.alike(to_batch(some(51)), BINARY, None) is None
     assert result(lambda: TAKES.many(to_batch(some(51)), BINARY, None)) == "large"

@@ -499,7 +499,7 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
         new = open_store(url)
         with new._database.transaction():
             assert new._database.run("SELECT note FROM rounds") == [(None,)] * 3
-            assert new._database.run("SELECT version FROM deniable") == [(3,)]
+            assert new._database.run("SELECT version FROM deniable") == [(4,)]
         assert new.add(arrivals(SPLIT, 10, 1), 0.0) == ["counted before"] * 10
         new.close()
         patched.setattr(schema, "MIGRATIONS", (*later, ("ALTER TABLE nothing ADD COLUMN broken {bytes}",)))
@@ -507,7 +507,7 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
             open_store(url)
         patched.setattr(schema, "MIGRATIONS", later)
         open_store(url).close()
-    with pytest.raises(schema.NewerStore, match="newer Deniable \\(store version 3; this one knows 2\\)"):
+    with pytest.raises(schema.NewerStore, match="newer Deniable \\(store version 4; this one knows 3\\)"):
         open_store(url)
 
 

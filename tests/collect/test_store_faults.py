@@ -434,7 +434,7 @@ class Broken:
         self._database, self._left = database, at
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("run", "many", "insert", "present", "lock_plan", "use_invitations"):
+        if name in ("run", "many", "insert", "present", "lock_plan", "use_invitations", "use_tickets"):
             if self._left == 0:
                 raise (
                     psycopg.OperationalError("lost")

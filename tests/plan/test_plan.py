@@ -1071,8 +1071,9 @@ def refuse_unfit(data: Any, schema: dict[str, Any]) -> None:
     if kind == "object":
         assert set(schema["required"]) <= set(data) <= set(schema["properties"])
         assert set(schema["properties"]) - set(schema["required"]) <= {
-            "metric"
-        }  # where nothing has distances
+            "metric",
+            "ticket_key",
+        }  # where nothing has distances, or invitations are sent as they are
         assert schema["additionalProperties"] is False
         for name, one in data.items():
             refuse_unfit(one, schema["properties"][name])

@@ -26,7 +26,7 @@ OTHER = hashlib.sha256(b"another plan").hexdigest()
 
 
 @cache
-def signing_key(number: int = 0) -> SigningKey:
+def signing_key(number: int) -> SigningKey:
     """Keys that take a moment to make; each test uses them as they are."""
     return SigningKey.generate()
 
@@ -44,7 +44,7 @@ def secret_of(device: int) -> bytes:
 
 def exchange(device: int, invitation: str, key: SigningKey | None = None) -> tuple[Blinding, bytes, Ticket]:
     """A device's blinding, what the signer answers, and the ticket."""
-    signer = key or signing_key()
+    signer = key or signing_key(0)
     blinding = Blinding.of(signer.public, PLAN, secret_of(device), invitation)
     signed = signer.sign(blinding.blinded)
     return blinding, signed, blinding.unblind(signed)
@@ -74,8 +74,8 @@ def test_a_device_asks_for_the_same_signature_again() -> None:
     blinding, signed, ticket = exchange(1, "invitation")
     again, resigned, _ = exchange(1, "invitation")
     assert (again, resigned) == (blinding, signed)
-    assert ticket.is_valid(signing_key().public, PLAN)
-    assert not ticket.is_valid(signing_key().public, OTHER)
+    assert ticket.is_valid(signing_key(0).public, PLAN)
+    assert not ticket.is_valid(signing_key(0).public, OTHER)
     assert not ticket.is_valid(signing_key(1).public, PLAN)
     others = [exchange(2, "invitation")[2], exchange(1, "another")[2]]
     assert len({one.hash for one in [ticket, *others]}) == 3
@@ -85,7 +85,7 @@ def test_every_exchange_fits_every_ticket() -> None:
     """What a signer sees of 8 exchanges, and later 8 tickets: for each pair there is just one factor, and it
     explains both the blinded message and the signature. So all 64 pairs are equally likely.
     """
-    key = signing_key().public
+    key = signing_key(0).public
     seen = [exchange(device, f"invitation {device}") for device in range(8)]
     for (blinding, signed, _), (other, _, ticket) in product(seen, seen):
         found = int.from_bytes(signed) * pow(int.from_bytes(ticket.signature), -1, key.modulus) % key.modulus
@@ -97,10 +97,10 @@ def test_every_exchange_fits_every_ticket() -> None:
 
 def test_factors_that_are_not_random_would_link() -> None:
     """Planted: devices that all use one factor. Then one pair in eight fits it, and all are linked."""
-    key = signing_key().public
+    key = signing_key(0).public
     made = [Blinding.of(key, PLAN, secret_of(device), "invitation") for device in range(8)]
     same = [Blinding(key, PLAN, one.prepared, one.salt, made[0].factor) for one in made]
-    tickets = [one.unblind(signing_key().sign(one.blinded)) for one in same]
+    tickets = [one.unblind(signing_key(0).sign(one.blinded)) for one in same]
     for blinding, ticket in product(same, tickets):
         encoded = pow(int.from_bytes(ticket.signature), EXPONENT, key.modulus)
         fits = encoded * pow(made[0].factor, EXPONENT, key.modulus) % key.modulus == int.from_bytes(
@@ -131,7 +131,7 @@ def test_tickets_have_one_text() -> None:
 
 
 def test_changed_tickets_are_not_valid() -> None:
-    key = signing_key().public
+    key = signing_key(0).public
     _, _, ticket = exchange(1, "invitation")
     longer = (int.from_bytes(ticket.signature) + key.modulus).to_bytes(key.size + 1)
     changed = [
@@ -148,7 +148,7 @@ def test_changed_tickets_are_not_valid() -> None:
 
 
 def test_what_cannot_be_signed_is_refused() -> None:
-    key = signing_key()
+    key = signing_key(0)
     size, modulus = key.public.size, key.public.modulus
     for blinded in (b"", bytes(size - 1), bytes(size + 1)):
         with pytest.raises(InvalidParameter, match="has 256 bytes, got"):
@@ -165,7 +165,7 @@ def test_what_cannot_be_signed_is_refused() -> None:
 
 def test_a_wrong_signature_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in one half of the computation would give away the factors of the modulus."""
-    key = signing_key()
+    key = signing_key(0)
     blinding = Blinding.of(key.public, PLAN, secret_of(1), "invitation")
     right = SigningKey._apply
     monkeypatch.setattr(SigningKey, "_apply", lambda self, number: right(self, number) + self._numbers.q)
@@ -175,7 +175,7 @@ def test_a_wrong_signature_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_signers_see_masked_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The private operation never gets the number that was sent, nor the same number twice."""
-    key, seen = signing_key(), set[int]()
+    key, seen = signing_key(0), set[int]()
     right = SigningKey._apply
 
     def watch(self: SigningKey, number: int) -> int:
@@ -189,7 +189,7 @@ def test_signers_see_masked_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_device_notices_another_key() -> None:
-    blinding = Blinding.of(signing_key().public, PLAN, secret_of(1), "invitation")
+    blinding = Blinding.of(signing_key(0).public, PLAN, secret_of(1), "invitation")
     for answer in (signing_key(1).sign(bytes([1]) * 256), bytes(256), b"", b"<html>a portal</html>"):
         with pytest.raises(DeniableError, match="no signature by the key in the plan"):
             blinding.unblind(answer)
@@ -197,9 +197,9 @@ def test_a_device_notices_another_key() -> None:
 
 def test_key_files(tmp_path: Path) -> None:
     path = tmp_path / "tickets.key"
-    signing_key().write(path)
+    signing_key(0).write(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert SigningKey.read(path).public == signing_key().public
+    assert SigningKey.read(path).public == signing_key(0).public
     with pytest.raises(InvalidParameter, match="exists already"):
         signing_key(1).write(path)
     with pytest.raises(FileMissing, match="--ticket-key makes one"):
@@ -214,8 +214,8 @@ def test_key_files(tmp_path: Path) -> None:
 
 
 def test_keys_in_plans_have_one_text() -> None:
-    text = signing_key().public.to_text()
-    assert PublicKey.from_text(text) == signing_key().public
+    text = signing_key(0).public.to_text()
+    assert PublicKey.from_text(text) == signing_key(0).public
     even = text[:-1] + "0"
     for wrong in (
         None,

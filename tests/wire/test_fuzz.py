@@ -23,7 +23,7 @@ import schemathesis
 from hypothesis import HealthCheck
 
 from deniable.collect.app import Collector, Settings
-from deniable.collect.intake import Intake, Served
+from deniable.collect.intake import Admission, Intake, Served
 from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
 from deniable.collect.store import Store, open_store
@@ -317,10 +317,10 @@ def test_a_fault_would_be_seen(
     """
     right = Intake.one
 
-    def wrong(self: Intake, raw: bytes, kind: bytes, invitation: bytes | None) -> Any:
+    def wrong(self: Intake, raw: bytes, kind: bytes, admission: Admission | None) -> Any:
         if raw[:1] == b"\x07":
             raise ZeroDivisionError("the secret of the machine room")
-        return right(self, raw, kind, invitation)
+        return right(self, raw, kind, admission)
 
     monkeypatch.setattr(Intake, "one", wrong)
     with collector(tmp_path, [PLAN]) as (app, _):

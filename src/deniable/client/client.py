@@ -6,42 +6,29 @@ not given is the operating system's; there is no way to pass other randomness in
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, final
+from typing import final
 
 from deniable.arrays import Integers
+from deniable.client.delivery import BINARY, Message, NotSent, Receipt, deliver, is_address, read_reply
 from deniable.client.ledger import Ledger
 from deniable.domain import is_missing
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
 from deniable.plan import InvalidPlan, Plan
 from deniable.tables import DEGREES
+from deniable.tickets import Blinding, Ticket
 from deniable.wire import Report, Wire
 from deniable.words import device, report_id
 
 __all__ = ["Client", "NotSent"]
 
-Receipt = Literal["counted", "counted before"]
-
-_RETRIED = {408, 425, 429, 500, 502, 503, 504}
-_LONGEST = 10_000  # bytes of an answer
-_PATIENCE = 60.0  # seconds: no pause between two attempts is longer
-
-
-class NotSent(DeniableError):
-    """A report that the collector refused, or that did not arrive; it can be sent again as it is."""
-
-    def __init__(self, message: str, status: int = 0, reason: str = "") -> None:
-        super().__init__(message)
-        self.status = status
-        """The collector's answer as a number of HTTP; 0 where there was none."""
-        self.reason = reason
-        """The collector's word for why, such as "invitation" or "closed"; empty where it gave none."""
+WAIT = 60, 600
+"""Seconds between the exchange of an invitation and its report: at random, from the first to the second."""
 
 
 @final
@@ -152,6 +139,28 @@ class Client:
         """The report as JSON, for a person who wants to see what leaves."""
         return self._wire.to_json(report).decode()
 
+    def exchange(self, url: str, invitation: str, attempts: int = 8, timeout: float = 10.0) -> Ticket:
+        """Exchange an invitation for the ticket that lets in a report, where the plan takes tickets.
+
+        The collector signs the ticket without seeing it, so that nobody can link it to the invitation. Asked
+        again, a device that keeps its secret gets the same ticket. Send the report later: the address and
+        the time of a report sent at once would still link it.
+        """
+        key = self.plan.ticket_key
+        if key is None:
+            raise InvalidParameter("this plan has no tickets: its invitation is sent with the report")
+        _check_address(url)
+        _check_invitation(invitation)
+        blinding = Blinding.of(key, self.plan.id, self._ledger.secret, invitation)
+        headers = {"Content-Type": BINARY, "Authorization": f"Invitation {invitation}"}
+        address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
+        return deliver(
+            "invitation",
+            Message(address, blinding.blinded, headers, timeout),
+            attempts,
+            lambda answer: _unblind(blinding, answer),
+        )
+
     def send(
         self,
         url: str,
@@ -159,48 +168,76 @@ class Client:
         invitation: str | None = None,
         attempts: int = 8,
         timeout: float = 10.0,
+        *,
+        ticket: Ticket | None = None,
+        wait: float | None = None,
     ) -> Receipt:
-        """Send a report until it has arrived; it is counted once, however often it is sent."""
+        """Send a report until it has arrived; it is counted once, however often it is sent.
+
+        If the plan takes tickets, an invitation is exchanged for one first. Then this waits for 1 to 10
+        minutes at random, or for `wait` seconds, so that the time does not link the two; a program that is
+        ended meanwhile loses nothing. A ticket from `exchange` is sent at once.
+        """
         if not isinstance(report, Report):
             raise InvalidParameter(
                 f"what is sent is a report, client.report(answers), got {type(report).__name__}"
             )
-        if not _is_address(url):
-            raise InvalidParameter(
-                f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}"
-            )
-        if invitation is not None and not (
-            invitation.isascii() and invitation.isprintable() and invitation.strip()
-        ):
-            raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
-        headers = {"Content-Type": "application/octet-stream"}
+        _check_address(url)
+        if ticket is not None and invitation is not None:
+            raise InvalidParameter("a ticket was exchanged for its invitation; send the ticket alone")
+        if invitation is not None:
+            _check_invitation(invitation)
+        if self.plan.ticket_key is None and (ticket, wait) != (None, None):
+            raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
+        if self.plan.ticket_key is not None and invitation is not None:
+            pause = _draw_wait() if wait is None else _checked_wait(wait)
+            ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
+            time.sleep(pause)
+        headers = {"Content-Type": BINARY}
         if invitation is not None:
             headers["Authorization"] = f"Invitation {invitation}"
-        problem, status, said = "it was not tried", 0, _Reply()
-        for attempt in range(attempts):
-            pause = min(_PATIENCE, 0.1 * 2**attempt)
-            try:
-                status, answer, wished = _post(
-                    f"{url.rstrip('/')}/reports", report.to_bytes(), headers, timeout
-                )
-            except OSError as failure:
-                problem, status, said = str(failure) or type(failure).__name__, 0, _Reply()
-            else:
-                said = _read_reply(answer)
-                if status in (200, 201) and said.outcome is not None:
-                    return said.outcome
-                problem = (
-                    said.detail.rstrip(".") or f"{status} {answer[:1000].decode(errors='replace')}".rstrip()
-                )
-                if 400 <= status < 500 and status not in _RETRIED:
-                    raise NotSent(f"the collector refused the report: {problem}", status, said.reason)
-                pause = _pause(wished, pause)
-            if attempt + 1 < attempts:
-                time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
-        text = (
-            f"the report did not arrive in {attempts} attempts ({problem}); send the same report again later"
+        elif ticket is not None:
+            headers["Authorization"] = f"Ticket {ticket.to_text()}"
+        address = f"{url.rstrip('/')}/reports"
+        return deliver(
+            "report", Message(address, report.to_bytes(), headers, timeout), attempts, _read_receipt
         )
-        raise NotSent(text, status, said.reason)
+
+
+def _unblind(blinding: Blinding, answer: bytes) -> Ticket | None:
+    """The ticket; None for an answer that is none of the collector's, such as a portal's page."""
+    try:
+        return blinding.unblind(answer)
+    except DeniableError:
+        return None
+
+
+def _read_receipt(answer: bytes) -> Receipt | None:
+    return read_reply(answer).outcome
+
+
+def _draw_wait() -> float:
+    """Seconds from 60 to 600, at random."""
+    least, most = WAIT
+    return least + secrets.randbelow(1000 * (most - least) + 1) / 1000
+
+
+def _checked_wait(wait: float) -> float:
+    if not 0 <= wait < math.inf:
+        raise InvalidParameter(f"wait is a number of seconds from 0 on, got {wait}")
+    return wait
+
+
+def _check_address(url: str) -> None:
+    if not is_address(url):
+        raise InvalidParameter(
+            f"a collector's address is like http://localhost:8000 or https://example.org, got {url!r}"
+        )
+
+
+def _check_invitation(invitation: str) -> None:
+    if not (invitation.isascii() and invitation.isprintable() and invitation.strip()):
+        raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
 
 
 def _read(plan: Plan | Path | str | bytes) -> Plan:
@@ -233,59 +270,3 @@ def _check_memory(secret: bytes | None, ledger: Ledger | None, fresh: bool, repe
             "a device keeps a secret (32 random bytes), or a ledger, so that the same answers give the same "
             "report again; a person who answers once in a lifetime can do without: fresh=True"
         )
-
-
-def _is_address(url: object) -> bool:
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(str(url))
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> tuple[int, bytes, str | None]:
-    """Status, answer and wished pause; no redirect is followed, since an invitation is for the collector."""
-    import http.client
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
-    try:
-        connection.request("POST", parts.path, body, dict(headers))
-        answer = connection.getresponse()
-        return answer.status, answer.read(_LONGEST), answer.headers.get("Retry-After")
-    except http.client.HTTPException as problem:
-        raise OSError(f"the answer cannot be read ({type(problem).__name__})") from None
-    finally:
-        connection.close()
-
-
-class _Reply(NamedTuple):
-    """A collector's reply: that it has the report, or a word and a sentence for why not."""
-
-    outcome: Receipt | None = None
-    reason: str = ""
-    detail: str = ""
-
-
-def _read_reply(answer: bytes) -> _Reply:
-    """Read a reply; anything else, such as a portal's or a proxy's page, is no receipt."""
-    try:
-        said = json.loads(answer)
-    except (ValueError, RecursionError):
-        return _Reply()
-    if not isinstance(said, dict):
-        return _Reply()
-    outcome = said.get("outcome")
-    reason, detail = (
-        text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail"))
-    )
-    return _Reply(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
-
-
-def _pause(wished: str | None, usual: float) -> float:
-    """The pause that the collector asks for, within reason."""
-    return min(_PATIENCE, max(usual, float(wished))) if wished is not None and wished.isdecimal() else usual

@@ -18,7 +18,7 @@ from starlette.routing import Route, Router
 
 from deniable.collect.connections import Connections
 from deniable.collect.handlers import Handlers
-from deniable.collect.intake import BINARY, Intake, Served, read_invitation, read_kind
+from deniable.collect.intake import BINARY, Intake, Served, read_admission, read_kind
 from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room, network_of
 from deniable.collect.messages import Problem, Receipts, Refusal
 from deniable.collect.metrics import Metrics
@@ -249,13 +249,13 @@ class Collector:
 
     async def _add_report(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
         kind = read_kind(headers.get(b"content-type"))
-        invitation = read_invitation(headers.get(b"authorization"))
+        admission = read_admission(headers.get(b"authorization"))
         with Held(self._room) as held:
             raw = await held.body(receive, self._intake.most[kind], headers.get(b"content-length"))
             if kind == BINARY or len(raw) < _LONG:
-                arrival = self._intake.one(raw, kind, invitation)
+                arrival = self._intake.one(raw, kind, admission)
             else:
-                arrival = await self._read(self._intake.one, raw, kind, invitation)
+                arrival = await self._read(self._intake.one, raw, kind, admission)
             assert self._writer is not None, "the collector has not been started"
             (outcome,) = await self._writer.add([arrival])  # on disk when this returns
         if outcome not in _RECEIPTS:
@@ -265,11 +265,11 @@ class Collector:
 
     async def _add_batch(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
         kind = read_kind(headers.get(b"content-type"))
-        invitation = read_invitation(headers.get(b"authorization"))
+        admission = read_admission(headers.get(b"authorization"))
         with Held(self._room) as held:
             raw = await held.body(receive, self._intake.most_batch[kind], headers.get(b"content-length"))
-            quick = self._intake.alike(raw, kind, invitation)  # which takes no time
-            found = await self._read(self._intake.many, raw, kind, invitation) if quick is None else quick
+            quick = self._intake.alike(raw, kind, admission)  # which takes no time
+            found = await self._read(self._intake.many, raw, kind, admission) if quick is None else quick
             arrivals = [one for one in found if isinstance(one, Arrival)]
             assert self._writer is not None, "the collector has not been started"
             written = iter(await self._writer.add(arrivals) if arrivals else [])

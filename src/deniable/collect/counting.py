@@ -14,11 +14,11 @@ from deniable.collect.sums import COUNT_BYTES, Sums
 from deniable.plan import Plan, Reports
 from deniable.wire import Wire
 
-Outcome = Literal["counted", "counted before", "form", "invitation", "closed", "plan"]
+Outcome = Literal["counted", "counted before", "form", "invitation", "ticket", "closed", "plan"]
 """What became of a report.
 
-`form`: it is not canonical; `invitation`: it has none that is unused; `closed`: its round is not open, or
-does not exist; `plan`: nobody registered its plan.
+`form`: it is not canonical; `invitation`, `ticket`: it has none that is unused; `closed`: its round is not
+open, or does not exist; `plan`: nobody registered its plan.
 """
 
 FIRST_SNAPSHOT = 64
@@ -35,6 +35,8 @@ class Arrival(NamedTuple):
     """As many as there are ids."""
     invitation: bytes | None = None
     """The SHA-256 of the token that came with them: it lets in one of them."""
+    ticket: bytes | None = None
+    """The hash of the ticket that came with them, which was found valid: it lets in one of them."""
 
 
 class State(NamedTuple):
@@ -59,6 +61,7 @@ class Known:
 
     def __init__(self, key: int, plan: Plan) -> None:
         self.key, self.plan, self.wire, self.sums = key, plan, Wire(plan), Sums(plan)
+        self.takes_tickets = plan.ticket_key is not None
 
     def count(self, reports: Reports) -> Integers:
         """The sums of reports in canonical form."""
@@ -75,7 +78,8 @@ class Batch:
     positions: Sequence[int]
     ids: Sequence[bytes]
     bodies: Sequence[bytes]
-    invitations: Sequence[bytes | None]
+    tokens: Sequence[bytes | None]
+    """Hashes of their invitations or, if the plan takes tickets, of their tickets."""
     reports: Reports
 
     def positions_of(self, ids: Container[bytes]) -> list[int]:
@@ -93,7 +97,7 @@ class Batch:
             [self.positions[i] for i in which],
             [self.ids[i] for i in which],
             bodies,
-            [self.invitations[i] for i in which],
+            [self.tokens[i] for i in which],
             self.known.wire.reports(bodies),
         )
 
@@ -114,7 +118,9 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
             continue
         ids = [name for _, one in members for name in one.ids]
         bodies = [body for _, one in members for body in one.bodies]
-        tokens = [one.invitation for _, one in members for _ in one.ids]
+        tokens = [
+            one.ticket if known.takes_tickets else one.invitation for _, one in members for _ in one.ids
+        ]
         reports, sound = known.wire.sound(bodies)
         batch = Batch(known, number, positions, ids, bodies, tokens, reports)
         if not sound.all():
@@ -126,7 +132,7 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
 
 
 def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes: list[Outcome]) -> int:
-    """Count what is new in a batch, with the plan's lock held; return how many invitations were used.
+    """Count what is new in a batch, with the plan's lock held; return how many invitations were deleted.
 
     Other collectors may hold the lock too. An id or an invitation that two of them write at once goes to one:
     the database makes the other wait.
@@ -147,10 +153,10 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
         _decide(outcomes, fresh.positions_of(stored), "counted before")
         fresh = fresh.some([i for i, name in enumerate(fresh.ids) if name not in stored])
     if invited:
-        fresh = _use_invitations(database, fresh, outcomes)
+        fresh = _use_tokens(database, fresh, outcomes)
     if times is not None and fresh.ids:
         _tally(database, batch, known.count(fresh.reports), times.snapshot)
-    return len(fresh.ids) if invited else 0
+    return len(fresh.ids) if invited and not known.takes_tickets else 0
 
 
 def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
@@ -163,38 +169,51 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
 
 
 def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -> Batch:
-    """The reports with an unused invitation, one for each."""
+    """The reports with an unused invitation or ticket, one for each."""
     key = batch.known.key
     stored = database.present("reports", {"plan": key, "round": batch.round}, "id", list(set(batch.ids)))
-    tokens = {token for token in batch.invitations if token is not None}
-    unused = database.present("invitations", {"plan": key}, "hash", list(tokens)) if tokens else set()
+    unused = _find_unused(database, batch)
     first: dict[bytes, int] = {}
-    for i, (position, name, token) in enumerate(
-        zip(batch.positions, batch.ids, batch.invitations, strict=True)
-    ):
+    for i, (position, name, token) in enumerate(zip(batch.positions, batch.ids, batch.tokens, strict=True)):
         if name in stored or name in first:
             outcomes[position] = "counted before"  # its invitation was used when it was counted
         elif token is None or token not in unused:
-            outcomes[position] = "invitation"
+            outcomes[position] = _lacking(batch)
         else:
             unused.remove(token)
             first[name] = i
     return batch.some(list(first.values()))
 
 
-def _use_invitations(database: Database, fresh: Batch, outcomes: list[Outcome]) -> Batch:
-    """The reports whose invitations nobody else uses just now; the others are taken out again."""
-    key, tokens = fresh.known.key, [token for token in fresh.invitations if token is not None]
-    used = database.use_invitations(key, tokens) if tokens else set()
+def _find_unused(database: Database, batch: Batch) -> set[bytes]:
+    """The invitations that are there, or the tickets that let in nobody yet."""
+    tokens = {token for token in batch.tokens if token is not None}
+    if not tokens:
+        return set()
+    head = {"plan": batch.known.key}
+    if batch.known.takes_tickets:
+        return tokens - database.present("tickets", head, "hash", list(tokens))
+    return database.present("invitations", head, "hash", list(tokens))
+
+
+def _lacking(batch: Batch) -> Outcome:
+    return "ticket" if batch.known.takes_tickets else "invitation"
+
+
+def _use_tokens(database: Database, fresh: Batch, outcomes: list[Outcome]) -> Batch:
+    """The reports whose invitation or ticket nobody else uses just now; the others are taken out again."""
+    key, tokens = fresh.known.key, [token for token in fresh.tokens if token is not None]
+    use = database.use_tickets if fresh.known.takes_tickets else database.use_invitations
+    used = use(key, tokens) if tokens else set()
     if len(used) == len(fresh.ids):
         return fresh
-    late = [i for i, token in enumerate(fresh.invitations) if token not in used]
-    _decide(outcomes, [fresh.positions[i] for i in late], "invitation")
+    late = [i for i, token in enumerate(fresh.tokens) if token not in used]
+    _decide(outcomes, [fresh.positions[i] for i in late], _lacking(fresh))
     database.many(
         "DELETE FROM reports WHERE plan = ? AND round = ? AND id = ?",
         [(key, fresh.round, fresh.ids[i]) for i in late],
     )
-    return fresh.some([i for i, token in enumerate(fresh.invitations) if token in used])
+    return fresh.some([i for i, token in enumerate(fresh.tokens) if token in used])
 
 
 def _decide(outcomes: list[Outcome], positions: Iterable[int], outcome: Outcome) -> None:

@@ -59,6 +59,10 @@ class Database(ABC):
         """Delete invitations; return those that were there, and that nobody else deletes."""
 
     @abstractmethod
+    def use_tickets(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
+        """Insert hashes of tickets; return those that were not there, and that nobody else inserts."""
+
+    @abstractmethod
     def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
         """Keep others from changing a plan until the transaction ends, or unless shared from adding to it.
 

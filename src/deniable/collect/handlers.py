@@ -21,7 +21,7 @@ from deniable import __version__
 from deniable.collect import messages, metrics, results
 from deniable.collect.files import File, read_files
 from deniable.collect.health import Key, Looks
-from deniable.collect.intake import Served
+from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
@@ -115,6 +115,28 @@ class Handlers:
             opens = await self._opening(one, number, closes, time.time())
         await self._read(self._store.set_round, one.plan.id, number, opens, closes)
         return await self._rounds(one)
+
+    async def sign_blinded(self, request: Request) -> Response:
+        one = self._plan(request)
+        if one.signer is None:
+            raise Refusal("parameter", "Reports of this plan carry the invitation itself: it has no tickets.")
+        if read_kind(request.headers.get("content-type", "").encode("latin-1")) != BINARY:
+            raise Refusal("type", "Send the blinded message as application/octet-stream.")
+        with Held(Room(_SMALL)) as held:
+            blinded = await held.body(request.receive, _SMALL)
+        try:
+            one.signer.public.check_blinded(blinded)  # before the invitation is used for it
+        except InvalidParameter as problem:
+            raise Refusal("form", f"{str(problem).capitalize()}.") from None
+        invitation = read_invitation(request.headers.get("authorization", "").encode("latin-1"))
+        if invitation is None or not await self._read(
+            self._store.exchange, one.plan.id, invitation, sha256(blinded).digest()
+        ):
+            raise Refusal("invitation", _NOT_EXCHANGED)
+        signature = await asyncio.to_thread(one.signer.sign, blinded)
+        # closed, so that the report comes by another connection
+        headers = _UNSTORED | {"connection": "close"}
+        return Response(signature, headers=headers, media_type="application/octet-stream")
 
     async def show_estimates(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request), _level(request)
@@ -255,6 +277,10 @@ class Handlers:
 
 
 _UNSTORED = {"cache-control": "no-store"}
+_NOT_EXCHANGED = (
+    "An invitation is exchanged for one ticket, and this one is missing, unknown, withdrawn or was exchanged "
+    "by another device."
+)
 
 
 def _json(message: object) -> Response:

@@ -16,14 +16,16 @@ from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan
+from deniable.tickets import SigningKey, Ticket
 from deniable.wire import PREFIX, Refused, Report, Wire, alike, from_batch, parse_json
 
 BINARY = b"application/octet-stream"
 JSON = b"application/json"
 
 _BEGINS = b'{"id":"'
-_SCHEME = b"invitation "
+_INVITATION, _TICKET = b"invitation ", b"ticket "
 _LONGEST_INVITATION = 200
+_LONGEST_TICKET = 1000
 
 
 @final
@@ -33,6 +35,8 @@ class Served:
 
     plan: Plan
     invited: bool = False
+    signer: SigningKey | None = None
+    """What signs its tickets, where it takes these."""
 
     @cached_property
     def wire(self) -> Wire:
@@ -43,6 +47,25 @@ class Served:
     def document(self) -> bytes:
         """Its canonical bytes."""
         return self.plan.to_json().encode()
+
+
+@final
+class Admission:
+    """What came with a message to let in a report: an invitation, or a ticket."""
+
+    def __init__(self, invitation: bytes | None, ticket: Ticket | None) -> None:
+        self.invitation = invitation
+        """Its hash."""
+        self._ticket = ticket
+        self._valid: dict[str, bool] = {}
+
+    def ticket_for(self, plan: Plan) -> bytes | None:
+        """The hash of the ticket, if it is one of this plan; a batch is verified once."""
+        if self._ticket is None or plan.ticket_key is None:
+            return None
+        if plan.id not in self._valid:
+            self._valid[plan.id] = self._ticket.is_valid(plan.ticket_key, plan.id)
+        return self._ticket.hash if self._valid[plan.id] else None
 
 
 @final
@@ -68,40 +91,42 @@ class Intake:
         self.most = {BINARY: max(map(longest_report, wires)), JSON: max(map(longest_json, wires))}
         self.most_batch = {kind: max(limits.batch_bytes, 4 + most) for kind, most in self.most.items()}
 
-    def one(self, raw: bytes, kind: bytes, invitation: bytes | None) -> Arrival:
+    def one(self, raw: bytes, kind: bytes, admission: Admission | None) -> Arrival:
         """A single report; `Refused` or `Refusal` says what is wrong with it."""
         if kind == BINARY:
             report = Report.from_bytes(raw)
-            return _make_arrival(self._of(report), report, invitation)
+            return _make_arrival(self._of(report), report, admission)
         try:
-            return self._read_quickly(raw, invitation) or self._read_strictly(raw, invitation)
+            return self._read_quickly(raw, admission) or self._read_strictly(raw, admission)
         except RecursionError:
             raise Refused("malformed", "the report is nested too deeply") from None
 
-    def alike(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival] | None:
+    def alike(self, raw: bytes, kind: bytes, admission: Admission | None) -> list[Arrival] | None:
         """The reports of a batch of bytes if all have the same, right plan, round and length; else None."""
         try:
             found = alike(raw, self._most_reports) if kind == BINARY else None
             if found is None:
                 return None
             first, ids, bodies = found
-            return [Arrival(self._of(first).plan.id, first.round, ids, bodies, invitation)]
+            served = self._of(first)
+            arrival = Arrival(served.plan.id, first.round, ids, bodies)
+            return [arrival if admission is None else _admit(arrival, served, admission)]
         except Refused:
             return None
 
-    def many(self, raw: bytes, kind: bytes, invitation: bytes | None) -> list[Arrival | str]:
+    def many(self, raw: bytes, kind: bytes, admission: Admission | None) -> list[Arrival | str]:
         """The reports of a batch, or why one is refused; one that cannot be split is refused as a whole."""
         most = self._most_reports + 1
         reports = list(islice(from_batch(raw), most)) if kind == BINARY else _texts(raw, most)
         if len(reports) == most:
             raise Refusal("large", f"A batch has at most {self._most_reports:,} reports.")
-        return [self._read_or_refuse(one, kind, invitation) for one in reports]
+        return [self._read_or_refuse(one, kind, admission) for one in reports]
 
-    def _read_or_refuse(self, raw: bytes, kind: bytes, invitation: bytes | None) -> Arrival | str:
+    def _read_or_refuse(self, raw: bytes, kind: bytes, admission: Admission | None) -> Arrival | str:
         if len(raw) > self.most[kind]:
             return "size"
         try:
-            return self.one(raw, kind, invitation)
+            return self.one(raw, kind, admission)
         except Refused as problem:
             return problem.reason
 
@@ -113,21 +138,21 @@ class Intake:
         served.wire.check(report)
         return served
 
-    def _read_quickly(self, raw: bytes, invitation: bytes | None) -> Arrival | None:
+    def _read_quickly(self, raw: bytes, admission: Admission | None) -> Arrival | None:
         """Read a canonical text quickly; what this cannot read goes to the strict reader."""
         try:
             data = msgspec.json.decode(raw)
             served = self._served[bytes.fromhex(data["plan"])]
             if msgspec.json.encode(data, order="sorted") == raw:
-                return _make_arrival(served, served.wire.from_dict(data), invitation)
+                return _make_arrival(served, served.wire.from_dict(data), admission)
         except (msgspec.MsgspecError, Refused, LookupError, TypeError, ValueError):
             pass
         return None
 
-    def _read_strictly(self, raw: bytes, invitation: bytes | None) -> Arrival:
+    def _read_strictly(self, raw: bytes, admission: Admission | None) -> Arrival:
         data = parse_json(raw)
         served = self._find_named(data)
-        return _make_arrival(served, served.wire.from_dict(data, raw), invitation)
+        return _make_arrival(served, served.wire.from_dict(data, raw), admission)
 
     def _find_named(self, data: object) -> Served:
         """The plan that a JSON report names."""
@@ -147,8 +172,13 @@ class Intake:
         return Refused("plan", f"the report was made for plan {named!r}…, this collector serves {here}")
 
 
-def _make_arrival(served: Served, report: Report, invitation: bytes | None) -> Arrival:
-    return Arrival(served.plan.id, report.round, (report.id,), (report.body,), invitation)
+def _make_arrival(served: Served, report: Report, admission: Admission | None) -> Arrival:
+    arrival = Arrival(served.plan.id, report.round, (report.id,), (report.body,))
+    return arrival if admission is None else _admit(arrival, served, admission)
+
+
+def _admit(arrival: Arrival, served: Served, admission: Admission) -> Arrival:
+    return arrival._replace(invitation=admission.invitation, ticket=admission.ticket_for(served.plan))
 
 
 def _texts(raw: bytes, most: int) -> list[bytes]:
@@ -178,9 +208,27 @@ def read_kind(header: bytes | None) -> bytes:
 
 def read_invitation(header: bytes | None) -> bytes | None:
     """The hash of the invitation in a message; only the hash is ever compared or kept."""
-    if header is None or header[: len(_SCHEME)].lower() != _SCHEME or len(header) > _LONGEST_INVITATION:
+    given = _read_scheme(header, _INVITATION, _LONGEST_INVITATION)
+    return None if given is None else hash_invitation(given)
+
+
+def read_admission(header: bytes | None) -> Admission | None:
+    """The invitation or the ticket in a message."""
+    if header is None:
         return None
-    return hash_invitation(header[len(_SCHEME) :].strip())
+    given = _read_scheme(header, _TICKET, _LONGEST_TICKET)
+    if given is None:
+        return Admission(read_invitation(header), None)
+    try:
+        return Admission(None, Ticket.from_text(given.decode("latin-1")))
+    except InvalidParameter:  # as good as none
+        return None
+
+
+def _read_scheme(header: bytes | None, scheme: bytes, longest: int) -> bytes | None:
+    if header is None or header[: len(scheme)].lower() != scheme or len(header) > longest:
+        return None
+    return header[len(scheme) :].strip()
 
 
 def hash_invitation(token: bytes) -> bytes:

@@ -25,6 +25,11 @@ REASONS: Mapping[str, tuple[int, str]] = {
         403,
         "This plan takes one report for each invitation, and this one is missing, unknown or used.",
     ),
+    "ticket": (
+        403,
+        "This plan takes one report for each ticket, and this one is missing, not valid or used; an "
+        "invitation is exchanged for one.",
+    ),
     "plan": (404, "No such plan is collected here."),
     "path": (404, "There is nothing here."),
     "method": (405, "This cannot be done here."),

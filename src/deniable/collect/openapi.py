@@ -39,7 +39,8 @@ _SECURITY = {
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
-        "description": "`Invitation <token>`, for a plan that takes invited reports only",
+        "description": "`Invitation <token>`, for a plan that takes invited reports only; `Ticket <ticket>`, "
+        "for reports of a plan that has a ticket key",
     },
 }
 _MOST = Limits()
@@ -80,6 +81,7 @@ _REPORTED = (
     "plan",
     "closed",
     "invitation",
+    "ticket",
     "large",
     "type",
     "store",
@@ -125,6 +127,17 @@ OPERATIONS = (
         takes={"application/octet-stream": _BYTES, "application/json": {"type": "array", "items": _REPORT}},
         invitation=True,
         limits=f"At most {_MOST.batch_reports:,} reports, and {_MOST.batch_bytes:,} bytes.",
+    ),
+    Operation(
+        "sign_blinded",
+        "POST",
+        "/plans/{id}/signatures",
+        "Exchange an invitation for the blind signature of a ticket; the same message gets the same again",
+        {200: {"application/octet-stream": _BYTES}},
+        ("plan", "parameter", "form", "invitation", "large", "type", "store"),
+        takes={"application/octet-stream": _BYTES},
+        invitation=True,
+        limits="A blinded message, as long as the modulus of the plan's ticket key.",
     ),
     Operation(
         "list_rounds",

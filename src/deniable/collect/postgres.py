@@ -101,6 +101,13 @@ class Postgres(Database):
         )
         return {found for (found,) in self.run(sql, sorted(hashes), plan)}
 
+    def use_tickets(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
+        sql = (
+            "INSERT INTO tickets (plan, hash) SELECT ?, given.hash FROM unnest(?::bytea[]) AS given (hash) "
+            "ON CONFLICT DO NOTHING RETURNING hash"
+        )
+        return {found for (found,) in self.run(sql, plan, sorted(hashes))}
+
     def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
         # An advisory lock writes nothing, and is given in the order in which it is asked for. The number of a
         # table distinguishes stores in one database.

@@ -10,6 +10,9 @@ Nothing here says when a report came, from where, or by which invitation:
 - `snapshots`: what the tallies were when there were fewer reports, each at least the square root of 2
   times the last.
 - `invitations`: hashes of tokens that are still to be used; one that is used is deleted.
+- `exchanges`: invitations that were exchanged for a ticket, and hashes of what was signed blindly for them,
+  so that a lost answer can be given again. Nobody can link them to tickets.
+- `tickets`: hashes of tickets that let in a report.
 """
 
 from __future__ import annotations
@@ -37,6 +40,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "sums {bytes} NOT NULL, PRIMARY KEY (plan, round, collector)){sorted}",
         "INSERT INTO tallies (plan, round, collector, sums) SELECT plan, number, 0, sums FROM rounds",
         "ALTER TABLE rounds DROP COLUMN sums",
+    ),
+    (
+        "CREATE TABLE exchanges (plan INTEGER NOT NULL, hash {bytes} NOT NULL, blinded {bytes} NOT NULL, "
+        "PRIMARY KEY (plan, hash)){sorted}",
+        "CREATE TABLE tickets (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, "
+        "hash)){sorted}",
     ),
 )
 """What makes version i + 1 from version i, beginning with an empty database; released steps never change."""

@@ -121,6 +121,12 @@ class Sqlite(Database):
         self.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(plan, each) for each in hashes])
         return set(hashes)  # they were there, and nobody else writes
 
+    def use_tickets(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
+        there = self.present("tickets", {"plan": plan}, "hash", hashes)
+        new = set(hashes) - there
+        self.many("INSERT INTO tickets (plan, hash) VALUES (?, ?)", [(plan, each) for each in sorted(new)])
+        return new
+
     def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
         return self.run(sql)  # a transaction that writes is the only one
 

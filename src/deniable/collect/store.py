@@ -10,6 +10,9 @@ and when a collector starts. Until then a reader of the files can link them: by 
 PostgreSQL by the deleted row, whose transaction number its report also carries. Backups, replicas and
 archived logs from that time keep the link. PostgreSQL also keeps the order in which reports came; scrubbing
 removes what they say.
+
+If a plan takes tickets, invitations are exchanged for them beforehand. No data, at rest or in flight, reveals
+which invitation a ticket comes from.
 """
 
 from __future__ import annotations
@@ -140,11 +143,17 @@ class Store:
         Whether they take invitations can be changed until the first report is counted.
         """
         plan.verify()
+        if plan.ticket_key is not None and not invited:
+            raise InvalidParameter(
+                f"plan {plan.id[:12]} takes tickets, which invitations are exchanged for; register it with "
+                "invited=True"
+            )
         database = self._database
         with database.transaction(write=True):
             new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
             database.run(new, plan.id, plan.to_json(), int(invited))
             [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", plan.id)
+            self._refuse_shared_key(plan)
             known = Known(key, plan)
             before = self._lock(known).invited
             if before != invited:
@@ -253,13 +262,44 @@ class Store:
             sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
             self._database.many(sql, [(key, each) for each in given])
 
+    def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
+        """Exchange an invitation for one signature; return whether it may be signed.
+
+        Both are SHA-256 hashes: of the invitation, and of the blinded message. The same two may be signed
+        again, since an answer can be lost. Another message for the same invitation may not.
+        """
+        database = self._database
+        with database.transaction(write=True):
+            known = self._load_plan(plan_id)
+            if not known.takes_tickets:
+                raise InvalidParameter(f"plan {plan_id[:12]} takes invitations as they are, without tickets")
+            self._lock(known, shared=True)
+            there = database.present("invitations", {"plan": known.key}, "hash", [invitation])
+            if there and database.use_invitations(known.key, [invitation]):
+                new = "INSERT INTO exchanges (plan, hash, blinded) VALUES (?, ?, ?)"
+                database.run(new, known.key, invitation, blinded)
+                return True
+            sql = "SELECT blinded FROM exchanges WHERE plan = ? AND hash = ?"
+            return [bytes(found) for (found,) in database.run(sql, known.key, invitation)] == [blinded]
+
+    def exchanged(self, plan_id: str) -> int:
+        """How many invitations were exchanged for a ticket and not withdrawn since."""
+        with self._database.transaction():
+            sql = "SELECT COUNT(*) FROM exchanges WHERE plan = ?"
+            [(found,)] = self._database.run(sql, self._load_plan(plan_id).key)
+        return int(found)
+
     def withdraw(self, plan_id: str) -> int:
-        """Withdraw all unused invitations; return how many there were. Traces go as those of used ones do."""
+        """Withdraw all unused invitations; return how many there were. Traces go as those of used ones do.
+
+        Answers to exchanges are not given again either. Tickets that were made stay valid.
+        """
         with self._database.transaction(write=True):
             known = self._load_plan(plan_id)
             self._lock(known)  # what is being counted is counted first
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations WHERE plan = ?", known.key)
             self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
+            self._database.run("DELETE FROM exchanges WHERE plan = ?", known.key)
         self._used += int(left)
         if left:
             # they are withdrawn; this is tried again when the store is closed
@@ -412,6 +452,17 @@ class Store:
             )
         rounds = {number: State(*times) for _, _, number, *times in found if number is not None}
         return Locked(bool(found[0][1]), rounds)
+
+    def _refuse_shared_key(self, plan: Plan) -> None:
+        """Refuse a plan whose ticket key another plan has: its tickets would let in reports of both."""
+        if plan.ticket_key is None:
+            return
+        for (other,) in self._database.run("SELECT id FROM plans WHERE id <> ?", plan.id):
+            if self._load_plan(other).plan.ticket_key == plan.ticket_key:
+                raise InvalidParameter(
+                    f"plans {plan.id[:12]} and {other[:12]} have the same ticket key; make one of them again "
+                    "with a key of its own"
+                )
 
     def _of(self, plan_id: str) -> Known:
         with self._database.transaction():

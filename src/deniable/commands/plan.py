@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, positive, whole
 from deniable.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from deniable.tickets import PublicKey
 
 
 @click.command("plan")
@@ -25,6 +29,11 @@ from deniable.errors import InvalidParameter
     type=Number(positive),
     help="The most people that one made-up report may count for, such as 5.",
 )
+@click.option(
+    "--ticket-key",
+    type=FILE,
+    help="Let invitations be exchanged for unlinkable tickets; the file of their key, made if missing.",
+)
 @click.option("-o", "--out", type=FILE, help="Write the plan to this JSON file.")
 @click.option("--cite", is_flag=True, help="Also print BibTeX entries for what the plan uses.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan itself, in JSON.")
@@ -33,6 +42,7 @@ def make_plan(
     study: Path,
     people: int,
     influence: float | None,
+    ticket_key: Path | None,
     out: Path | None,
     cite: bool,
     as_json: bool,
@@ -49,9 +59,23 @@ def make_plan(
         console.refuse_ending(out, [".json"], "a plan")
         console.refuse_existing([out], force)
     plan = reading.plan_study(study, people, influence)
+    if ticket_key is not None:
+        plan = plan.with_ticket_key(_read_or_make_key(ticket_key))
     if out is not None:
         plan.write(out, overwrite=force)
         click.echo(f"wrote {out}", err=True)
     click.echo(plan.to_json() if as_json else plan.explain())
     if cite:
         click.echo("\n" + plan.cite())
+
+
+def _read_or_make_key(file: Path) -> PublicKey:
+    """The public key of a key file; a new file is for its owner only."""
+    from deniable.tickets import SigningKey
+
+    if file.exists():
+        return SigningKey.read(file).public
+    key = SigningKey.generate()
+    key.write(file)
+    click.echo(f"wrote {file}; deniable serve needs it, and who has it can make tickets", err=True)
+    return key.public

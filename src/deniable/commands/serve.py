@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deniable.collect.intake import Served
     from deniable.collect.store import Store
     from deniable.plan import Plan
+    from deniable.tickets import SigningKey
 
 
 @click.command("serve")
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     "--minimum", type=COUNT, default="100", show_default=True, help="Show no estimates from fewer reports."
 )
 @click.option("--invited", is_flag=True, help="Take only reports with an invitation; see deniable tokens.")
+@click.option(
+    "--ticket-key",
+    "keys",
+    type=FILE,
+    multiple=True,
+    help="The key file of a plan that was made with --ticket-key; may be repeated.",
+)
 @click.option("--round", "number", type=ROUND, help="Open this round now, unless it is defined already.")
 @click.option(
     "--allow-origin",
@@ -70,6 +78,7 @@ def run_collector(
     store: str,
     minimum: int,
     invited: bool,
+    keys: Sequence[Path],
     number: int | None,
     origins: Sequence[str],
     token_file: Path,
@@ -99,6 +108,7 @@ def run_collector(
         if plan.id in read:
             raise InvalidParameter(f"plan {plan.id[:12]}, in {file}, is named twice; name every plan once")
         read[plan.id] = plan
+    signers = _read_signers(read.values(), keys)
     with suggest_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
@@ -108,10 +118,19 @@ def run_collector(
 
         opened = open_store(store)
     _refuse_damage(opened)
-    _warn_of_readers(store)
+    if store.startswith("sqlite:///"):
+        path = Path(store.removeprefix("sqlite:///"))
+        _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
     with serving.listen(host, port) as taken:
         before = {one.plan.id: one.invited for one in opened.plans()}
-        served = [Served(plan, invited or before.get(plan.id, False)) for plan in read.values()]
+        served = [
+            Served(
+                plan,
+                invited or plan.ticket_key is not None or before.get(plan.id, False),
+                signers.get(plan.id),
+            )
+            for plan in read.values()
+        ]
         if number is not None and number > max(one.wire.rounds for one in served):
             raise InvalidParameter(f"--round: no plan here has a round {number}")
         token, origin = serving.operator_token(token_file)
@@ -128,6 +147,30 @@ def run_collector(
             _warn_of_http(outside)
         serving.run(collector, taken, proxy)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
+
+
+def _read_signers(plans: Iterable[Plan], files: Sequence[Path]) -> dict[str, SigningKey]:
+    """The key of each plan that takes tickets; every key must belong to a plan."""
+    from deniable.tickets import SigningKey
+
+    _warn_of_readers(files)
+    keys = [SigningKey.read(file) for file in files]
+    found = {key.public: key for key in keys}
+    signers: dict[str, SigningKey] = {}
+    for plan in plans:
+        if plan.ticket_key is None:
+            continue
+        if plan.ticket_key not in found:
+            raise InvalidParameter(
+                f"plan {plan.id[:12]} takes tickets; name the file of the key that it was made with: "
+                "--ticket-key FILE"
+            )
+        signers[plan.id] = found[plan.ticket_key]
+    used = {key.public for key in signers.values()}
+    for file, key in zip(files, keys, strict=True):
+        if key.public not in used:
+            raise InvalidParameter(f"{file} is the ticket key of no plan here; leave it out")
+    return signers
 
 
 def _refuse_damage(store: Store) -> None:
@@ -161,13 +204,11 @@ def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -
         click.echo(text, err=True)
 
 
-def _warn_of_readers(url: str) -> None:
-    """Warns of store files that others on this machine can read, such as copies."""
-    path = Path(url.removeprefix("sqlite:///"))
-    if os.name != "posix" or not url.startswith("sqlite:///"):
+def _warn_of_readers(files: Sequence[Path]) -> None:
+    """Warns of files of the store, or of keys, that others on this machine can read, such as copies."""
+    if os.name != "posix":
         return
-    files = [file for file in (path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))) if file.exists()]
-    shared = [str(file) for file in files if file.stat().st_mode & 0o077]
+    shared = [str(file) for file in files if file.exists() and file.stat().st_mode & 0o077]
     if shared:
         text = (
             f"warning: others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 "
@@ -197,9 +238,15 @@ def _open_first(store: Store, one: Served, number: int | None) -> None:
 def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
     for one in served:
         title = one.plan.content.title or ", ".join(one.plan.names)
-        click.echo(f"plan       {one.plan.id[:12]}  {title}{' (by invitation)' if one.invited else ''}")
+        click.echo(f"plan       {one.plan.id[:12]}  {title}{_how_invited(one)}")
     click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown
         click.echo(f"dashboard  {address}/dashboard#token={token}")
     else:
         click.echo(f"dashboard  {address}/dashboard (the token is in {origin})")
+
+
+def _how_invited(one: Served) -> str:
+    if one.plan.ticket_key is not None:
+        return " (by invitation, with tickets)"
+    return " (by invitation)" if one.invited else ""

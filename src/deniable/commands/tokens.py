@@ -48,7 +48,8 @@ def make_tokens(
     """Make invitations, or withdraw them.
 
     An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations.
-    Whoever has the list knows who was invited, but not what anybody reported.
+    Whoever has the list knows who was invited, but not what anybody reported. If PLAN was made with
+    --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be withdrawn.
     """
     if (count is None) is not withdraw:
         raise InvalidParameter(
@@ -78,7 +79,7 @@ def make_tokens(
         writer.writerows([["invitation"], *([token] for token in made)])
     else:
         writer.writerows(
-            [["invitation", "link"], *([token, f"{url.rstrip('/')}/#invitation={token}"] for token in made)]
+            [["invitation", "link"], *([token, _format_link(url, read, token)] for token in made)]
         )
     with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
         if out is not None:
@@ -90,7 +91,14 @@ def make_tokens(
             left = opened.invitations_left(read.id)
     if out is None:
         click.echo(text.getvalue(), nl=False)
-    click.echo(f"{_format_unused(left)}; serve the plan with --invited", err=True)
+    how = "--invited" if read.ticket_key is None else "--ticket-key"
+    click.echo(f"{_format_unused(left)}; serve the plan with {how}", err=True)
+
+
+def _format_link(url: str, plan: Plan, token: str) -> str:
+    """The link of an invitation; with tickets it names the plan, so that all see that they have the same."""
+    named = "" if plan.ticket_key is None else f"plan={plan.id}&"
+    return f"{url.rstrip('/')}/#{named}invitation={token}"
 
 
 def _format_unused(left: int) -> str:

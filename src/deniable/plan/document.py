@@ -43,6 +43,7 @@ from deniable.records import (
     as_record_mechanism,
 )
 from deniable.rounds import Losses
+from deniable.tickets import PublicKey
 
 VERSION = 2
 NO_ANSWER_LABEL = "no answer"
@@ -77,6 +78,8 @@ class Content:
     missing: Missing = "refuse"
     rounds: int | None = None
     """How many collections the losses are stated for, where the study asks again."""
+    ticket_key: str | None = None
+    """Where invitations are exchanged for tickets: the modulus of the key that signs these."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "people", checked_people(self.people))
@@ -84,6 +87,8 @@ class Content:
             checked_text(self.title, "a title")
         if self.missing not in POLICIES:
             raise InvalidParameter(not_among(str(self.missing), "a policy for missing answers", POLICIES))
+        if self.ticket_key is not None:
+            PublicKey.from_text(self.ticket_key)
         names = [attribute.name for attribute in self.attributes]
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
@@ -178,14 +183,14 @@ class Content:
             "mechanism": record_to_dict(self.mechanism),
             "title": self.title,
             "version": VERSION,
-        }
+        } | ({} if self.ticket_key is None else {"ticket_key": self.ticket_key})
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Content:
         """Back from `to_dict`; whatever is not just as it would have been written is refused."""
-        checked_fields(
-            data, "the plan", ("attributes", "mechanism", "missing", "people", "rounds", "title", "version")
-        )
+        optional = [name for name in ("ticket_key",) if name in data]
+        wanted = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
+        checked_fields(data, "the plan", wanted)
         attributes = []
         for given in checked_list(data["attributes"], "attributes"):
             one = checked_fields(given, "an attribute", ("name", "domain"))
@@ -197,6 +202,7 @@ class Content:
             title=checked_string(data["title"], "title"),
             missing=data["missing"],
             rounds=None if data["rounds"] is None else checked_integer(data["rounds"], "rounds"),
+            ticket_key=checked_string(data["ticket_key"], "ticket_key") if optional else None,
         )
         if content.to_dict() != data:
             raise InvalidPlan(

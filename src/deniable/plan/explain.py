@@ -60,6 +60,8 @@ def _opening(content: Content, plan_id: str) -> str:
             " They are asked again and again: a first answer is kept, and reported with fresh noise each "
             "time."
         )
+    if content.ticket_key is not None:
+        how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
     return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
 
 

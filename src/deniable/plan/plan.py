@@ -36,6 +36,7 @@ from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
 from deniable.tables import Backend, files
 from deniable.tables import answers as table
+from deniable.tickets import PublicKey
 from deniable.words import Words, below, checked_source
 
 if TYPE_CHECKING:
@@ -86,10 +87,23 @@ class Plan:
         content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds)
         return Plan(content, Stated.of(content.loss()), tuple(considered))
 
+    def with_ticket_key(self, key: PublicKey) -> Plan:
+        """The same plan for invitations that are exchanged for tickets, which this key signs.
+
+        Its id differs: whoever has the plan has the key, so that nobody can be given another one.
+        """
+        return replace(self, content=replace(self.content, ticket_key=key.to_text()))
+
     @property
     def mechanism(self) -> RecordMechanism:
         """How a record becomes a report."""
         return self.content.mechanism
+
+    @cached_property
+    def ticket_key(self) -> PublicKey | None:
+        """The key that signs tickets, where invitations are exchanged for them."""
+        text = self.content.ticket_key
+        return None if text is None else PublicKey.from_text(text)
 
     @property
     def names(self) -> tuple[str, ...]:

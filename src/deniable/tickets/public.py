@@ -70,6 +70,15 @@ class PublicKey:
             raise InvalidParameter("this message cannot be blinded; prepare another one")
         return (number * pow(factor, EXPONENT, self.modulus) % self.modulus).to_bytes(self.size)
 
+    def check_blinded(self, blinded: bytes) -> int:
+        """The number that is to be signed, or a refusal of what nobody blinded."""
+        if len(blinded) != self.size:
+            raise InvalidParameter(f"a blinded message has {self.size} bytes, got {len(blinded)}")
+        number = int.from_bytes(blinded)
+        if not 1 < number < self.modulus - 1:
+            raise InvalidParameter("a blinded message is a number between 1 and the modulus less 1")
+        return number
+
     def unblind(self, blind_signature: bytes, factor: int) -> bytes:
         """The signature of the message that was blinded with this factor; verify it."""
         self._check_factor(factor)

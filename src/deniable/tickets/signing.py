@@ -71,11 +71,7 @@ class SigningKey:
         key. The result is checked: one that went wrong could reveal the factors of the modulus.
         """
         modulus = self.public.modulus
-        if len(blinded) != self.public.size:
-            raise InvalidParameter(f"a blinded message has {self.public.size} bytes, got {len(blinded)}")
-        number = int.from_bytes(blinded)
-        if not 1 < number < modulus - 1:
-            raise InvalidParameter("a blinded message is a number between 1 and the modulus less 1")
+        number = self.public.check_blinded(blinded)
         mask = self._draw_mask()
         masked = number * pow(mask, EXPONENT, modulus) % modulus
         found = self._apply(masked) * pow(mask, -1, modulus) % modulus

@@ -1,0 +1,128 @@
+"""Delivers a message to a collector until there is an answer, each time by a new connection."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeVar
+
+from deniable.errors import DeniableError
+
+Receipt = Literal["counted", "counted before"]
+Answer = TypeVar("Answer")
+
+BINARY = "application/octet-stream"
+
+_RETRIED = {408, 425, 429, 500, 502, 503, 504}
+_LONGEST = 10_000  # bytes of an answer
+_PATIENCE = 60.0  # seconds: no pause between two attempts is longer
+
+
+class NotSent(DeniableError):
+    """A report that the collector refused, or that did not arrive; it can be sent again as it is."""
+
+    def __init__(self, message: str, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        """The collector's answer as a number of HTTP; 0 where there was none."""
+        self.reason = reason
+        """The collector's word for why, such as "invitation" or "closed"; empty where it gave none."""
+
+
+class Message(NamedTuple):
+    """What is posted, and for how many seconds an answer is waited for."""
+
+    url: str
+    body: bytes
+    headers: Mapping[str, str]
+    timeout: float
+
+
+def deliver(
+    what: str, message: Message, attempts: int, understand: Callable[[bytes], Answer | None]
+) -> Answer:
+    """Post a message until the collector has answered it; `understand` gives None for any other answer."""
+    problem, status, said = "it was not tried", 0, Reply()
+    for attempt in range(attempts):
+        pause = min(_PATIENCE, 0.1 * 2**attempt)
+        try:
+            status, answer, wished = _post(message)
+        except OSError as failure:
+            problem, status, said = str(failure) or type(failure).__name__, 0, Reply()
+        else:
+            found = understand(answer) if status in (200, 201) else None
+            if found is not None:
+                return found
+            said = read_reply(answer)
+            problem = said.detail.rstrip(".") or f"{status} {_format_text(answer)}".rstrip()
+            if 400 <= status < 500 and status not in _RETRIED:
+                raise NotSent(f"the collector refused the {what}: {problem}", status, said.reason)
+            pause = _pause(wished, pause)
+        if attempt + 1 < attempts:
+            time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+    text = f"the {what} did not arrive in {attempts} attempts ({problem}); send the same {what} again later"
+    raise NotSent(text, status, said.reason)
+
+
+def is_address(url: object) -> bool:
+    """Whether this is an address that can be asked."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(str(url))
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _post(message: Message) -> tuple[int, bytes, str | None]:
+    """Status, answer and wished pause; no redirect is followed, since an invitation is for the collector."""
+    import http.client
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(message.url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=message.timeout)
+    try:
+        connection.request("POST", parts.path, message.body, dict(message.headers))
+        answer = connection.getresponse()
+        return answer.status, answer.read(_LONGEST), answer.headers.get("Retry-After")
+    except http.client.HTTPException as problem:
+        raise OSError(f"the answer cannot be read ({type(problem).__name__})") from None
+    finally:
+        connection.close()
+
+
+def _format_text(answer: bytes) -> str:
+    text = answer[:1000].decode(errors="replace")
+    return text if "\ufffd" not in text else "and an answer that is no text"
+
+
+class Reply(NamedTuple):
+    """A collector's reply: that it has the report, or a word and a sentence for why not."""
+
+    outcome: Receipt | None = None
+    reason: str = ""
+    detail: str = ""
+
+
+def read_reply(answer: bytes) -> Reply:
+    """Read a reply; anything else, such as a portal's or a proxy's page, is no receipt."""
+    try:
+        said = json.loads(answer)
+    except (ValueError, RecursionError):
+        return Reply()
+    if not isinstance(said, dict):
+        return Reply()
+    outcome = said.get("outcome")
+    reason, detail = (
+        text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail"))
+    )
+    return Reply(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
+
+
+def _pause(wished: str | None, usual: float) -> float:
+    """The pause that the collector asks for, within reason."""
+    return min(_PATIENCE, max(usual, float(wished))) if wished is not None and wished.isdecimal() else usual
