@@ -11,6 +11,7 @@ const MOST = {
   "survey.js survey-chunk.js": 60_000,
   "survey-rare_kinds.js": 30_000,
   "survey-location.js": 8_000,
+  "survey-tickets.js": 50_000,
   "dashboard.js": 350_000,
 }; // bytes
 
@@ -25,10 +26,13 @@ const common = {
   legalComments: "none",
   logLevel: "warning",
 };
-const location = {
-  name: "location",
+const APART = ["location", "tickets"]; // made by themselves: a second shared chunk would have the name of the first
+const apart = {
+  name: "apart",
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/location\.js$/ }, () => ({ path: "./survey-location.js", external: true })),
+    onResolve({ filter: /^\.\/(location|tickets)\.js$/, namespace: "file" }, ({ path, importer }) =>
+      importer.endsWith("survey.ts") ? { path: path.replace("./", "./survey-"), external: true } : undefined,
+    ),
 };
 await build({
   ...common,
@@ -36,18 +40,25 @@ await build({
   outdir: folder,
   splitting: true, // what only some plans need is loaded for them: survey-rare_kinds.js
   chunkNames: "survey-[name]",
-  plugins: [location], // and this, which is made by itself: a second shared chunk would have the name of the first
+  plugins: [apart],
 });
-await build({ ...common, entryPoints: { "survey-location": "location.ts" }, outdir: folder });
-const { metafile } = await build({
-  ...common,
-  entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"],
-  outdir: folder,
-  metafile: true, // says which libraries are in it: only this page has any
-});
-const parts = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
+const results = await Promise.all([
+  ...APART.map((name) =>
+    build({ ...common, entryPoints: { [`survey-${name}`]: `${name}.ts` }, outdir: folder, metafile: true }),
+  ),
+  build({
+    ...common,
+    entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"],
+    outdir: folder,
+    metafile: true, // says which libraries are in it
+  }),
+]);
+const parts = results.flatMap(({ metafile }) =>
+  Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs)),
+);
 const used = parts.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
-await writeFile(join(folder, "notices.txt"), await notices(used));
+// a copy of this one is in the library for tickets
+await writeFile(join(folder, "notices.txt"), await notices([...used, "../node_modules/sjcl/sjcl.js"]));
 await build({
   ...common,
   entryPoints: ["../src/node.ts"], // the client for the shell: not a page, and not served, but in the package for the demo
@@ -76,6 +87,6 @@ async function notices(inputs) {
     if (!file) throw new Error(`${name} has no license to copy`);
     return `${name} (${license})\n\n${(await readFile(join(library, file), "utf8")).trim()}\n`;
   });
-  const head = "Libraries in dashboard.js, and their licenses.\n";
+  const head = "Libraries in dashboard.js and survey-tickets.js, and their licenses.\n";
   return [head, ...(await Promise.all(texts)).sort()].join(`\n${"-".repeat(70)}\n\n`);
 }

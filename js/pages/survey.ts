@@ -46,10 +46,13 @@ const DAMAGED =
   "Your link is damaged: its invitation is not valid. Copy the whole link, or its code, into this field.";
 const REFUSED_INVITATION =
   "The collector refused the report: the invitation is unknown or was used already. Your report waits on this device; you can send it with another invitation.";
+const REFUSED_TICKET =
+  "The collector refused the ticket: it was used already. Your report waits on this device; you can send it with another invitation.";
 const main = find("study");
 let invitation: string | null = null;
 let isDamaged = false; // the invitation in the link that was followed
 let ledger: Ledger;
+let tickets: typeof import("./tickets.js") | null = null; // where the study has them
 let turn = 0;
 
 /** A study that may be answered now. */
@@ -82,6 +85,7 @@ async function start(): Promise<void> {
     const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
       ? await import("./location.js")
       : null;
+    tickets = plan.ticketKey === null ? null : await import("./tickets.js");
     if (mine === turn) offer(plan, summary, rounds, plans.length > 1, locations);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
@@ -304,29 +308,44 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
   const asked = asking();
   const { element: field } = asked;
-  field.hidden =
-    !one.summary.invited || invitation !== null || isReceived({ plan: one.plan.id, round: one.round });
-  return h("div", { class: "act" }, field, notice, button);
+  const { plan, round } = one;
+  const arrived = isReceived({ plan: plan.id, round });
+  const isKept = tickets !== null && !arrived && tickets.isKept(ledger, plan, round);
+  field.hidden = !one.summary.invited || invitation !== null || arrived || isKept;
+  if (isKept) void send();
+  return h("div", { class: "act" }, field, !arrived && tickets?.hint(), notice, button);
 
   async function send(): Promise<void> {
     if (!field.hidden && !asked.take(false)) return find("invitation").focus();
     button.disabled = true;
     button.textContent = "Sending…";
     notice.replaceChildren();
-    const slow = setTimeout(
-      () => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")),
-      2500,
-    );
+    let slow = 0;
+    const forgetInvitation = (): void => remember("invitation", (invitation = null));
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
-      const outcome = await client.send(HERE, report, {
-        attempts: ATTEMPTS,
-        ...(invitation === null ? {} : { invitation }),
-      });
+      const token =
+        tickets && !arrived
+          ? {
+              ticket: await tickets.obtain(
+                client,
+                HERE,
+                { round, invitation, attempts: ATTEMPTS },
+                { notice, button, exchanged: forgetInvitation },
+              ),
+            }
+          : invitation !== null && !tickets && { invitation };
+      slow = setTimeout(
+        () => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")),
+        2500,
+      );
+      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, ...token });
+      tickets?.drop(ledger, plan, round);
       // unless it was forgotten meanwhile
-      if (ledger.find(one.plan, one.round)) markReceived(one.plan.id, one.round);
-      remember("invitation", (invitation = null)); // it is used; the next round takes another
+      if (ledger.find(plan, round)) markReceived(plan.id, round);
+      forgetInvitation(); // it is used; the next round takes another
       showDevice(ledger, () => void start());
+      if (!notice.isConnected) return; // another study is shown by now
       put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
       find("receipt").focus();
     } catch (problem) {
@@ -337,7 +356,8 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
         addEventListener("online", () => button.isConnected && !button.disabled && void send(), {
           once: true,
         });
-      else if (problem instanceof NotSent && problem.reason === "invitation") {
+      else if (problem instanceof NotSent && ["invitation", "ticket"].includes(problem.reason)) {
+        if (problem.reason === "ticket") tickets?.drop(ledger, plan, round);
         field.hidden = false;
         asked.again();
       }
@@ -382,6 +402,7 @@ function why(problem: Error): string {
     return "The collector cannot be reached. Your report waits on this device; try again later.";
   const { reason, detail } = problem;
   if (reason === "invitation") return REFUSED_INVITATION;
+  if (reason === "ticket") return REFUSED_TICKET;
   if (reason === "closed")
     return "This round has closed. Your report was not counted; it stays on this device.";
   if (problem.status >= 500 || problem.status === 429)

@@ -45,6 +45,8 @@ export interface ReportOptions {
 export interface SendOptions {
   /** A single-use invitation, where the collector asks for one. */
   readonly invitation?: string;
+  /** The ticket that an invitation was exchanged for, where the plan has a ticket key. */
+  readonly ticket?: string;
   readonly attempts?: number;
   /** Milliseconds for one attempt. */
   readonly timeout?: number;
@@ -143,40 +145,66 @@ export class Client {
 
   /** Send a report until it has arrived; however often that is, it is counted once. */
   async send(url: string, report: Report, options: SendOptions = {}): Promise<Receipt> {
-    const { invitation, attempts = 8, timeout = 10_000, signal } = options;
-    const headers: Record<string, string> = { "content-type": "application/octet-stream" };
-    if (invitation !== undefined) headers.authorization = `Invitation ${invitation}`;
-    const [address, body] = [`${url.replace(/\/+$/, "")}/reports`, report.bytes];
-    let [problem, status, said] = ["it was not tried", 0, {} as Fields];
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      let pause = 100 * 2 ** attempt;
-      [status, said] = [0, {}];
-      try {
-        const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
-        const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
-        const text = await answer.text();
-        said = Object(parseJson(text)) as Fields;
-        const { outcome, detail } = said;
-        if ([200, 201].includes(answer.status) && RECEIPTS.includes(outcome as Receipt))
-          return outcome as Receipt;
-        problem = `${detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
-        // else not the collector's: so answers a network that wants a password
-        if (!answer.ok) status = answer.status;
-        // NaN for a date: not waited for
-        pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0);
-      } catch (failure) {
-        signal?.throwIfAborted();
-        problem = (failure as Error).message;
-      }
-      if (status && !RETRIED.includes(status))
-        throw new NotSent(`the collector refused the report: ${problem}`, status, said);
-      // with chance, so that devices do not come back all at once
-      const wait = Math.min(PATIENCE, pause) * (1 + below(system(1), 0, 1000) / 1000);
-      if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
-      signal?.throwIfAborted();
-    }
-    throw new NotSent(`the report did not arrive (${problem}); send it again later`, status, said);
+    const { invitation, ticket } = options;
+    if (invitation !== undefined && this.plan.ticketKey)
+      throw new InvalidParameter("this plan takes tickets: exchange the invitation for one");
+    const token = ticket === undefined ? invitation && `Invitation ${invitation}` : `Ticket ${ticket}`;
+    return deliver(`${trimmed(url)}/reports`, "report", report.bytes, token, options, (_, { outcome }) =>
+      RECEIPTS.includes(outcome as Receipt) ? (outcome as Receipt) : null,
+    );
   }
+
+  /** @internal Ask for the blind signature of a message, until there is an answer as long as the message. */
+  sign(url: string, blinded: Bytes, invitation: string, options: SendOptions = {}): Promise<Bytes> {
+    const address = `${trimmed(url)}/plans/${this.plan.id}/signatures`;
+    return deliver(address, "invitation", blinded, `Invitation ${invitation}`, options, (answer) =>
+      answer.length === blinded.length ? answer : null,
+    );
+  }
+}
+
+const trimmed = (url: string): string => url.replace(/\/+$/, "");
+
+/** Post a message until there is an answer that `read` takes. */
+async function deliver<T>(
+  address: string,
+  what: string,
+  body: Bytes,
+  token: string | undefined,
+  { attempts = 8, timeout = 10_000, signal }: SendOptions,
+  read: (answer: Bytes, said: Fields) => T | null,
+): Promise<T> {
+  const headers: Record<string, string> = { "content-type": "application/octet-stream" };
+  if (token !== undefined) headers.authorization = token;
+  let [problem, status, said] = ["it was not tried", 0, {} as Fields];
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    let pause = 100 * 2 ** attempt;
+    [status, said] = [0, {}];
+    try {
+      const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
+      const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      const text = new TextDecoder().decode(bytes);
+      said = Object(parseJson(text)) as Fields;
+      const found = [200, 201].includes(answer.status) ? read(bytes, said) : null;
+      if (found !== null) return found;
+      problem = `${said.detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
+      // else not the collector's: so answers a network that wants a password
+      if (!answer.ok) status = answer.status;
+      // NaN for a date: not waited for
+      pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0);
+    } catch (failure) {
+      signal?.throwIfAborted();
+      problem = (failure as Error).message;
+    }
+    if (status && !RETRIED.includes(status))
+      throw new NotSent(`the collector refused the ${what}: ${problem}`, status, said);
+    // with chance, so that devices do not come back all at once
+    const wait = Math.min(PATIENCE, pause) * (1 + below(system(1), 0, 1000) / 1000);
+    if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
+    signal?.throwIfAborted();
+  }
+  throw new NotSent(`the ${what} did not arrive (${problem}); send it again later`, status, said);
 }
 
 const DISCREET = {

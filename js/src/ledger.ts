@@ -13,6 +13,7 @@ const VERSION = 1;
 export const DEFAULT_CAP = 4;
 const KEY = "deniable";
 const CAP = "deniable.cap";
+const TICKETS = "deniable.tickets";
 
 /** Where a ledger keeps its text: by name, like localStorage. */
 export interface Store {
@@ -152,7 +153,18 @@ export class Ledger {
     return this.alone(async () => {
       this.store.remove(KEY);
       this.store.remove(CAP);
+      this.store.remove(TICKETS);
     });
+  }
+
+  /** @internal What is kept of tickets that were not sent yet, as text; null for none. */
+  get tickets(): string | null {
+    return this.store.get(TICKETS);
+  }
+
+  set tickets(text: string) {
+    this.store.set(TICKETS, text);
+    if (this.store.get(TICKETS) !== text) throw new DeniableError("this device keeps nothing");
   }
 
   /** @internal Do work while no other page does. */

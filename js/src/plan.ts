@@ -120,6 +120,11 @@ export class Plan {
   readonly missing: Missing;
   /** For how many collections the repeated losses are stated; null where people are asked once. */
   readonly rounds: number | null;
+  /**
+   * Where invitations are exchanged for tickets: the modulus of the key that signs these, in hexadecimal;
+   * else null.
+   */
+  readonly ticketKey: string | null;
   readonly attributes: readonly Attribute[];
   /** The losses that the plan states. */
   readonly stated: Losses;
@@ -133,6 +138,11 @@ export class Plan {
     data: Fields,
     private readonly rare: RareKinds | undefined,
   ) {
+    const key = (this.ticketKey = "ticket_key" in data ? checkedString(data.ticket_key, "ticket_key") : null);
+    must(
+      key === null || /^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/.test(key),
+      () => "a ticket key is an odd modulus of 2,048 to 4,096 bits in hexadecimal",
+    );
     checkedFields(data, "the plan", [
       "attributes",
       "losses",
@@ -140,6 +150,7 @@ export class Plan {
       "missing",
       "people",
       "rounds",
+      ...(key === null ? [] : ["ticket_key"]),
       "title",
       "version",
     ]);
