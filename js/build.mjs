@@ -1,10 +1,10 @@
 /**
- * Bundles: index.js for programs, client.js (minified) for pages, node.js for the shell.
+ * Bundles: index.js for programs, tickets.js for plans with tickets, client.js (minified) for pages, node.js for the shell.
  *
  * What only some plans need is in client-rare_kinds.js, which client.js loads for them; what both need is in client-chunk.js.
  */
 
-import { chmod, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const MOST = 30_000; // bytes of what a page loads at first, and of what it may load later
@@ -20,9 +20,16 @@ await build({
   splitting: true,
   chunkNames: "client-[name]",
 });
+await build({ ...common, entryPoints: ["src/tickets.ts"], outfile: "dist/tickets.js" });
 await build({ ...common, entryPoints: ["src/node.ts"], outfile: "dist/node.js", platform: "node" });
 await writeFile("dist/index.d.ts", 'export * from "./types/index.js";\n');
 await writeFile("dist/client.d.ts", 'export * from "./types/page.js";\n');
+await writeFile("dist/tickets.d.ts", 'export * from "./types/tickets.js";\n');
+const notices = ["@cloudflare/blindrsa-ts", "sjcl"].map(async (name) => {
+  const license = await readFile(`node_modules/${name}/LICENSE.txt`, "utf8");
+  return `${name}\n\n${license.trim()}\n`;
+});
+await writeFile("dist/notices.txt", `Libraries in tickets.js.\n\n${(await Promise.all(notices)).join("\n")}`);
 await chmod("dist/node.js", 0o755);
 
 const size = async (...names) => {

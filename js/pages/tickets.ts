@@ -18,7 +18,7 @@ export function hint(): HTMLElement {
   return h(
     "p",
     { class: "soft" },
-    `First your invitation is exchanged for a ticket. Nobody can link the two, not even the collector. Your report leaves ${LEAST} to ${MOST} minutes later, at random, over another connection; or when you say so.`,
+    `First your invitation is exchanged for a ticket. Even the collector cannot see which invitation a ticket comes from. Times could still link the two, so your report leaves ${LEAST} to ${MOST} minutes later, at random, over another connection; or when you say so. Your network address is the same both times.`,
   );
 }
 

@@ -63,6 +63,16 @@ describe.skipIf(!built)("the bundle for pages", () => {
   });
 });
 
+describe.skipIf(!built)("the bundle for tickets", () => {
+  it("comes with the licenses of what is in it", async () => {
+    const { exchange, drop }: Document = await import(/* @vite-ignore */ here("../dist/tickets.js"));
+    expect([exchange, drop].map((one) => typeof one)).toEqual(["function", "function"]);
+    const text = readFileSync(here("../dist/notices.txt"), "utf8");
+    for (const name of ["@cloudflare/blindrsa-ts", "sjcl", "Cloudflare", "Emily Stark"])
+      expect(text).toContain(name);
+  });
+});
+
 describe.skipIf(!built)("the program for the shell", () => {
   const folder = mkdtempSync(join(tmpdir(), "deniable-"));
   const run = async (

@@ -21,8 +21,10 @@ import pytest
 
 import deniable as dn
 from deniable.client import DEFAULT_CAP
+from deniable.client.client import WAIT
 from deniable.collect.files import FOLDER, read_files
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
+from deniable.tickets import SigningKey
 from deniable.wire import Report, Wire
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
 from tests.collect.test_health import send as send_all
@@ -721,6 +723,63 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
             send(page)
             expect(page.get_by_text("It is counted once.")).to_be_visible()
         assert counted(running, FILLED) == 1
+
+
+def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, tmp_path: Path) -> None:
+    """The invitation and the report leave at different times, by different connections; a page that is opened
+    again goes on where it was.
+    """
+    key = SigningKey.generate()
+    key.write(tmp_path / "tickets.key")
+    plan = FILLED.with_ticket_key(key.public)
+    with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
+        made = run("tokens", "plan-0.json", "--count", "2", "--url", running.url).out.split()
+        (first, link), (_, second) = (row.split(",") for row in made[1:])
+        with visiting(browser, running) as visit:
+            page = visit.page
+            page.goto(link)
+            make_drinks(page)
+            expect(page.get_by_text("so your report leaves 1 to 10 minutes later, at random")).to_be_visible()
+            page.get_by_role("button", name="Send", exact=True).click()
+            expect(page.get_by_text("Your invitation was exchanged for a ticket.")).to_be_visible()
+            expect(page.get_by_role("button", name="Waiting…")).to_be_disabled()
+            stored = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
+            assert first not in stored, "it is used"
+            page.close()
+            page = visit.open()
+            page.goto(f"{running.url}/#plan={plan.id}")
+            page.get_by_role("button", name="Send now").click()
+            expect(page.get_by_role("heading", name="Received, and counted")).to_be_focused()
+            assert page.evaluate("localStorage.getItem('deniable.tickets')") == "{}"
+            exchanged, posted = (one for one in visit.sent if one.method == "POST")
+            assert exchanged.headers["authorization"] == f"Invitation {first}"
+            assert posted.headers["authorization"].startswith("Ticket ")
+            page.reload()
+            page.get_by_role("button", name="Send again").click()
+            expect(page.get_by_role("heading", name="it was counted before")).to_be_focused()
+        with visiting(browser, running) as visit:
+            visit.page.clock.install()
+            visit.page.goto(second)
+            make_drinks(visit.page)
+            visit.page.get_by_role("button", name="Send", exact=True).click()
+            expect(visit.page.get_by_role("button", name="Send now")).to_be_visible()
+            visit.page.clock.fast_forward(1000 * WAIT[0] - 5_000)
+            expect(visit.page.get_by_role("button", name="Send now")).to_be_visible()
+            visit.page.clock.fast_forward(1000 * WAIT[1])
+            expect(visit.page.get_by_role("heading", name="Received, and counted")).to_be_focused()
+        with visiting(browser, running) as visit:
+            visit.page.goto(link)
+            make_drinks(visit.page)
+            visit.page.get_by_role("button", name="Send", exact=True).click()
+            expect(visit.page.get_by_text("the invitation is unknown or was used already")).to_be_visible()
+        assert counted(running, plan) == 2
+
+
+def make_drinks(page: Page) -> None:
+    """All of FILLED, up to the report."""
+    page.get_by_role("group", name="Coffee").get_by_label("two").check()
+    page.get_by_role("group", name="Tea").get_by_label("no").check()
+    make(page)
 
 
 def test_a_missing_invitation_is_reported_before_anything_is_answered(
@@ -1648,7 +1707,8 @@ def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_libraries_in_the_pages_come_with_their_licenses() -> None:
     """A license asks to be copied with the library, also in the wheel and from the collector."""
     text = (FOLDER / "notices.txt").read_text(encoding="utf-8")
-    for name in ("@observablehq/plot (ISC)", "d3-array (ISC)", "d3-scale (ISC)", "isoformat (ISC)"):
+    libraries = "@observablehq/plot (ISC)", "d3-array (ISC)", "d3-scale (ISC)", "isoformat (ISC)"
+    for name in (*libraries, "@cloudflare/blindrsa-ts (Apache-2.0)", "sjcl ((BSD-2-Clause OR GPL-2.0-only))"):
         assert f"\n{name}\n" in text
     assert text.count("Copyright") >= 15
     assert "notices.txt" in read_files()
@@ -1658,4 +1718,5 @@ def test_the_pages_are_small() -> None:
     assert sum((FOLDER / name).stat().st_size for name in ("survey.js", "survey-chunk.js")) < 60_000
     assert (FOLDER / "survey-rare_kinds.js").stat().st_size < 30_000
     assert (FOLDER / "survey-location.js").stat().st_size < 8_000
+    assert (FOLDER / "survey-tickets.js").stat().st_size < 50_000
     assert (FOLDER / "dashboard.js").stat().st_size < 350_000
