@@ -225,7 +225,7 @@ def follow(block: str, folder: Path) -> list[str]:
                 [listed] = httpx.get(f"{address}/plans").json()["plans"]
                 assert (listed["id"], listed["invited"], listed["open"]) == (
                     plan.id,
-                    "--invited" in words,
+                    bool({"--invited", "--ticket-key"} & set(words)),
                     [1],
                 )
                 assert httpx.get(address + "/").status_code == 200
@@ -243,7 +243,9 @@ def test_what_an_operator_is_to_type_runs(
 ) -> None:
     monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
     block = blocks(text_of(COLLECTING))[position]
-    if "deniable tokens" in block:  # before anybody has answered
+    if "--ticket-key" in block:  # it makes its plan
+        (tmp_path / "study.toml").write_text('epsilon = 1.0\n[attributes]\n"Late?" = ["yes", "no"]\n')
+    elif "deniable tokens" in block:  # before anybody has answered
         plan = dn.Study({"Late?": ["yes", "no"]}, epsilon=1.0).plan(people=5000)
         plan.write(tmp_path / "plan.json")
         if "--withdraw" in block:
