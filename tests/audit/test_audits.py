@@ -978,7 +978,7 @@ def test_a_claim_that_is_given_holds_for_far_pairs_too_and_is_reported() -> None
 
 def test_a_default_run_has_as_many_reports_of_the_client_itself_as_is_documented() -> None:
     """10,000 in pairs, and half as many in line-ups."""
-    note = audited(one(dn.grr(4, 1.0)), trials=MILLION).notes[0]
+    note = audited(one(dn.grr(4, 1.0)), trials=MILLION // 4).notes[0]
     assert note.endswith("and of 15,000 from the client itself")
     assert "up to 15,000" in " ".join(str(audit_client.help).split())
 

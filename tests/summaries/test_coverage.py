@@ -58,19 +58,26 @@ def estimates(make: Make, epsilon: float, shares: Floats, studies: int, seed: in
     return [cast(Estimate, one) for one in found]
 
 
-def summarize(result: Estimate, shares: Floats) -> dict[str, tuple[Summary, float]]:
-    """Every summary, and the truth that it is about."""
-    k = shares.size
-    low, even = np.arange(k // 2), np.arange(0, k, 2)
-    found = {
-        "mean": (mean_of(result), float(shares @ np.arange(k))),
-        "lower half": (sum_of(result, low), float(shares[low].sum())),
-        "even values": (sum_of(result, even), float(shares[even].sum())),
-    }
-    for share in (0.1, 0.9):
-        position = float((np.cumsum(shares) < share - 1e-12).sum())
-        found[f"quantile {share}"] = quantile_of(result, share), position
-    return found
+def find_mean(result: Estimate, shares: Floats) -> tuple[Summary, float]:
+    return mean_of(result), float(shares @ np.arange(shares.size))
+
+
+def find_sum(result: Estimate, shares: Floats, values: slice) -> tuple[Summary, float]:
+    return sum_of(result, np.arange(shares.size)[values]), float(shares[values].sum())
+
+
+def find_quantile(result: Estimate, shares: Floats, share: float) -> tuple[Summary, float]:
+    return quantile_of(result, share), float((np.cumsum(shares) < share - 1e-12).sum())
+
+
+SUMMARIES: dict[str, Callable[[Estimate, Floats], tuple[Summary, float]]] = {
+    "mean": find_mean,
+    "lower half": lambda result, shares: find_sum(result, shares, slice(shares.size // 2)),
+    "even values": lambda result, shares: find_sum(result, shares, slice(0, None, 2)),
+    "quantile 0.1": lambda result, shares: find_quantile(result, shares, 0.1),
+    "quantile 0.9": lambda result, shares: find_quantile(result, shares, 0.9),
+}
+"""Every summary, and the truth that it is about."""
 
 
 TRIALS = len(SIZES) * len(EPSILONS) * 3 * COVERED_STUDIES
@@ -82,7 +89,8 @@ def test_summaries_hold_the_truth(name: str) -> None:
     for seed, (k, epsilon, kind) in enumerate(product(SIZES, EPSILONS, range(3))):
         shares = populations(k)[kind]
         for result in estimates(MAKERS[name], epsilon, shares, COVERED_STUDIES, 100 * seed):
-            for summary, (found, truth) in summarize(result, shares).items():
+            for summary, find in SUMMARIES.items():
+                found, truth = find(result, shares)
                 held[summary] = held.get(summary, 0) + (found.low <= truth <= found.high)
     for summary, times in held.items():
         statistics.at_least(times, TRIALS, COVERED, f"{summary} by {name}")
@@ -97,7 +105,7 @@ def test_values_that_are_not_alike_are_not_taken_to_be(name: str, kind: int, sum
     exact = estimates(MAKERS[name], 5.0, shares, WORST_STUDIES)
 
     def count_held(results: Sequence[Estimate]) -> int:
-        found = (summarize(result, shares)[summary] for result in results)
+        found = (SUMMARIES[summary](result, shares) for result in results)
         return sum(one.low <= truth <= one.high for one, truth in found)
 
     statistics.at_least(count_held(exact), WORST_STUDIES, COVERED, f"{summary} by {name}")
