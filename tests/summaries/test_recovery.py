@@ -27,6 +27,13 @@ def fakes_of(name: str, model: FakeModel) -> Array:
             return np.packbits(generator.random((FAKES, K)) < 0.5, axis=1, bitorder="little")
         made = mechanism.privatize(generator.integers(0, K, FAKES), dn.seeded(6))
         return made if name != "hr" else generator.integers(0, 16, FAKES).astype(made.dtype)
+    if name == "grr":
+        return generator.choice([3, 4], FAKES).astype(mechanism.blank(0).dtype)
+    if name == "ss":  # as many of them as a set has room for
+        assert isinstance(mechanism, dn.Subset)
+        members = generator.random((FAKES, K))
+        members[:, [3, 4]] -= 1
+        return np.sort(np.argsort(members, axis=1)[:, : mechanism.size], axis=1).astype(np.uint8)
     bits = generator.random((FAKES, K)) < mechanism.law.q  # type: ignore[attr-defined]
     bits[:, [3, 4]] = True
     return np.packbits(bits, axis=1, bitorder="little")
@@ -35,7 +42,7 @@ def fakes_of(name: str, model: FakeModel) -> Array:
 CASES: list[tuple[str, FakeModel]] = [
     *((name, "false answers") for name in MECHANISMS),
     *((name, "random reports") for name in MECHANISMS),
-    ("oue", "pushed values"),
+    *((name, "pushed values") for name in ("oue", "grr", "ss")),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import Literal, final, get_args
 
 import numpy as np
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
 from deniable.exact import number
@@ -19,8 +19,8 @@ from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset
 from deniable.rounds import HashedMemoized
 
 FakeModel = Literal["random reports", "pushed values", "false answers"]
-"""Reports drawn evenly from all that are possible; reports that support the targets and nothing else but
-noise; or the mechanism's own reports of targets.
+"""Reports drawn evenly from all that are possible; reports that support the targets, or as many of them as
+one can, and nothing else but noise; or the mechanism's own reports of targets.
 """
 
 
@@ -83,8 +83,29 @@ def _added(mechanism: ExactMechanism, estimate: Estimate, model: FakeModel, targ
     if model == "false answers":
         return np.asarray(chosen / chosen.sum())
     q = np.broadcast_to(law.q, estimate.k)
-    supported = np.where(chosen, 1.0, q) if model == "pushed values" else supported_by_chance(mechanism)
-    return np.asarray((supported - q) / law.gain)
+    if model == "pushed values":
+        return np.asarray((supported_by_pushing(mechanism, chosen, q) - q) / law.gain)
+    return np.asarray((supported_by_chance(mechanism) - q) / law.gain)
+
+
+@singledispatch
+def supported_by_pushing(_mechanism: ExactMechanism, chosen: Array, q: Floats) -> Floats:
+    """How likely a report that pushes the chosen values supports each value: these, and others as noise."""
+    return np.where(chosen, 1.0, q)
+
+
+@supported_by_pushing.register
+def _(_mechanism: Direct, chosen: Array, _q: Floats) -> Floats:
+    """One of them at a time."""
+    return np.asarray(chosen / chosen.sum())
+
+
+@supported_by_pushing.register
+def _(mechanism: Subset, chosen: Array, _q: Floats) -> Floats:
+    """As many as there is room for, and others in what is left."""
+    pushed = int(chosen.sum())
+    left = max(0, mechanism.size - pushed) / max(1, mechanism.k - pushed)
+    return np.where(chosen, min(1.0, mechanism.size / pushed), left)
 
 
 @singledispatch

@@ -6,6 +6,7 @@ import click
 
 from deniable.commands.reproduce.allomfree import reproduce_allomfree
 from deniable.commands.reproduce.geometric import reproduce_geometric
+from deniable.commands.reproduce.poisoning import reproduce_poisoning
 from deniable.commands.reproduce.revisited import reproduce_revisited
 from deniable.commands.reproduce.risks import reproduce_risks
 from deniable.commands.reproduce.rsfd import reproduce_rsfd
@@ -26,5 +27,6 @@ for _command in (
     reproduce_geometric,
     reproduce_risks,
     reproduce_revisited,
+    reproduce_poisoning,
 ):
     reproduce_paper.add_command(_command)

@@ -1,0 +1,130 @@
+"""`deniable reproduce poisoning`: reproduces the attacks by made-up reports, and tries each defense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.reproduce.points import budgets
+from deniable.commands.shared import console, options, studies
+from deniable.commands.shared.options import COUNT
+from deniable.formatting import format_count, format_percent
+
+if TYPE_CHECKING:
+    from deniable.studies.poisoning import PoisoningPoint
+
+_SHOWN = 60  # lines of a table; all rows are in --json and -o
+
+
+@click.command("poisoning")
+@studies.options(
+    "10",
+    "Try one epsilon and few runs. Takes half a minute.",
+    click.option(
+        "--dataset",
+        type=click.Choice(["adult", "zipf"]),
+        default="zipf",
+        show_default=True,
+        help="The values: Adult's ages, or those of simulated people.",
+    ),
+    options.name_option("--protocol", "The protocols.  [default: all]"),
+    budgets,
+    click.option("--users", type=COUNT, help="Ask only this number of honest people.  [default: 10,000]"),
+)
+def reproduce_poisoning(
+    dataset: str,
+    protocol: list[str],
+    epsilons: list[float],
+    users: int | None,
+    choices: studies.Choices,
+) -> None:
+    """Made-up reports against each defense.
+
+    5 % of the reports push 1 or 10 targets of 100 values, by the published attacks. RPA sends random reports,
+    RIA false answers through the mechanism, MGA reports that support as many targets as it finds. MAX
+    supports all of them, where MGA finds fewer. The gain is how much the shares of all targets together grow,
+    in points: `expected` by the law, `published` by the paper, and measured. `worst case` says how often the
+    interval of a target for 5 % of fakes holds the truth. `recovered` and `norm-sub` are gains that remain.
+    With the attack `none` all people are honest.
+    """
+    from deniable import data
+    from deniable.studies import poisoning
+    from deniable.studies.plot.poisoning import poisoning_plot
+
+    people = data.load("adult-10") if dataset == "adult" else None
+    with console.progress("measuring") as show:
+        rows = studies.keep_rows(
+            choices,
+            poisoning.reproduce(
+                people,
+                protocol or None,
+                epsilons or (poisoning.QUICK_EPSILONS if choices.quick else poisoning.EPSILONS),
+                runs=choices.runs or (poisoning.QUICK_RUNS if choices.quick else poisoning.RUNS),
+                users=users,
+                seed=choices.seed,
+                progress=studies.announce_duration(show),
+            ),
+        )
+    if people is not None:
+        studies.warn_if_fewer(users, people.n, dataset, "asked")
+    if studies.write_rows(choices, rows, poisoning_plot):
+        return
+    _print_rows(rows)
+
+
+def _print_rows(rows: Sequence[PoisoningPoint]) -> None:
+    from deniable.studies.poisoning import FAKES
+
+    first = rows[0]
+    about = f"{first.dataset}, k = {first.k}, {first.n:,} honest people, {format_percent(FAKES)} of fakes"
+    groups: dict[tuple[str, float, int, str], dict[str, PoisoningPoint]] = {}
+    for row in rows:
+        if row.refused is None:
+            by_defense = groups.setdefault((row.protocol, row.epsilon, row.targets, row.attack), {})
+            by_defense[row.defense] = row
+    lines = [_format_line(some) for some in groups.values() if "nothing" in some]
+    headers = ["protocol", "epsilon", "targets", "attack", "gain", "expected", "published", "alarmed"]
+    headers += ["worst case", "recovered", "norm-sub"]
+    runs = f"{format_count(first.runs, 'run')}, seed {first.seed}; gains in points"
+    console.print_table(f"{about}; {runs}", headers, lines[:_SHOWN])
+    if len(lines) > _SHOWN:
+        click.echo(f"\u2026 and {len(lines) - _SHOWN:,} more; -o writes all, and --json prints them")
+    for row in rows:
+        if row.defense.startswith("planner") and row.attack == "MGA":
+            chosen = row.refused or f"chooses {row.protocol}, where MGA gains {_points(row.gain)} points"
+            what = f"epsilon {row.epsilon:g}, {format_count(row.targets, 'target')}"
+            click.echo(f"{row.defense} ({what}): {chosen}")
+    for attack, note in dict.fromkeys((row.attack, row.note) for row in rows if row.note is not None):
+        click.echo(f"note ({attack}): {note}")
+    click.echo(
+        "not done: the paper's search for fake users by frequent itemsets; pairs of values are checked"
+    )
+    console.print_refusals((row.protocol, row.refused) for row in rows if row.defense == "nothing")
+
+
+def _format_line(by_defense: dict[str, PoisoningPoint]) -> list[str]:
+    row = by_defense["nothing"]
+    recovered = [one for name, one in by_defense.items() if name.startswith("recovery")]
+    return [
+        row.protocol,
+        f"{row.epsilon:g}",
+        str(row.targets),
+        row.attack,
+        _points(row.gain) if row.stderr is None else f"{_points(row.gain)} +- {_points(row.stderr)}",
+        _points(row.expected),
+        _points(row.published),
+        _percent(row.alarmed),
+        _percent(by_defense["worst case"].covered),
+        _points(recovered[0].gain) if len(recovered) == 1 else "",
+        _points(by_defense["norm-sub"].gain),
+    ]
+
+
+def _points(share: float | None) -> str:
+    return "" if share is None else f"{round(100 * share, 1) + 0.0:.1f}"  # never -0.0
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else format_percent(share)

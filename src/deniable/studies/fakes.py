@@ -1,0 +1,263 @@
+"""Makes up reports as the published attacks do, and computes how many of their targets these support.
+
+The attacks are those of Cao, Jia and Gong (2021) on direct, unary and hashed reports. Subsets and columns of
+a Hadamard matrix are attacked in the same spirit.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Literal
+
+import numpy as np
+
+from deniable.arrays import Array, Floats, Integers
+from deniable.exact import PRIME
+from deniable.mechanisms import Direct, Hadamard, Hashed, SetMechanism, Subset, Unary
+from deniable.summaries.recovery import supported_by_chance
+from deniable.words.simulated import seeded
+
+Attack = Literal["RPA", "RIA", "MGA", "MAX"]
+"""Random reports; the mechanism's own reports of random targets; reports that support as many targets as the
+attacker finds; and as many as there can be, where that is more.
+"""
+FUNCTIONS = 1000
+"""Hash functions that a fake tries, as published: it takes the one that sends most targets to one bucket."""
+_FAMILY = 1 << 17  # functions that stand for all, to compute how many targets the best of some sends there
+_BATCH = 1 << 16  # functions that are tried at once
+
+
+def make_fakes(
+    mechanism: SetMechanism, attack: Attack, targets: Integers, count: int, generator: np.random.Generator
+) -> Array:
+    """This many made-up reports."""
+    if attack == "RIA":
+        answers = generator.choice(targets, count)
+        return mechanism.privatize(answers, seeded(int(generator.integers(1 << 62))))
+    if attack == "RPA":
+        return _draw(mechanism, count, generator)
+    if attack == "MAX" and isinstance(mechanism, Hashed):
+        return _send_all_to_one_bucket(mechanism, count, generator)
+    return _push(mechanism, targets, count, generator)
+
+
+def expected_hits(mechanism: SetMechanism, attack: Attack, targets: Integers) -> float:
+    """How many of the targets a fake supports, on average.
+
+    It is exact but for MGA on hashed reports, which is about this very family of functions: a large sample
+    stands for it.
+    """
+    if attack == "RIA":
+        return targets.size * mechanism.law.q + mechanism.law.gain
+    if attack == "RPA":
+        return targets.size * supported_by_chance(mechanism)
+    return float(targets.size) if attack == "MAX" else _hits(mechanism, targets)
+
+
+def has_more(mechanism: SetMechanism, targets: Integers) -> bool:
+    """Whether some report supports more targets than the published attack finds."""
+    return isinstance(mechanism, Hashed) and targets.size > 1
+
+
+@singledispatch
+def _draw(mechanism: SetMechanism, count: int, generator: np.random.Generator) -> Array:
+    """Reports drawn evenly from all that are possible."""
+    raise NotImplementedError(mechanism.title)
+
+
+@singledispatch
+def _push(mechanism: SetMechanism, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+    """Reports for the targets: MGA."""
+    raise NotImplementedError(mechanism.title)
+
+
+@singledispatch
+def _hits(_mechanism: SetMechanism, targets: Integers) -> float:
+    """How many targets a report of MGA supports: all, where a report may support any values."""
+    return float(targets.size)
+
+
+@_draw.register
+def _(mechanism: Direct, count: int, generator: np.random.Generator) -> Array:
+    reports = mechanism.blank(count)
+    reports[:] = generator.integers(mechanism.k, size=count)
+    return reports
+
+
+@_push.register
+def _(mechanism: Direct, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+    reports = mechanism.blank(count)
+    reports[:] = generator.choice(targets, count)
+    return reports
+
+
+@_hits.register
+def _(_mechanism: Direct, _targets: Integers) -> float:
+    return 1.0
+
+
+@_draw.register
+def _(mechanism: Unary, count: int, generator: np.random.Generator) -> Array:
+    return _packed(generator.random((count, mechanism.k)) < 0.5)
+
+
+@_push.register
+def _(mechanism: Unary, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+    """All targets, and others until there are as many bits as usual, so that the size says little."""
+    law = mechanism.law
+    usual = int(law.p + (mechanism.k - 1) * law.q)
+    return _packed(_members(mechanism.k, targets, max(0, usual - targets.size), count, generator))
+
+
+@_draw.register
+def _(mechanism: Subset, count: int, generator: np.random.Generator) -> Array:
+    none = np.zeros(0, dtype=np.int64)
+    return _listed(mechanism, _members(mechanism.k, none, mechanism.size, count, generator))
+
+
+@_push.register
+def _(mechanism: Subset, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+    if targets.size <= mechanism.size:
+        others = mechanism.size - targets.size
+        return _listed(mechanism, _members(mechanism.k, targets, others, count, generator))
+    some = np.argsort(generator.random((count, targets.size)), axis=1)[:, : mechanism.size]
+    return np.sort(targets[some], axis=1).astype(mechanism.blank(0).dtype)
+
+
+@_hits.register
+def _(mechanism: Subset, targets: Integers) -> float:
+    return float(min(targets.size, mechanism.size))
+
+
+def _members(k: int, targets: Integers, others: int, count: int, generator: np.random.Generator) -> Array:
+    """Which values each of some sets holds: all targets, and this many others at random."""
+    ranks = generator.random((count, k))
+    ranks[:, targets] = -1.0
+    members = np.zeros((count, k), dtype=bool)
+    chosen = np.argpartition(ranks, min(k - 1, targets.size + others), axis=1)[:, : targets.size + others]
+    np.put_along_axis(members, chosen, True, axis=1)
+    return members
+
+
+def _packed(members: Array) -> Array:
+    return np.packbits(members, axis=1, bitorder="little")
+
+
+def _listed(mechanism: Subset, members: Array) -> Array:
+    reports = mechanism.blank(len(members))
+    reports[:] = np.nonzero(members)[1].reshape(reports.shape)
+    return reports
+
+
+@_draw.register
+def _(mechanism: Hadamard, count: int, generator: np.random.Generator) -> Array:
+    return _columns(mechanism, generator.integers(1 << mechanism.bits, size=count))
+
+
+@_push.register
+def _(mechanism: Hadamard, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+    """Columns that support most of the targets; the first one supports all values."""
+    hits = _column_hits(mechanism, targets)
+    return _columns(mechanism, generator.choice(np.flatnonzero(hits == hits.max()), count))
+
+
+@_hits.register
+def _(mechanism: Hadamard, targets: Integers) -> float:
+    return float(_column_hits(mechanism, targets).max())
+
+
+def _columns(mechanism: Hadamard, columns: Integers) -> Array:
+    reports = mechanism.blank(columns.size)
+    reports[:] = columns
+    return reports
+
+
+def _column_hits(mechanism: Hadamard, targets: Integers) -> Integers:
+    every = _columns(mechanism, np.arange(1 << mechanism.bits))
+    return np.asarray(mechanism.support(every)[:, targets].sum(axis=1))
+
+
+@_draw.register
+def _(mechanism: Hashed, count: int, generator: np.random.Generator) -> Array:
+    return _hashed(mechanism, *_functions(count, generator), generator.integers(mechanism.g, size=count))
+
+
+@_push.register
+def _(mechanism: Hashed, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+    """The best of some functions for each fake; for one target, any function will do."""
+    tried = FUNCTIONS if targets.size > 1 else 1
+    found = []
+    for some in np.array_split(np.arange(count), max(1, -(-count * tried // _BATCH))):
+        a, b = _functions(some.size * tried, generator)
+        buckets = _buckets(mechanism, targets, a, b)
+        best = _loads(buckets).reshape(-1, tried).argmax(axis=1) + np.arange(some.size) * tried
+        buckets = buckets[best]
+        fullest = (buckets[:, :, None] == buckets[:, None]).sum(axis=2).argmax(axis=1)
+        found.append(_hashed(mechanism, a[best], b[best], buckets[np.arange(some.size), fullest]))
+    return np.concatenate(found)
+
+
+@_hits.register
+def _(mechanism: Hashed, targets: Integers) -> float:
+    loads = _loads(_buckets(mechanism, targets, *_functions(_FAMILY, np.random.default_rng(1))))
+    # the best of many is at most m where all of them are
+    up_to = np.cumsum(np.bincount(loads, minlength=targets.size + 1)) / loads.size
+    return float((1 - up_to[: targets.size] ** FUNCTIONS).sum())
+
+
+def _send_all_to_one_bucket(mechanism: Hashed, count: int, generator: np.random.Generator) -> Array:
+    """Steps that are multiples of the number of buckets, short enough to stay below the prime: all values
+    have the bucket of the start. No search is needed.
+    """
+    a = mechanism.g * generator.integers(1, PRIME // (2 * mechanism.g * mechanism.k), size=count)
+    b = generator.integers(PRIME // 2, size=count)
+    return _hashed(mechanism, a, b, b % mechanism.g)
+
+
+def _functions(count: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
+    return generator.integers(1, PRIME, size=count), generator.integers(PRIME, size=count)
+
+
+def _buckets(mechanism: Hashed, targets: Integers, a: Integers, b: Integers) -> Integers:
+    return np.asarray((a[:, None] * (targets + 1) + b[:, None]) % PRIME % mechanism.g)
+
+
+def _loads(buckets: Integers) -> Integers:
+    """How many targets the fullest bucket of each function has: the longest run when they are sorted."""
+    ordered, loads = np.sort(buckets, axis=1), np.ones(len(buckets), dtype=np.int64)
+    for more in range(1, buckets.shape[1]):
+        loads[(ordered[:, more:] == ordered[:, :-more]).any(axis=1)] = more + 1
+    return loads
+
+
+def _hashed(mechanism: Hashed, a: Integers, b: Integers, bucket: Integers) -> Array:
+    reports = mechanism.blank(a.size)
+    reports["a"], reports["b"], reports["bucket"] = a, b, bucket
+    return reports
+
+
+def expected_gain(
+    mechanism: SetMechanism, attack: Attack, targets: Integers, shares: Floats, fakes: float
+) -> float:
+    """How much the estimated shares of all targets together grow by this share of fakes, on average."""
+    law = mechanism.law
+    added = (expected_hits(mechanism, attack, targets) - targets.size * law.q) / law.gain
+    return fakes * (added - float(shares[targets].sum()))
+
+
+def published_gain(
+    protocol: str, attack: Attack, epsilon: float, targets: int, k: int, held: float, fakes: float
+) -> float | None:
+    """The same as published, where a share `held` of people has a target; None where there is no formula."""
+    if protocol not in ("grr", "oue", "olh") or attack == "MAX":
+        return None
+    if attack == "RIA":
+        added = 1.0
+    elif attack == "RPA":
+        added = {"grr": targets / k, "oue": float(targets), "olh": 0.0}[protocol]
+    elif protocol == "grr":
+        added = 1 + (k - targets) / math.expm1(epsilon)
+    else:
+        added = 2 * targets + 2 * targets / math.expm1(epsilon)
+    return fakes * (added - held)

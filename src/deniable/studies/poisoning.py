@@ -1,0 +1,319 @@
+"""Reproduces the attacks of Data poisoning attacks to LDP protocols (2021), with and without each defense.
+
+Some of the reports are made up to push targets. The gain is how much the shares of all targets together grow.
+It is computed from the law (`expected`), by the paper (`published`), and measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from deniable.arrays import Array, Floats, Integers
+from deniable.choose import Objective, consider
+from deniable.data.datasets import Dataset
+from deniable.errors import InvalidParameter
+from deniable.estimate import Estimate
+from deniable.exact import positive_epsilon, whole_number
+from deniable.mechanisms import PROTOCOLS, SetMechanism
+from deniable.plan.health import Health
+from deniable.simulate.population import numbers_from, zipf
+from deniable.studies.fakes import Attack, expected_gain, has_more, make_fakes, published_gain
+from deniable.studies.sweep import Progress, checked_methods
+from deniable.summaries.health import LEVEL, check_shares, watches
+from deniable.summaries.recovery import FakeModel, recover_shares
+from deniable.tables import Backend, frame_of
+from deniable.words.simulated import seeded
+
+METHODS = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
+EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 4.0), (1.0,)
+RUNS, QUICK_RUNS = 10, 2
+K, SIMULATED = 100, 10_000
+FAKES = 0.05
+"""The share of all reports that was made up."""
+TARGETS = (1, 10)
+CAP = 5.0
+"""How many people a made-up report may count for, where the planner has a cap."""
+NOTES = {
+    "RIA": "these fakes follow the protocol, with false answers: no check of reports can notice them",
+    "MAX": "a hash function that sends all values to one bucket needs no search",
+}
+"""What is to be known about an attack."""
+NORMALIZED = "normalization"
+_MODELS: dict[str, FakeModel] = {
+    "RPA": "random reports",
+    "RIA": "false answers",
+    "MGA": "pushed values",
+    "MAX": "pushed values",
+}
+_NOBODY = "none"
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PoisoningPoint:
+    """What an attack gains against one defense; or why that is not known."""
+
+    dataset: str
+    attack: str
+    """RPA, RIA, MGA or MAX; `none` is honest people only, and `gain` is then what the defense costs."""
+    protocol: str
+    epsilon: float
+    k: int
+    n: int
+    """How many people are honest."""
+    targets: int
+    fakes: float
+    """The share of all reports that was made up."""
+    defense: str
+    runs: int
+    seed: int
+    gain: float | None = None
+    """How much the shares of all targets together grow: 1 is 100 points."""
+    stderr: float | None = None
+    """The error of its mean over the runs; 0 where it is computed, None of one run."""
+    expected: float | None = None
+    """The gain by the law, without a defense."""
+    published: float | None = None
+    """The gain by the formula of the paper, which has some protocols only."""
+    alarmed: float | None = None
+    """The share of runs in which the health of the reports raises an alarm."""
+    covered: float | None = None
+    """How often the 95 % interval of a target holds the true share."""
+    width: float | None = None
+    """How wide these intervals are, on average."""
+    note: str | None = None
+    refused: str | None = None
+
+
+def frame(rows: Iterable[PoisoningPoint], backend: Backend | None = None) -> Any:
+    """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
+    plain = [asdict(row) for row in rows]
+    columns = {name: [row[name] for row in plain] for name in PoisoningPoint.__dataclass_fields__}
+    return frame_of(columns, backend)
+
+
+def reproduce(
+    people: Dataset | None = None,
+    methods: Iterable[str] | None = None,
+    epsilons: Iterable[float] = EPSILONS,
+    runs: int = RUNS,
+    users: int | None = None,
+    targets: Iterable[int] = TARGETS,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[PoisoningPoint]:
+    """Rows by protocol, epsilon, number of targets, attack and defense, as they are done.
+
+    People are Adult's by age, in 100 values, or simulated ones with Zipf's shares. `users` asks this many of
+    them. Targets are drawn at random, the same for all rows.
+    """
+    names = checked_methods(methods, METHODS, runs, seed, "a protocol")
+    budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
+    sizes = [whole_number("targets", size, 1, K - 1) for size in targets]
+    dataset, values = _ask(people, users, seed)
+    setting = _Setting(dataset, values, tuple(_choose_targets(size, seed) for size in sizes), runs, seed)
+    return _measure_all(setting, names, budgets, progress)
+
+
+def _ask(people: Dataset | None, users: int | None, seed: int) -> tuple[str, Integers]:
+    n = None if users is None else whole_number("users", users, 1)
+    if people is None:
+        counts = zipf(K).draw_counts(n or SIMULATED, numbers_from(seed, "people"))
+        return "zipf", np.repeat(np.arange(K), counts)
+    ages = np.array([int(label) for label in people.labels[0]])
+    values = np.minimum(ages[people.table[:, 0].astype(np.int64)], K - 1)
+    if n is not None and n < values.size:
+        values = numbers_from(seed, "users").choice(values, n, replace=False)
+    return "adult", values
+
+
+def _choose_targets(size: int, seed: int) -> Integers:
+    return np.sort(numbers_from(seed, "targets", size).choice(K, size, replace=False))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """Who is asked, and what fakes push."""
+
+    dataset: str
+    values: Integers
+    targets: tuple[Integers, ...]
+    runs: int
+    seed: int
+
+    @property
+    def truth(self) -> Floats:
+        return np.asarray(np.bincount(self.values, minlength=K) / self.values.size)
+
+    @property
+    def count(self) -> int:
+        """How many reports are made up."""
+        return round(self.values.size * FAKES / (1 - FAKES))
+
+    @property
+    def fakes(self) -> float:
+        return self.count / (self.count + self.values.size)
+
+    def row(
+        self, protocol: str, epsilon: float, targets: Integers, attack: str, defense: str, **more: Any
+    ) -> PoisoningPoint:
+        return PoisoningPoint(
+            dataset=self.dataset,
+            attack=attack,
+            protocol=protocol,
+            epsilon=epsilon,
+            k=K,
+            n=self.values.size,
+            targets=targets.size,
+            fakes=0.0 if attack == _NOBODY else self.fakes,
+            defense=defense,
+            runs=self.runs,
+            seed=self.seed,
+            note=NOTES.get(attack),
+            **more,
+        )
+
+
+def _measure_all(
+    setting: _Setting, names: Sequence[str], budgets: Sequence[float], progress: Progress | None
+) -> Iterator[PoisoningPoint]:
+    cells = [(name, epsilon) for name in names for epsilon in budgets]
+    for done, (name, epsilon) in enumerate(cells, 1):
+        try:
+            yield from _measure(setting, name, epsilon)
+        except InvalidParameter as problem:
+            yield setting.row(name, epsilon, setting.targets[0], "MGA", "nothing", refused=str(problem))
+        if progress is not None:
+            progress(done, len(cells))
+    for epsilon in budgets:
+        yield from _plan(setting, epsilon)
+
+
+def _measure(setting: _Setting, name: str, epsilon: float) -> Iterator[PoisoningPoint]:
+    mechanism = PROTOCOLS[name].make_exact(K, epsilon)
+    found: dict[tuple[int, str, str], list[_Seen]] = {}
+    for run in range(setting.runs):
+        draws = numbers_from(setting.seed, "poisoning", setting.dataset, name, epsilon, run)
+        honest = mechanism.privatize(setting.values, seeded(int(draws.integers(1 << 62))))
+        before, calm = _estimate(mechanism, honest), _is_alarmed(mechanism, honest)
+        for j, targets in enumerate(setting.targets):
+            seen = {_NOBODY: (before, calm)}
+            for attack in _attacks(mechanism, targets):
+                made_up = make_fakes(mechanism, attack, targets, setting.count, draws)
+                reports = np.concatenate([honest, made_up])
+                seen[attack] = _estimate(mechanism, reports), _is_alarmed(mechanism, reports)
+            for which, (after, alarmed) in seen.items():
+                defended = _defend(mechanism, before, after, targets, which, setting)
+                defended["nothing"] = replace(defended["nothing"], alarmed=alarmed)
+                for defense, one in defended.items():
+                    found.setdefault((j, which, defense), []).append(one)
+    for (j, which, defense), some in found.items():
+        targets = setting.targets[j]
+        row = setting.row(name, epsilon, targets, which, defense, **_sum_up(some))
+        yield row if which == _NOBODY else _add_expected(row, mechanism, targets, setting.truth)
+
+
+def _attacks(mechanism: SetMechanism, targets: Integers) -> tuple[Attack, ...]:
+    return ("RPA", "RIA", "MGA", "MAX") if has_more(mechanism, targets) else ("RPA", "RIA", "MGA")
+
+
+def _estimate(mechanism: SetMechanism, reports: Array) -> Estimate:
+    return mechanism.estimate(mechanism.tally(reports))
+
+
+def _is_alarmed(mechanism: SetMechanism, reports: Array) -> bool:
+    """Whether the checks of `deniable estimate` raise an alarm."""
+    estimate, some = _estimate(mechanism, reports), watches(mechanism)
+    for watch in some:
+        watch.look(reports)
+    tail = LEVEL / (2 + len(some))
+    checks = [*check_shares("", estimate, tail), *(watch.check("", estimate, tail) for watch in some)]
+    return bool(Health(tuple(checks)).alarms)
+
+
+@final
+@dataclass(frozen=True)
+class _Seen:
+    """What one run gave."""
+
+    gain: float
+    covered: float | None = None
+    width: float | None = None
+    alarmed: bool | None = None
+
+
+def _defend(
+    mechanism: SetMechanism,
+    before: Estimate,
+    after: Estimate,
+    targets: Integers,
+    attack: str,
+    setting: _Setting,
+) -> dict[str, _Seen]:
+    """What each defense makes of these reports; where there are no fakes, it believes that there are."""
+    truth = setting.truth[targets]
+
+    def see(shares: Floats, low: Floats, high: Floats, honest: Floats = before.frequencies) -> _Seen:
+        holds = (low[targets] <= truth) & (truth <= high[targets])
+        gain = float((shares - honest)[targets].sum())
+        return _Seen(gain, float(holds.mean()), float((high - low)[targets].mean()))
+
+    found = {
+        "nothing": see(after.frequencies, *after.interval()),
+        "worst case": see(after.frequencies, *after.interval_with_fakes(setting.fakes)),
+    }
+    for model in dict.fromkeys(_MODELS.values()) if attack == _NOBODY else [_MODELS[attack]]:
+        pushed = () if model == "random reports" else targets.tolist()
+        recovered = recover_shares(mechanism, after, setting.fakes, model, pushed)
+        found[f"recovery, {model}"] = see(recovered.frequencies, recovered.low, recovered.high)
+    for name, project in ((NORMALIZED, _normalize), ("norm-sub", lambda one: one.project("norm-sub"))):
+        found[name] = _Seen(float((project(after) - project(before))[targets].sum()))
+    return found
+
+
+def _normalize(estimate: Estimate) -> Floats:
+    """The paper's countermeasure: shares above the least one, scaled to a sum of one."""
+    above = estimate.frequencies - estimate.frequencies.min()
+    return np.asarray(above / above.sum())
+
+
+def _sum_up(seen: Sequence[_Seen]) -> dict[str, float | None]:
+    gains = np.array([one.gain for one in seen])
+    found: dict[str, float | None] = {"gain": float(gains.mean())}
+    if gains.size > 1:
+        found["stderr"] = float(gains.std(ddof=1) / np.sqrt(gains.size))
+    for name in ("covered", "width", "alarmed"):
+        some = [getattr(one, name) for one in seen]
+        found[name] = None if some[0] is None else float(np.mean(some))
+    return found
+
+
+def _add_expected(
+    row: PoisoningPoint, mechanism: SetMechanism, targets: Integers, truth: Floats
+) -> PoisoningPoint:
+    attack: Attack = row.attack  # type: ignore[assignment]
+    held = float(truth[targets].sum())
+    return replace(
+        row,
+        expected=expected_gain(mechanism, attack, targets, truth, row.fakes),
+        published=published_gain(row.protocol, attack, row.epsilon, row.targets, row.k, held, row.fakes),
+    )
+
+
+def _plan(setting: _Setting, epsilon: float) -> Iterator[PoisoningPoint]:
+    """What the planner would choose, without and with a cap on the influence of a fake; not simulated."""
+    for defense, cap in (("planner", None), (f"planner, cap {CAP:g}", CAP)):
+        best = consider([K], epsilon, setting.values.size, Objective(influence_cap=cap))[0]
+        for targets in setting.targets:
+            if best.why_not is not None or not isinstance(best.parts[0], SetMechanism):
+                yield setting.row(best.name, epsilon, targets, "MGA", defense, refused=best.why_not)
+                continue
+            for attack in _attacks(best.parts[0], targets):
+                row = setting.row(best.name, epsilon, targets, attack, defense, stderr=0.0)
+                row = _add_expected(row, best.parts[0], targets, setting.truth)
+                yield replace(row, gain=row.expected)
