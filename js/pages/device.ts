@@ -200,7 +200,7 @@ function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
       h(
         "p",
         {},
-        "This deletes the secret, the list of sent reports, the limit and your invitation from this device. Reports that were sent cannot be taken back.",
+        "This deletes the secret, the list of sent reports, the limit, your invitation and your tickets from this device. Reports that were sent cannot be taken back.",
       ),
       h(
         "p",

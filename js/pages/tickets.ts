@@ -44,9 +44,13 @@ function wait(due: number, notice: HTMLElement): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
+      removeEventListener("beforeunload", warn);
       notice.replaceChildren();
       resolve();
     };
+    // the browser then asks whether to leave: who does not come back is not counted
+    const warn = (event: Event): void => event.preventDefault();
+    addEventListener("beforeunload", warn);
     const timer = setTimeout(end, left);
     const at = new Date(due).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     notice.replaceChildren(

@@ -53,7 +53,8 @@ export async function exchange(
     if (now?.ticket) return now; // another page was first
     const [least, most] = WAIT;
     const due = Date.now() + least + below(system(1), 0, most - least + 1);
-    return keep(ledger, plan, round, { ...asked, inverse: "", invitation: "", ticket, due });
+    const one = { ...asked, inverse: "", invitation: "", ticket, due };
+    return now ? keep(ledger, plan, round, one) : one; // else everything was forgotten meanwhile
   });
 }
 

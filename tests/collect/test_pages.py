@@ -722,6 +722,7 @@ def test_an_invitation_lets_one_report_in(browser: Browser, run: Run, tmp_path: 
             expect(page.get_by_label("Your invitation")).to_be_hidden()
             send(page)
             expect(page.get_by_text("It is counted once.")).to_be_visible()
+            assert not [one for one in visit.sent if "tickets" in one.url], "what this plan does not need"
         assert counted(running, FILLED) == 1
 
 
@@ -745,7 +746,10 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
             expect(page.get_by_role("button", name="Waiting…")).to_be_disabled()
             stored = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
             assert first not in stored, "it is used"
-            page.close()
+            with page.expect_event("dialog") as leaving:
+                page.close(run_before_unload=True)
+            assert leaving.value.type == "beforeunload"
+            leaving.value.accept()
             page = visit.open()
             page.goto(f"{running.url}/#plan={plan.id}")
             page.get_by_role("button", name="Send now").click()
@@ -759,6 +763,7 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
             expect(page.get_by_role("heading", name="it was counted before")).to_be_focused()
         with visiting(browser, running) as visit:
             visit.page.clock.install()
+            connections = watch_connections(visit)
             visit.page.goto(second)
             make_drinks(visit.page)
             visit.page.get_by_role("button", name="Send", exact=True).click()
@@ -767,12 +772,28 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
             expect(visit.page.get_by_role("button", name="Send now")).to_be_visible()
             visit.page.clock.fast_forward(1000 * WAIT[1])
             expect(visit.page.get_by_role("heading", name="Received, and counted")).to_be_focused()
+            by = {name: connections[name] for name in ("rounds", "signatures", "reports")}
+            assert by["reports"] not in (by["rounds"], by["signatures"]), "another connection"
         with visiting(browser, running) as visit:
             visit.page.goto(link)
             make_drinks(visit.page)
             visit.page.get_by_role("button", name="Send", exact=True).click()
             expect(visit.page.get_by_text("the invitation is unknown or was used already")).to_be_visible()
         assert counted(running, plan) == 2
+
+
+def watch_connections(visit: Visit) -> dict[str, int]:
+    """The number of the connection by which the last answer came, by the end of its address."""
+    found: dict[str, int] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        answer = event["response"]
+        found[answer["url"].rpartition("/")[2]] = answer["connectionId"]
+
+    session = visit.context.new_cdp_session(visit.page)
+    session.send("Network.enable")
+    session.on("Network.responseReceived", note)
+    return found
 
 
 def make_drinks(page: Page) -> None:

@@ -11,6 +11,7 @@ import random
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache, partial
 from hashlib import sha256
 from itertools import product
@@ -21,13 +22,14 @@ import pytest
 import deniable as dn
 from deniable.client import delivery
 from deniable.collect.intake import hash_invitation
-from deniable.collect.store import Store, open_store
+from deniable.collect.store import Store, StoreUnavailable, open_store
 from deniable.errors import InvalidParameter
 from deniable.plan import InvalidPlan, Plan, canonical
 from deniable.tickets import SigningKey, Ticket, message_of
 from deniable.tickets.public import EXPONENT
 from deniable.wire import to_batch
 from tests import services
+from tests.collect.test_store_faults import Broken
 from tests.collector import BINARY, HTTP, collecting, hook, small_plan
 from tests.running import Run, run_in
 from tests.store_worker import SPLIT, arrivals
@@ -129,7 +131,42 @@ def test_an_invitation_is_exchanged_once(store_url: str) -> None:
     assert not store.exchange(plan.id, one, message), "nor is anything given again after that"
     assert store.counted(plan.id) == 2
     assert store.check() == []
+    with store._database.transaction(write=True):
+        store._database.run("DELETE FROM tickets WHERE hash = ?", other)
+    assert store.check() == [f"plan {plan.id[:12]}: the number of used tickets is 1, that of reports 2"]
     store.close()
+
+
+def test_nothing_of_an_exchange_is_half_written(store_url: str) -> None:
+    """Whichever statement is the last, the invitation is either whole or exchanged; and so are tickets."""
+    plan = SPLIT.with_ticket_key(signing_key(0).public)
+    invite(store_url, plan, "one")
+    one, message = hash_invitation(b"one"), sha256(b"message").digest()
+    [report] = [each._replace(plan_id=plan.id, ticket=message) for each in arrivals(SPLIT, 1, 1)]
+    with closing(open_store(store_url)) as store:
+
+        def count_failures(work: Callable[[], object], before: tuple[int, int, int]) -> int:
+            whole, failures = store._database, 0
+            while True:
+                store._database = Broken(whole, failures)  # type: ignore[assignment]
+                try:
+                    work()
+                    return failures
+                except StoreUnavailable:
+                    failures += 1
+                finally:
+                    store._database = whole
+                assert (
+                    store.invitations_left(plan.id),
+                    store.exchanged(plan.id),
+                    store.counted(plan.id),
+                ) == before
+                assert store.check() == []
+
+        assert count_failures(lambda: store.exchange(plan.id, one, message), (1, 0, 0)) >= 4
+        assert count_failures(lambda: store.add([report], 0.0), (0, 1, 0)) >= 5
+        assert (store.exchanged(plan.id), store.counted(plan.id)) == (1, 1)
+        assert store.check() == []
 
 
 def test_two_collectors_exchange_an_invitation_once(store_url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import stat
 from functools import cache
@@ -79,6 +80,25 @@ def test_a_device_asks_for_the_same_signature_again() -> None:
     assert not ticket.is_valid(signing_key(1).public, PLAN)
     others = [exchange(2, "invitation")[2], exchange(1, "another")[2]]
     assert len({one.hash for one in [ticket, *others]}) == 3
+
+
+def test_blindings_come_from_the_secret_as_the_wire_has_it() -> None:
+    """By HMAC-SHA256 in counter mode, spelled out."""
+
+    def stream(number: int, size: int) -> bytes:
+        labels: list[tuple[bytes, bytes]] = [(b"s", PLAN.encode()), (b"s", b"ticket"), (b"s", b"invitation")]
+        labels.append((b"i", str(number).encode()))
+        text = b"".join(kind + len(raw).to_bytes(8, "little") + raw for kind, raw in labels)
+        blocks = (hmac.digest(secret_of(1), text + i.to_bytes(8, "little"), "sha256") for i in range(9))
+        return b"".join(blocks)[:size]
+
+    key = signing_key(0).public
+    blinding = Blinding.of(key, PLAN, secret_of(1), "invitation")
+    drawn = stream(0, 80)
+    assert blinding.prepared == drawn[:32] + b"deniable ticket" + bytes.fromhex(PLAN)
+    assert blinding.salt == drawn[32:]
+    numbers = (int.from_bytes(stream(number, key.size)) for number in range(1, 100))
+    assert blinding.factor == next(number for number in numbers if 0 < number < key.modulus)
 
 
 def test_every_exchange_fits_every_ticket() -> None:

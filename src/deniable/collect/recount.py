@@ -38,6 +38,8 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
             where = f"plan {known.plan.id[:12]}, round {number}"
             total, gone = totals[number], known.sums.read(scrubbed)
             problems += [f"{where}: {text}" for text in _check(database, known, number, total, gone)]
+        if known.takes_tickets:
+            problems += _check_tickets(database, known, sum(int(total[0]) for total in totals.values()))
     return problems + [
         f"there are reports of plan number {key}, round {number}, which nobody made" for key, number in held
     ]
@@ -79,6 +81,13 @@ def _check(database: Database, known: Known, number: int, total: Integers, gone:
         past = known.sums.read(raw)
         if past[0] != n or (past > total).any():
             yield f"the snapshot of {n} reports has more than the tallies"
+
+
+def _check_tickets(database: Database, known: Known, counted: int) -> Iterator[str]:
+    """Each report was let in by a ticket of its own."""
+    [(used,)] = database.run("SELECT COUNT(*) FROM tickets WHERE plan = ?", known.key)
+    if used != counted:
+        yield f"plan {known.plan.id[:12]}: the number of used tickets is {used}, that of reports {counted}"
 
 
 def _differences(known: Known, total: Integers, found: Integers) -> Iterator[str]:
