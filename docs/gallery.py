@@ -11,7 +11,8 @@ import deniable as dn
 from deniable import data
 from deniable.simulate import measure as simulate
 from deniable.simulate import plot, population
-from deniable.studies import allomfree, risks, rsfd, tradeoffs
+from deniable.studies import allomfree, poisoning, risks, rsfd, tradeoffs
+from deniable.studies.plot import poisoning as plot_poisoning
 from deniable.studies.plot import risks as plot_risks
 from deniable.studies.plot import sweeps as plot_studies
 
@@ -72,6 +73,11 @@ def error_and_attack() -> Figure:
     return plot_risks.tradeoffs_plot(list(tradeoffs.reproduce(runs=1, users=5000)))
 
 
+def made_up_reports() -> Figure:
+    """What the published poisoning attacks gain, and what some defenses leave of it."""
+    return plot_poisoning.poisoning_plot(list(poisoning.reproduce(epsilons=[1.0])))
+
+
 def save(figure: Figure, name: str) -> None:
     """Write a picture with few colors, which is small."""
     from PIL import Image
@@ -89,3 +95,4 @@ if __name__ == "__main__":
     save(two_rounds(), "allomfree")
     save(realistic_fakes(), "realistic-fakes")
     save(error_and_attack(), "error-and-attack")
+    save(made_up_reports(), "made-up-reports")

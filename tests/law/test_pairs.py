@@ -7,6 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
+from deniable.exact import PRIME
 from deniable.law import Pairs, pairs
 from deniable.law.law import Law
 from tests import statistics
@@ -86,3 +87,30 @@ def test_functions_stand_for_the_family_where_there_are_many_values(monkeypatch:
     monkeypatch.setattr(pairs, "_TABLED", 10)
     assert float(family.squares(side) @ shares) == pytest.approx(exact[0], rel=0.03)
     np.testing.assert_allclose(family.cumulative_squares(shares), exact[1], rtol=0.03)
+
+
+@pytest.mark.parametrize("name", ["lh", "blh", "loloha"])
+def test_fakes_for_two_values_bring_those_of_their_function_along(name: str) -> None:
+    """What their shares make of the pair is the mean over reports that support both; if the others came by
+    chance, it would not be.
+    """
+    mechanism, one, other = MECHANISMS[name], 17, 23
+    law, generator = mechanism.law, np.random.default_rng(3)
+    assert isinstance(law, Law)
+    assert isinstance(mechanism, dn.Hashed | dn.HashedMemoized)
+    made_up = mechanism.blank(LAW_REPORTS)
+    made_up["a"] = generator.integers(1, PRIME, LAW_REPORTS)
+    made_up["b"] = generator.integers(PRIME, size=LAW_REPORTS)
+    made_up["bucket"] = generator.integers(mechanism.g, size=LAW_REPORTS)
+    support = np.concatenate([mechanism.support(part) for part in np.array_split(made_up, 10)])
+    support = support[support[:, one] & support[:, other]]
+    nobody = law.pairs.joint(np.zeros(K))[one, other]
+    slopes = np.array([law.pairs.joint(person)[one, other] for person in np.eye(K)]) - nobody
+    seen = nobody + (support - law.q) / law.gain @ slopes
+    error = float(seen.std()) / len(seen) ** 0.5
+    found = float(law.pairs.joint_if_pushed(K, law.q, law.gain)[one, other])
+    statistics.deviation(float(seen.mean()), found, error, name)
+    if name != "blh":  # with two buckets, the others are as by chance
+        alone = float(Pairs.joint_if_pushed(law.pairs, K, law.q, law.gain)[one, other])
+        with pytest.raises(AssertionError):
+            statistics.deviation(float(seen.mean()), alone, error, name)
