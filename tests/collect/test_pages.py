@@ -24,11 +24,11 @@ from deniable.client import DEFAULT_CAP
 from deniable.client.client import WAIT
 from deniable.collect.files import FOLDER, read_files
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
-from deniable.tickets import SigningKey
 from deniable.wire import Report, Wire
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
 from tests.collect.test_health import send as send_all
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
+from tests.keys import signing_key
 from tests.running import Run
 from tests.services import missing
 
@@ -730,9 +730,8 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
     """The invitation and the report leave at different times, by different connections; a page that is opened
     again goes on where it was.
     """
-    key = SigningKey.generate()
-    key.write(tmp_path / "tickets.key")
-    plan = FILLED.with_ticket_key(key.public)
+    signing_key(0).write(tmp_path / "tickets.key")
+    plan = FILLED.with_ticket_key(signing_key(0).public)
     with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
         made = run("tokens", "plan-0.json", "--count", "2", "--url", running.url).out.split()
         (first, link), (_, second) = (row.split(",") for row in made[1:])

@@ -31,6 +31,7 @@ from deniable.wire import to_batch
 from tests import services
 from tests.collect.test_store_faults import Broken
 from tests.collector import BINARY, HTTP, collecting, hook, small_plan
+from tests.keys import signing_key
 from tests.running import Run, run_in
 from tests.store_worker import SPLIT, arrivals
 
@@ -46,11 +47,6 @@ if not marker.exists():
         os._exit(1)
     SigningKey.sign = die
 """
-
-
-@cache
-def signing_key(number: int) -> SigningKey:
-    return SigningKey.generate()
 
 
 @cache
@@ -376,7 +372,13 @@ def test_a_device_waits_between_exchange_and_report(monkeypatch: pytest.MonkeyPa
 
 def test_a_device_refuses_a_signature_of_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """A collector that gives each person another key would mark them; only the plan's counts."""
-    monkeypatch.setattr(delivery, "_post", lambda message: (200, signing_key(1).sign(message.body), None))
+    other = signing_key(1)
+
+    def answer(message: delivery.Message) -> tuple[int, bytes, None]:
+        number = int.from_bytes(message.body) % other.public.modulus
+        return 200, other.sign(number.to_bytes(other.public.size)), None
+
+    monkeypatch.setattr(delivery, "_post", answer)
     with pytest.raises(dn.NotSent, match="an answer that is no text"):
         device(ticketed(), 1).exchange("http://localhost", "invitation", attempts=1)
 

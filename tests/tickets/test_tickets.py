@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 import stat
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,12 @@ from deniable.errors import DeniableError, FileMissing, InvalidParameter
 from deniable.tickets import PREFIX_BYTES, Blinding, PublicKey, SigningKey, Ticket, message_of
 from deniable.tickets.public import EXPONENT
 from tests.cases import check_each
+from tests.keys import signing_key
 from tests.vectors import FOLDER
 
 VECTORS = json.loads((FOLDER / "rfc9474.json").read_text("utf-8"))
 PLAN = hashlib.sha256(b"a plan").hexdigest()
 OTHER = hashlib.sha256(b"another plan").hexdigest()
-
-
-@cache
-def signing_key(number: int) -> SigningKey:
-    """Keys that take a moment to make; each test uses them as they are."""
-    return SigningKey.generate()
 
 
 def rfc_key() -> SigningKey:
@@ -253,5 +247,8 @@ def test_keys_in_plans_have_one_text() -> None:
             PublicKey.from_text(wrong)
     with pytest.raises(InvalidParameter, match="got an odd one of 1,024 bits"):
         PublicKey.from_text(text[:256][:-1] + "1")
+    one = signing_key(0)._numbers
+    public = rsa.RSAPublicNumbers(3, one.public_numbers.n)
+    weak = rsa.RSAPrivateNumbers(one.p, one.q, one.d, one.dmp1, one.dmq1, one.iqmp, public)
     with pytest.raises(InvalidParameter, match="exponent 65537, got 3"):
-        SigningKey(rsa.generate_private_key(3, 2048))
+        SigningKey(weak.private_key(unsafe_skip_rsa_key_validation=True))
