@@ -65,6 +65,10 @@ NOTICED_STUDIES, NOTICED = 40, 0.9
 """Studies with the share of fakes that a check says it would notice, and how often it must: 25 of 40 may then
 pass. With a quarter of the fakes, half as many studies must show that it is not noticed.
 """
+BURST_STUDIES = 100
+"""Hours of honest people, and honest minutes, for the checks of bursts: 17 of 100 may have a p-value below
+HEALTHY_TAIL.
+"""
 FEW_REPEATS, FEW_HELD = 200, 0.9
 """Small populations for what is said of few reports, and how many of them two standard errors hold at least:
 nine in ten, since few folds tell the error itself roughly. 79 % may then pass.

@@ -5,6 +5,8 @@ import { type Child, h, quoted } from "./dom.js";
 import { table } from "./panels.js";
 import { count, sentence, several } from "./phrases.js";
 
+const BURST = "busiest minute"; // notices fakes only if they all come in it
+
 export interface Check {
   /** Empty where it is about the reports as a whole. */
   readonly attribute: string;
@@ -12,6 +14,8 @@ export interface Check {
   readonly p_value: number;
   readonly saw: string;
   readonly noticed: number;
+  /** The kind of fakes that `noticed` is about. */
+  readonly fakes: string;
   readonly alarm: boolean;
   readonly means: string;
 }
@@ -53,11 +57,11 @@ function describe({ attribute, name, saw, means }: Check): HTMLElement {
   return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
 }
 
-/** From what share on fakes are noticed, by the best check of each attribute. */
+/** From what share on fakes are noticed whenever they come, by the best check of each attribute. */
 function noticed(checks: readonly Check[]): string {
   const least = new Map<string, number>();
-  for (const { attribute, noticed: share } of checks)
-    if (attribute) least.set(attribute, Math.min(share, least.get(attribute) ?? 1));
+  for (const { attribute, name, noticed: share } of checks)
+    if (attribute && name !== BURST) least.set(attribute, Math.min(share, least.get(attribute) ?? 1));
   const shares = [...least.values()].sort((a, b) => a - b);
   const [best = 1, worst = 1] = [shares[0], shares[shares.length - 1]];
   if (best >= 1) return "There are too few reports to notice fakes.";
@@ -69,16 +73,17 @@ function noticed(checks: readonly Check[]): string {
 }
 
 function details(checks: readonly Check[]): HTMLElement {
-  const lines = checks.map(({ attribute, name, saw, p_value, noticed: share }): Child[] => [
+  const lines = checks.map(({ attribute, name, saw, p_value, noticed: share, fakes }): Child[] => [
     [sentence(name).slice(0, -1), attribute && [", ", quoted(attribute)]],
     sentence(saw),
     p_value.toPrecision(2),
     share < 1 ? percent(share) : "–",
+    fakes,
   ]);
   return h(
     "details",
     { class: "checks" },
     h("summary", { "data-name": "checks" }, "All checks"),
-    table("Checks of the reports", ["Check", "Seen", "p-value", "Fakes noticed from"], lines),
+    table("Checks of the reports", ["Check", "Seen", "p-value", "Fakes noticed from", "Which are"], lines),
   );
 }

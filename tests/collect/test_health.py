@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
@@ -14,12 +15,14 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.collect import health, messages
+from deniable.collect import arrivals, health, messages
+from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.store import open_store
 from deniable.plan import Plan
+from deniable.plan.health import Arrivals
 from deniable.wire import Report, Wire, to_batch
-from tests.collector import BINARY, HTTP, Running, collecting
+from tests.collector import BINARY, HTTP, Running, collecting, hook
 
 K, PEOPLE, FAKES = 20, 4000, 200
 TOWN = 'The "town"'
@@ -162,9 +165,121 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(health, "LOOKED", 2000)
     reports = [one.body for one in reports_of(POISONED, 8000, 400)[::-1]]
     shelf: Any = Shelf([reports[i : i + 1000] for i in range(0, 8000, 1000)])
-    looks = health.Looks(shelf, [Served(POISONED)], 100)
+    served = {POISONED.id: Served(POISONED)}
+    looks = health.Looks(shelf, served, 100, MinuteCounts(served, 100))
     chosen = [
         body for block in looks._sample(Served(POISONED), 1, 8000) for body in Wire(POISONED).bodies(block)
     ]
     assert 1600 < len(chosen) < 2400
     assert len(set(chosen) & set(reports[-400:]) - set(reports[:-400])) > 10
+
+
+# Bursts.
+
+
+def checks_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in found["checks"]}
+
+
+def test_a_burst_is_found(tmp_path: Path) -> None:
+    """Some people a minute, and then 300 fakes at once. Minutes take 0.06 seconds here. A machine that stops
+    for a second makes no alarm of this, since nobody sends anything meanwhile.
+    """
+    quick = hook(tmp_path, "from deniable.collect import arrivals\narrivals.MINUTE = 0.06\n")
+    with collecting(tmp_path, [POISONED], PYTHONPATH=quick) as running:
+        people = iter(reports_of(POISONED, 2000))
+
+        def come(seconds: float, least: int) -> None:
+            ends, came = time.monotonic() + seconds, 0
+            while time.monotonic() < ends or came < least:
+                send(running, list(islice(people, 4)))
+                came += 4
+                time.sleep(0.03)
+
+        come(2.4, 120)
+        before = health_of(running, POISONED)
+        assert "reports in one minute" in checks_of(before)
+        assert before["alarms"] == 0
+        send(running, reports_of(POISONED, 300, 300, seed=2))
+        come(0.7, 20)
+        found = checks_of(health_of(running, POISONED))
+        assert found["reports in one minute"]["alarm"]
+        assert re.match(r"30\d reports came in one minute, ", found["reports in one minute"]["saw"])
+        assert found["busiest minute"]["alarm"]
+        assert re.match(r"9\d.* % of the 30\d reports of the busiest", found["busiest minute"]["saw"])
+        scraped = metrics_of(running, POISONED)
+        assert scraped['deniable_health_p_value{,attribute="",check="reports in one minute"}'] < 1e-9
+        assert scraped["deniable_health_alarms{}"] >= 2
+
+
+class Seconds:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def bodies_of(n: int, seed: int = 1) -> list[bytes]:
+    return [one.body for one in reports_of(POISONED, n, seed=seed)]
+
+
+def test_minutes_are_counted_for_a_day() -> None:
+    clock = Seconds()
+    minutes = MinuteCounts({POISONED.id: Served(POISONED)}, 100, clock)
+    assert minutes.show(POISONED.id, 1) is None
+
+    def seen() -> Arrivals:
+        found = minutes.show(POISONED.id, 1)
+        assert found is not None
+        return found
+
+    clock.now = 150.0
+    minutes.add(POISONED.id, 1, bodies_of(3))
+    assert seen().minutes == (0, 0), "the minute that is running is not told"
+    clock.now = 181.0
+    minutes.add(POISONED.id, 1, bodies_of(120))
+    minutes.add(POISONED.id, 1, bodies_of(1, seed=2))
+    clock.now = 400.0
+    assert seen() == Arrivals((0, 0, 3, 121, 0, 0), seen().busiest)
+    busiest = seen().busiest
+    assert busiest is not None
+    wire = Wire(POISONED)
+    assert busiest == POISONED.tally(wire.reports([*bodies_of(120), *bodies_of(1, seed=2)]))
+    clock.now = 460.0
+    minutes.add(POISONED.id, 1, bodies_of(110))
+    clock.now = 520.0
+    assert seen().busiest == busiest, "another minute had more"
+    clock.now += 86_400
+    assert seen() == Arrivals((0,) * 1440), "a day later nothing of it is known"
+
+
+def test_minutes_keep_no_single_report() -> None:
+    """A minute with few reports is never added up, and one that ended leaves no report behind."""
+    clock = Seconds()
+    minutes = MinuteCounts({POISONED.id: Served(POISONED)}, 100, clock)
+    minutes.add(POISONED.id, 1, bodies_of(99))
+    clock.now = 61.0
+    minutes.add(POISONED.id, 1, bodies_of(150))
+    [one] = minutes._rounds.values()
+    assert len(one._bodies) == 150
+    clock.now = 121.0
+    found = minutes.show(POISONED.id, 1)
+    assert found is not None
+    assert found.busiest is not None
+    assert found.busiest.n == 150
+    assert one._bodies == []
+
+
+def test_a_full_minute_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = bodies_of(150)
+    monkeypatch.setattr(arrivals, "_HELD", 120 * len(some[0]))
+    clock = Seconds()
+    minutes = MinuteCounts({POISONED.id: Served(POISONED)}, 100, clock)
+    minutes.add(POISONED.id, 1, some)
+    clock.now = 61.0
+    found = minutes.show(POISONED.id, 1)
+    assert found is not None
+    assert found.minutes == (150,)
+    assert found.busiest == POISONED.tally(Wire(POISONED).reports(some[:120]))

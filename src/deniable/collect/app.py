@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, TypeVar, final
 
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 
+from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.connections import Connections
 from deniable.collect.handlers import Handlers
 from deniable.collect.intake import BINARY, Intake, Served, read_admission, read_kind
@@ -94,14 +95,17 @@ class Collector:
         self._origins = {origin.encode() for origin in settings.origins}
         self._writer: Writer | None = None
         self._readiness = Readiness(reader)
+        by_id = {one.plan.id: one for one in served}
+        self._minutes = MinuteCounts(by_id, settings.minimum)
         self._handlers = Handlers(
             reader,
-            served,
+            by_id,
             settings.token,
             settings.minimum,
             self.metrics,
             lambda: self._queue,
             self._readiness.check,
+            self._minutes,
         )
         self._router = Router(
             [
@@ -261,6 +265,7 @@ class Collector:
         if outcome not in _RECEIPTS:
             raise Refusal(outcome)
         self._count(outcome)
+        self._note_arrival(arrival, [outcome])
         return _RECEIPTS[outcome]
 
     async def _add_batch(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
@@ -273,11 +278,14 @@ class Collector:
             arrivals = [one for one in found if isinstance(one, Arrival)]
             assert self._writer is not None, "the collector has not been started"
             written = iter(await self._writer.add(arrivals) if arrivals else [])
-        outcomes = list(
-            chain.from_iterable(
-                islice(written, len(one.ids)) if isinstance(one, Arrival) else (one,) for one in found
-            )
-        )
+        outcomes: list[str] = []
+        for one in found:
+            if isinstance(one, Arrival):
+                some = list(islice(written, len(one.ids)))
+                self._note_arrival(one, some)
+                outcomes += some
+            else:
+                outcomes.append(one)
         for outcome in set(outcomes):
             self._count(outcome, outcomes.count(outcome))
         return 200, msgspec.json.encode(Receipts(outcomes.count("counted"), outcomes))
@@ -293,6 +301,12 @@ class Collector:
             self.metrics.before += times
         else:
             self.metrics.refused[outcome] += times
+
+    def _note_arrival(self, arrival: Arrival, outcomes: Sequence[str]) -> None:
+        """Count what is new in this minute."""
+        new = [body for body, outcome in zip(arrival.bodies, outcomes, strict=True) if outcome == "counted"]
+        if new:
+            self._minutes.add(arrival.plan_id, arrival.round, new)
 
 
 def _refusal(problem: Exception) -> Refusal:

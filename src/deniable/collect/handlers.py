@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, Response
 
 from deniable import __version__
 from deniable.collect import messages, metrics, results
+from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.files import File, read_files
 from deniable.collect.health import Key, Looks
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
@@ -45,15 +46,16 @@ class Handlers:
     def __init__(
         self,
         store: Store,
-        served: Sequence[Served],
+        served: Mapping[str, Served],
         token: str,
         minimum: int,
         counts: metrics.Metrics,
         queue: Callable[[], int],
         check_readiness: Callable[[], None],
+        minutes: MinuteCounts,
     ) -> None:
         self._store = store
-        self._served = {one.plan.id: one for one in served}
+        self._served = served
         self._token = sha256(token.encode()).digest()
         self._minimum = minimum
         self._metrics = counts
@@ -62,7 +64,7 @@ class Handlers:
         self._files = read_files()
         self._openapi = msgspec.json.encode(describe(__version__))
         self._exporting = asyncio.Lock()
-        self._looks = Looks(store, served, minimum)
+        self._looks = Looks(store, served, minimum, minutes)
 
     async def stop(self) -> None:
         """End what still reads the store."""
@@ -175,7 +177,7 @@ class Handlers:
         one = self._plan(request)
         number, tallies = await self._tallies(one, _round(request))
         number = number or 1
-        look = await self._looks.look(Key(one.plan.id, number), tallies)
+        look = await self._looks.look(Key(one.plan.id, number), tallies.n)
         return _json({"plan": one.plan.id, "round": number, "n": look.n} | look.health.about())
 
     async def export_reports(self, request: Request) -> Response:

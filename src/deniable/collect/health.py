@@ -13,11 +13,12 @@ from typing import NamedTuple, final
 import numpy as np
 
 from deniable.collect import results
+from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Store, StoreUnavailable
-from deniable.plan import Plan, Reports, Tallies
-from deniable.plan.health import LOOKED, Health, HealthWatch
+from deniable.plan import Plan, Reports
+from deniable.plan.health import LOOKED, Arrivals, Health, HealthWatch
 
 GROWTH = 1.05
 """How much the number of reports grows before they are looked at again."""
@@ -47,15 +48,20 @@ class Look:
     time: float
     """In seconds since 1970."""
     health: Health
+    minute: int
+    """In which bursts were looked for last: that takes no time, so it is done every minute."""
+    base: Health
+    """Without bursts."""
 
 
 @final
 class Looks:
     """The last look at each round. One is taken at a time, in a thread: it reads all reports of a round."""
 
-    def __init__(self, store: Store, served: Sequence[Served], minimum: int) -> None:
-        self._store, self._minimum = store, minimum
-        self._served = {one.plan.id: one for one in served}
+    def __init__(
+        self, store: Store, served: Mapping[str, Served], minimum: int, minutes: MinuteCounts
+    ) -> None:
+        self._store, self._served, self._minimum, self._minutes = store, served, minimum, minutes
         self._last: dict[Key, Look] = {}
         self._looking, self._stopping = asyncio.Lock(), threading.Event()
         self._overdue: asyncio.Task[None] | None = None
@@ -65,28 +71,34 @@ class Looks:
         """The last look at every round that was looked at."""
         return self._last
 
-    async def look(self, key: Key, tallies: Tallies) -> Look:
-        """The last look at a round, or a new one if many reports have come since."""
+    async def look(self, key: Key, n: int) -> Look:
+        """The last look at a round, which has n reports, or a new one if many have come since."""
         async with self._looking:
             last = self._last.get(key)
-            if last is None or _is_due(last, tallies.n):
-                last = self._last[key] = await asyncio.to_thread(self._look, key, tallies)
+            if last is None or self._is_due(key, n):
+                arrivals, minute = self._minutes.show(*key), self._minutes.now
+                last = await asyncio.to_thread(self._look, key, last, arrivals, minute)
+                self._last[key] = last
             return last
+
+    def _is_due(self, key: Key, n: int) -> bool:
+        last = self._last.get(key)
+        return last is None or _has_grown(last, n) or self._minutes.now > last.minute
 
     def catch_up(self, counts: Iterable[tuple[str, int, int]]) -> None:
         """Begin to look at all rounds that have many more reports now; nobody waits for it."""
         due = [
-            Key(plan, number)
+            (Key(plan, number), n)
             for plan, number, n in counts
-            if n >= max(1, self._minimum) and _is_due(self._last.get(Key(plan, number)), n)
+            if n >= max(1, self._minimum) and self._is_due(Key(plan, number), n)
         ]
         if due and (self._overdue is None or self._overdue.done()):
             self._overdue = asyncio.create_task(self._look_at_all(due))
 
-    async def _look_at_all(self, keys: Sequence[Key]) -> None:
-        for key in keys:
+    async def _look_at_all(self, due: Sequence[tuple[Key, int]]) -> None:
+        for key, n in due:
             try:
-                await self.look(key, await asyncio.to_thread(self._store.tallies, *key))
+                await self.look(key, n)
             except (Refusal, StoreUnavailable):  # it is tried again when somebody asks
                 continue
             except Exception as problem:
@@ -98,12 +110,19 @@ class Looks:
         if self._overdue is not None:
             await self._overdue
 
-    def _look(self, key: Key, tallies: Tallies) -> Look:
-        one = self._served[key.plan]
-        result, watch = results.result_of(one.plan, tallies), HealthWatch(one.plan)
-        for _ in watch.look(self._sample(one, key.round, tallies.n)):
-            pass
-        return Look(tallies.n, time.time(), watch.health(result, looks=LOOKS))
+    def _look(self, key: Key, last: Look | None, arrivals: Arrivals | None, minute: int) -> Look:
+        one, tallies = self._served[key.plan], self._store.tallies(*key)  # with all arrivals
+        result = results.result_of(one.plan, tallies)
+        if last is None or _has_grown(last, tallies.n):
+            watch = HealthWatch(one.plan)
+            for _ in watch.look(self._sample(one, key.round, tallies.n)):
+                pass
+            base = watch.health(result, looks=LOOKS, others=1 + len(one.plan.names))
+            n, when = tallies.n, time.time()
+        else:
+            n, when, base = last.n, last.time, last.base
+        health = base if arrivals is None else base.with_arrivals(arrivals, tallies, result)
+        return Look(n, when, health, minute, base)
 
     def _sample(self, one: Served, number: int, n: int) -> Iterator[Reports]:
         """As many reports as are looked at, in blocks. Chance chooses them: fakes have the ids they like."""
@@ -118,8 +137,8 @@ class Looks:
                 yield one.wire.reports(bodies)
 
 
-def _is_due(last: Look | None, n: int) -> bool:
-    return last is None or n >= GROWTH * last.n
+def _has_grown(last: Look, n: int) -> bool:
+    return n >= GROWTH * last.n
 
 
 def _wanted(plan: Plan) -> float:

@@ -196,7 +196,7 @@ OPERATIONS = (
         "show_report_health",
         "GET",
         "/plans/{id}/health",
-        "Whether reports look as honest ones do; looked at again when there are 5 % more",
+        "Whether reports look as honest ones do, at the last look: there is one for every 5 % more",
         {200: _json(messages.ReportHealth)},
         _READ,
         operator=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
@@ -11,8 +11,9 @@ from deniable.estimate import Estimate
 from deniable.formatting import format_count, format_percent
 from deniable.mechanisms import Tally
 from deniable.plan.plan import Plan
-from deniable.plan.reports import Reports
+from deniable.plan.reports import Reports, Tallies
 from deniable.plan.result import Result
+from deniable.summaries.bursts import check_burst, check_minutes
 from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
 
 LOOKED = 100_000
@@ -30,6 +31,11 @@ MEANINGS: Mapping[str, str] = {
     "all meet it, or none does.",
     "pairs of values": "How often honest reports support two values together is known. Fakes that push "
     "several values at once support them together too often.",
+    "reports in one minute": "People come a few at a time, or in waves that fall over minutes. Fakes that a "
+    "program sends come at once. So do a class that answers together, the batches of an app, and devices "
+    "that had to wait for this collector.",
+    "busiest minute": "The people of one minute answer much as others do, unless they were asked together. "
+    "Fakes that come at once all push the same values.",
 }
 """What an alarm of each check means."""
 
@@ -39,6 +45,17 @@ ADVICE = (
     "which shares are possible if 5 % of the reports were made up. Invitations bound the number of fakes."
 )
 """What to do about an alarm."""
+
+
+@final
+@dataclass(frozen=True)
+class Arrivals:
+    """How reports came, without anything about a single one."""
+
+    minutes: Sequence[int]
+    """How many came in each complete minute, the oldest first."""
+    busiest: Tallies | None = None
+    """What those of one busy minute say together."""
 
 
 @final
@@ -57,6 +74,21 @@ class Health:
         tail = tail_of(self.level, self.looks, len(self.checks))
         return tuple(one for one in self.checks if one.p_value < tail)
 
+    def with_arrivals(self, arrivals: Arrivals, tallies: Tallies, result: Result) -> Health:
+        """The same with checks of bursts; the tallies and the result are of all reports."""
+        count, busiest = len(self.checks) + 1, arrivals.busiest
+        if busiest is not None and busiest.n < tallies.n:
+            count += len(result.estimates)
+        tail = tail_of(self.level, self.looks, count)
+        found = [check_minutes(arrivals.minutes, tallies.n, tail)]
+        if busiest is not None and busiest.n < tallies.n:
+            others = tallies - busiest
+            found += [
+                check_burst(name, busiest[name], others[name], estimate, tail)
+                for name, estimate in result.estimates.items()
+            ]
+        return replace(self, checks=(*self.checks, *(one for one in found if one is not None)))
+
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         alarms = set(self.alarms)
@@ -70,13 +102,14 @@ class Health:
             return "Health of the reports: nothing about them is known beforehand"
         least: dict[str, float] = {}
         for one in self.checks:
-            least[one.attribute] = min(one.noticed, least.get(one.attribute, 1.0))
+            if one.attribute:
+                least[one.attribute] = min(one.noticed, least.get(one.attribute, 1.0))
         noticed = ", ".join(f"{format_percent(share, 1)} in {name!r}" for name, share in least.items())
         alarms = format_count(len(self.alarms), "alarm") if self.alarms else "no alarm"
         lines = [f"Health of the reports: {alarms} in {format_count(len(self.checks), 'check')} ({often})"]
-        lines += [
-            f"  ALARM {one.attribute}, {one.name}: {one.saw} (p = {one.p_value:.1g})" for one in self.alarms
-        ]
+        for one in self.alarms:
+            about = ", ".join(filter(None, (one.attribute, one.name)))
+            lines.append(f"  ALARM {about}: {one.saw} (p = {one.p_value:.1g})")
         return "\n".join([*lines, f"  fakes of the plainest kinds are noticed from: {noticed}"])
 
 

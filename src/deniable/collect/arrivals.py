@@ -1,0 +1,94 @@
+"""Counts the reports of each minute of the last day, in memory only: nothing of it is ever written.
+
+Of single reports nothing is kept but for the minute that is running. When it ends, what its reports said is
+added up if no minute of the day had more of them, and they are forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import final
+
+from deniable.collect.intake import Served
+from deniable.plan.health import Arrivals
+from deniable.plan.reports import Tallies
+
+MINUTE = 60.0
+"""Seconds."""
+DAY = 1440
+"""Minutes that are counted."""
+_HELD = 1 << 20  # bytes of the reports of one minute; more of them are only counted
+
+
+@final
+class Minutes:
+    """The minutes of one round, up to the one that is running."""
+
+    def __init__(self, one: Served, least: int, started: int) -> None:
+        self._one, self._least = one, least
+        self._counts: deque[int] = deque(maxlen=DAY)
+        self._busiest: tuple[int, int, Tallies] | None = None
+        self._now, self._count, self._bytes = started, 0, 0
+        self._bodies: list[bytes] = []
+
+    def add(self, bodies: Sequence[bytes], now: int) -> None:
+        """Count reports that came in this minute."""
+        self.pass_to(now)
+        self._count += len(bodies)
+        for body in bodies:
+            if self._bytes + len(body) > _HELD:
+                break
+            self._bytes += len(body)
+            self._bodies.append(body)
+
+    def pass_to(self, now: int) -> None:
+        """End all minutes before this one."""
+        if now <= self._now:
+            return
+        if self._busiest is not None and now - self._busiest[0] > DAY:
+            self._busiest = None
+        most = 0 if self._busiest is None else self._busiest[1]
+        if self._count > most and len(self._bodies) >= self._least:
+            said = self._one.plan.tally(self._one.wire.reports(self._bodies))
+            self._busiest = self._now, self._count, said
+        self._counts.append(self._count)
+        self._counts.extend([0] * min(DAY, now - self._now - 1))
+        self._now, self._count, self._bytes, self._bodies = now, 0, 0, []
+
+    def show(self) -> Arrivals:
+        """What is known of the minutes that ended."""
+        return Arrivals(tuple(self._counts), None if self._busiest is None else self._busiest[2])
+
+
+@final
+class MinuteCounts:
+    """The minutes of all rounds, since the collector was started."""
+
+    def __init__(
+        self, served: Mapping[str, Served], least: int, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._served, self._least, self._seconds = served, max(1, least), seconds
+        self._started = self.now
+        self._rounds: dict[tuple[str, int], Minutes] = {}
+
+    @property
+    def now(self) -> int:
+        """The minute that is running."""
+        return int(self._seconds() // MINUTE)
+
+    def add(self, plan_id: str, number: int, bodies: Sequence[bytes]) -> None:
+        """Count reports that have just been made durable."""
+        key = plan_id, number
+        if key not in self._rounds:
+            self._rounds[key] = Minutes(self._served[plan_id], self._least, self._started)
+        self._rounds[key].add(bodies, self.now)
+
+    def show(self, plan_id: str, number: int) -> Arrivals | None:
+        """What is known of a round; None where nothing has come since the start."""
+        found = self._rounds.get((plan_id, number))
+        if found is None:
+            return None
+        found.pass_to(self.now)
+        return found.show()

@@ -1,0 +1,126 @@
+"""Checks whether reports that came in one minute came as people do, and say what the others say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from deniable.arrays import Floats, Integers
+from deniable.estimate import Estimate
+from deniable.law import Moments
+from deniable.mechanisms import Tally
+from deniable.summaries.health import Check
+from deniable.summaries.tails import POWER, normal_noticed, several
+
+AROUND = 5
+"""Minutes before and after one that it is compared with."""
+TIMES = 3.0
+"""How many times the mean rate of the minutes before, or of those after, a minute of honest people may have.
+A wave that decays exponentially stays below that if it takes 1.7 minutes or more to halve.
+"""
+LEAST = 30
+"""Minutes that must have passed before any is judged."""
+_QUARTILE = 1.3233  # of a chi-square with one degree of freedom: three quarters are below
+_WORST = 8  # values whose exact p-values are computed
+ONE_MINUTE = "reports that all come in one minute, even where most others come"
+ONE_MINUTE_ONE_VALUE = "reports that all come in the busiest minute and support one value"
+
+
+def check_minutes(counts: Sequence[int], n: int, tail: float) -> Check | None:
+    """Whether too many reports came in one minute; counts are of complete minutes, the oldest first.
+
+    The rate of a minute is at most TIMES the mean rate of the minutes before, or of those after. If people
+    come independently of each other, the p-value then holds for any rates. If counts scatter more, that is
+    measured and allowed for, which is good for a variance of up to four means.
+    """
+    came = np.asarray(counts, dtype=np.float64)
+    if came.size < LEAST:
+        return None
+    factor = _overdispersion(came)
+    sums = np.convolve(came, np.ones(AROUND), mode="valid")
+    now, before, after = came[AROUND:-AROUND], sums[: -AROUND - 1], sums[AROUND + 1 :]
+    p_values = np.maximum(_tail(now, before, factor), _tail(now, after, factor))
+    worst = int(np.argmin(p_values))
+    most = float(np.maximum(before, after).max())
+    return Check(
+        "",
+        "reports in one minute",
+        several(float(p_values[worst]), now.size),
+        f"{now[worst]:,.0f} reports came in one minute, {now.size + AROUND - worst} minutes ago; in the five "
+        f"minutes before there were {before[worst] / AROUND:.3g} a minute, and in the five after "
+        f"{after[worst] / AROUND:.3g}",
+        _minute_noticed(most, factor, n, tail / now.size),
+        ONE_MINUTE,
+    )
+
+
+def _overdispersion(came: Floats) -> float:
+    """How much more than Poisson numbers neighboring minutes differ; a few bursts do not matter."""
+    pairs = came[: came.size // 2 * 2].reshape(-1, 2)
+    sums = pairs.sum(axis=1)
+    apart = (pairs[:, 0] - pairs[:, 1])[sums > 0] ** 2 / sums[sums > 0]
+    return max(1.0, float(np.quantile(apart, 0.75)) / _QUARTILE) if apart.size else 1.0
+
+
+def _tail(now: Floats, around: Floats, factor: float) -> Floats:
+    """How often so many of these reports come in the one minute, if its rate is TIMES that of the others."""
+    from scipy.special import betainc
+
+    share = TIMES / (TIMES + AROUND)
+    return np.where(now > 0, betainc(np.maximum(now, 1) / factor, around / factor + 1, share), 1.0)
+
+
+def _minute_noticed(around: float, factor: float, n: int, tail: float) -> float:
+    """The share of the reports that is noticed if it comes in one minute among so many others."""
+    tried = np.geomspace(1, max(2.0, float(n)), 500)
+    quiet = np.flatnonzero(_tail(tried, np.full(tried.size, around), factor) >= tail)
+    most = tried[min(quiet[-1] + 1, tried.size - 1)] if quiet.size else tried[0]
+    return min(1.0, float(most + POWER * math.sqrt(factor * most) - around / AROUND) / n)
+
+
+def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate, tail: float) -> Check | None:
+    """Whether the reports of the busiest minute support other values than all others.
+
+    If the people of that minute are like the others, a value's count among them is a hypergeometric number,
+    whatever people answer: the p-value is exact.
+    """
+    if isinstance(estimate.law, Moments) or not burst.n or not others.n:
+        return None
+    k, (here, there) = burst.counts.size, (_asked(tally) for tally in (burst, others))
+    p_value, worst = _least(burst.counts, here, burst.counts + others.counts, here + there)
+    label = repr(estimate.labels[worst]) if estimate.labels is not None else f"value {worst}"
+    seen, usual = burst.counts / np.maximum(1, here), others.counts / np.maximum(1, there)
+    typical = int(np.argsort(usual)[k // 2])
+    error = math.sqrt(usual[typical] * (1 - usual[typical]) * (1 / burst.n + 1 / others.n))
+    found = normal_noticed(error, 1 - float(usual[typical]), tail / (2 * k))
+    return Check(
+        attribute,
+        "busiest minute",
+        several(p_value, 2 * k),
+        f"{100 * seen[worst]:.3g} % of the {burst.n:,} reports of the busiest minute support {label}, "
+        f"{100 * usual[worst]:.3g} % of the others do",
+        1.0 if found >= 1 else found * burst.n / (burst.n + others.n),
+        ONE_MINUTE_ONE_VALUE,
+    )
+
+
+def _asked(tally: Tally) -> Integers:
+    """How many reports are about each value."""
+    return np.full(tally.counts.size, tally.n) if tally.asked is None else tally.asked
+
+
+def _least(counts: Integers, drawn: Integers, totals: Integers, n: Integers) -> tuple[float, int]:
+    """The least p-value of any value, on one side, and which value that is: of all n reports so many support
+    it, and of those drawn so many.
+    """
+    from scipy.stats import hypergeom
+
+    shares = totals / np.maximum(1, n)
+    scatter = np.sqrt(np.maximum(drawn * shares * (1 - shares) * (n - drawn) / np.maximum(1, n - 1), 1e-12))
+    chosen = np.argsort(-np.abs(counts - drawn * shares) / scatter, kind="stable")[:_WORST]
+    given = n[chosen], totals[chosen], drawn[chosen]
+    p_values = np.minimum(hypergeom.sf(counts[chosen] - 1, *given), hypergeom.cdf(counts[chosen], *given))
+    worst = int(np.argmin(p_values))
+    return float(p_values[worst]), int(chosen[worst])
