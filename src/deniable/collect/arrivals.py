@@ -78,6 +78,10 @@ class MinuteCounts:
         """The minute that is running."""
         return int(self._seconds() // MINUTE)
 
+    def has_passed(self, minute: int, plan_id: str, number: int) -> bool:
+        """Whether a minute is over in a round to which reports have come since the start."""
+        return self.now > minute and (plan_id, number) in self._rounds
+
     def add(self, plan_id: str, number: int, bodies: Sequence[bytes]) -> None:
         """Count reports that have just been made durable."""
         key = plan_id, number

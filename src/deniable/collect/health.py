@@ -83,7 +83,7 @@ class Looks:
 
     def _is_due(self, key: Key, n: int) -> bool:
         last = self._last.get(key)
-        return last is None or _has_grown(last, n) or self._minutes.now > last.minute
+        return last is None or _has_grown(last, n) or self._minutes.has_passed(last.minute, *key)
 
     def catch_up(self, counts: Iterable[tuple[str, int, int]]) -> None:
         """Begin to look at all rounds that have many more reports now; nobody waits for it."""
