@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -24,3 +25,10 @@ def test_hashes_are_those_of_the_pins() -> None:
         assert _PIN.match(head), head
         assert lines, f"{head} has no hash"
         assert all(_HASH.fullmatch(line) for line in lines), f"{head} has more than hashes"
+
+
+def test_the_pages_state_the_library_that_the_client_is_built_with() -> None:
+    """Their bill of materials lists it; the sources that are bundled find it beside the client."""
+    name = "@cloudflare/blindrsa-ts"
+    client, pages = (json.loads((ROOT / path / "package.json").read_text()) for path in ("js", "js/pages"))
+    assert client["devDependencies"][name] == pages["dependencies"][name]
