@@ -65,6 +65,10 @@ def health_of(running: Running, plan: Plan) -> dict[str, Any]:
     return dict(found)
 
 
+def checks_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in found["checks"]}
+
+
 def metrics_of(running: Running, plan: Plan) -> dict[str, float]:
     """What is said of a plan, by name: without the labels of its plan and round."""
     labels = f'plan="{plan.id}",round="1"'
@@ -134,14 +138,13 @@ def test_a_scrape_begins_a_look_and_does_not_wait(tmp_path: Path) -> None:
         store.scrub(POISONED.id)
         store.close()
         send(running, reports_of(POISONED, 900, seed=4))
-        seen = {one["name"] for one in health_of(running, POISONED)["checks"]}
-        assert len(seen) == 4, "some reports are still there"
+        assert "pairs of values" in checks_of(health_of(running, POISONED)), "some reports are still there"
         assert running.stop() == 0
         running.start()
         store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
         store.scrub(POISONED.id)
         store.close()
-        seen = {one["name"] for one in health_of(running, POISONED)["checks"]}
+        seen = set(checks_of(health_of(running, POISONED)))
         assert seen == {"sum of shares", "possible shares"}, "only the tallies are left"
 
 
@@ -177,10 +180,6 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
 # Bursts.
 
 
-def checks_of(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in found["checks"]}
-
-
 def test_a_burst_is_found(tmp_path: Path) -> None:
     """Some people a minute, and then 300 fakes at once. Minutes take 0.06 seconds here. A machine that stops
     for a second makes no alarm of this, since nobody sends anything meanwhile.
@@ -204,9 +203,9 @@ def test_a_burst_is_found(tmp_path: Path) -> None:
         come(0.7, 20)
         found = checks_of(health_of(running, POISONED))
         assert found["reports in one minute"]["alarm"]
-        assert re.match(r"30\d reports came in one minute, ", found["reports in one minute"]["saw"])
+        assert re.match(r"3\d\d reports came in one minute, ", found["reports in one minute"]["saw"])
         assert found["busiest minute"]["alarm"]
-        assert re.match(r"9\d.* % of the 30\d reports of the busiest", found["busiest minute"]["saw"])
+        assert re.match(r"(9\d\S*|100) % of the 3\d\d reports of the busiest", found["busiest minute"]["saw"])
         scraped = metrics_of(running, POISONED)
         assert scraped['deniable_health_p_value{,attribute="",check="reports in one minute"}'] < 1e-9
         assert scraped["deniable_health_alarms{}"] >= 2
