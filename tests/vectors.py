@@ -244,9 +244,22 @@ def hostile_nests(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
     data = json.loads(plans["a sample last"].to_json())
     color, sample = data["mechanism"]["parts"]
     age, smokes = sample["parts"]
-    for name, mechanism in {
+    kinds = {
         "a split in a split": {"kind": "split", "parts": [color, {"kind": "split", "parts": [age, smokes]}]},
         "a single in a split": {"kind": "split", "parts": [{"kind": "single", "parts": [color]}, sample]},
+        "a sample of a sample": {"kind": "sample", "parts": [color, sample], "reported": 1},
+        "a split in a sample": {
+            "kind": "sample",
+            "parts": [color, {"kind": "split", "parts": [age, smokes]}],
+            "reported": 2,
+        },
+        "a part that is a list": {"kind": "split", "parts": [color, [age, smokes]]},
+        **{
+            f"a part whose kind is {name}": {"kind": "split", "parts": [color, {**sample, "kind": kind}]}
+            for name, kind in {"a list": [], "an object": {}, "a number": 7, "nothing": None}.items()
+        },
+    }
+    parts = {
         "a sample of one": {
             "kind": "split",
             "parts": [color, age, {"kind": "sample", "parts": [smokes], "reported": 1}],
@@ -255,23 +268,16 @@ def hostile_nests(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
             "kind": "split",
             "parts": [{"kind": "sample", "parts": [color, age, smokes], "reported": 1}],
         },
-        "a sample of a sample": {"kind": "sample", "parts": [color, sample], "reported": 1},
-        "a split in a sample": {
-            "kind": "sample",
-            "parts": [color, {"kind": "split", "parts": [age, smokes]}],
-            "reported": 2,
-        },
-        "none reported": {"kind": "split", "parts": [color, {**sample, "reported": 0}]},
-        "more reported than there are": {"kind": "split", "parts": [color, {**sample, "reported": 3}]},
         "an attribute too few": {"kind": "split", "parts": [color, age]},
         "an attribute too many": {"kind": "split", "parts": [color, smokes, sample]},
-        "a part that is a list": {"kind": "split", "parts": [color, [age, smokes]]},
-        **{
-            f"a part whose kind is {name}": {"kind": "split", "parts": [color, {**sample, "kind": kind}]}
-            for name, kind in {"a list": [], "an object": {}, "a number": 7, "nothing": None}.items()
-        },
-    }.items():
-        yield refused_plan(name, {**data, "mechanism": mechanism}, "form")
+    }
+    reported = {
+        "none reported": {"kind": "split", "parts": [color, {**sample, "reported": 0}]},
+        "more reported than there are": {"kind": "split", "parts": [color, {**sample, "reported": 3}]},
+    }
+    for reason, cases in (("kind", kinds), ("parts", parts), ("reported", reported)):
+        for name, mechanism in cases.items():
+            yield refused_plan(name, {**data, "mechanism": mechanism}, reason)
     leaking = {**data["mechanism"], "parts": [color, {**sample, "reported": 2}]}
     yield refused_plan("one more attribute reported", {**data, "mechanism": leaking}, "leaks")
 
@@ -549,11 +555,12 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         yield case(
             f"{kind}, JSON with a field twice",
             plan,
-            "malformed",
+            "form",
             json=text.replace('"round":1', '"round":1,"round":1'),
         )
+        yield case(f"{kind}, JSON with a point", plan, "form", json=text.replace('"round":1', '"round":1.0'))
         yield case(
-            f"{kind}, JSON with a float", plan, "malformed", json=text.replace('"round":1', '"round":1.0')
+            f"{kind}, JSON with a fraction", plan, "malformed", json=text.replace('"round":1', '"round":1.5')
         )
         yield case(
             f"{kind}, JSON with true for a number",
@@ -577,7 +584,7 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         yield case(f"{kind}, JSON with an empty report", plan, "size", json=json_with(data, report={}))
         yield case(f"{kind}, JSON with an unknown field", plan, "malformed", json=json_with(data, more=1))
         unknown = json_with(data, report={**data["report"], "shoe size": 1})
-        yield case(f"{kind}, JSON with an unknown attribute", plan, "malformed", json=unknown)
+        yield case(f"{kind}, JSON with an unknown attribute", plan, "form", json=unknown)
         for wrong_part in (None, "0", -1, 1 << 40, [1, 0], [0, 0], [99], {"a": 0}, [True]):
             first = {**data["report"], next(iter(data["report"])): wrong_part}
             changed = json_with(data, report=first)
@@ -673,7 +680,7 @@ def hostile_plans(plans: Mapping[str, Plan] | None = None) -> Iterator[dict[str,
             "plan": canonical({k: v for k, v in data.items() if k != "id"}).decode(),
             "refused": "id",
         }
-        yield {"name": f"{kind}, with a space", "plan": text.replace(",", ", ", 1), "refused": "form"}
+        yield {"name": f"{kind}, with a space", "plan": text.replace(",", ", ", 1), "refused": "canonical"}
         for name in ("record", "attribute"):
             less = {**data["losses"], name: data["losses"][name] - 2}
             yield {
@@ -695,12 +702,12 @@ def hostile_plans(plans: Mapping[str, Plan] | None = None) -> Iterator[dict[str,
             "plan": sealed({**data, "version": 1}),
             "refused": "version",
         }
-        yield {"name": f"{kind}, an unknown field", "plan": sealed({**data, "more": 1}), "refused": "form"}
-        yield {"name": f"{kind}, a float", "plan": sealed({**data, "people": 1000.5}), "refused": "form"}
+        yield {"name": f"{kind}, an unknown field", "plan": sealed({**data, "more": 1}), "refused": "fields"}
+        yield {"name": f"{kind}, a float", "plan": sealed({**data, "people": 1000.5}), "refused": "integer"}
         yield {
             "name": f"{kind}, an unknown mechanism",
             "plan": sealed({**data, "mechanism": {**data["mechanism"], "kind": "none"}}),
-            "refused": "form",
+            "refused": "kind",
         }
         nine = {"kind": "categories", "labels": list("abcdefghi")}
         fewer = {
@@ -710,7 +717,7 @@ def hostile_plans(plans: Mapping[str, Plan] | None = None) -> Iterator[dict[str,
                 {"name": data["attributes"][-1]["name"], "domain": nine},
             ],
         }
-        yield {"name": f"{kind}, sizes that do not fit", "plan": sealed(fewer), "refused": "form"}
+        yield {"name": f"{kind}, sizes that do not fit", "plan": sealed(fewer), "refused": "fit"}
 
 
 def hostile_metric_plans() -> Iterator[dict[str, Any]]:
@@ -724,10 +731,12 @@ def hostile_metric_plans() -> Iterator[dict[str, Any]]:
         metric = data["losses"].get("metric")
         if metric is None:
             more = {**data["losses"], "metric": {"rest": data["losses"]["record"], "units": []}}
-            yield refused_plan(f"{kind}, states distances that it has not", {**data, "losses": more}, "form")
+            yield refused_plan(
+                f"{kind}, states distances that it has not", {**data, "losses": more}, "losses"
+            )
             continue
         without = {name: value for name, value in data["losses"].items() if name != "metric"}
-        yield refused_plan(f"{kind}, states no loss per unit", {**data, "losses": without}, "form")
+        yield refused_plan(f"{kind}, states no loss per unit", {**data, "losses": without}, "losses")
         if metric["rest"]:
             yield refused_plan(
                 f"{kind}, states less of the rest", with_metric(data, rest=metric["rest"] - 2), "leaks"
@@ -735,8 +744,8 @@ def hostile_metric_plans() -> Iterator[dict[str, Any]]:
         for j, unit in enumerate(metric["units"]):
             for change, reason in (
                 ({"loss": unit["loss"] - 2}, "leaks"),
-                ({"unit": "mile"}, "form"),
-                ({"name": "shoe size"}, "form"),
+                ({"unit": "mile"}, "losses"),
+                ({"name": "shoe size"}, "losses"),
             ):
                 units = [{**one, **change} if i == j else one for i, one in enumerate(metric["units"])]
                 yield refused_plan(
@@ -759,31 +768,31 @@ def hostile_tables(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         "a word too many": one_more,
         "a step of no word": flat,
         "too long": long,
-        "a zero": [*tails[:-1], "0"],
     }
     for name, table in tables.items():
-        yield refused_plan(f"tails, {name}", with_part(line, tails=table), "form")
+        yield refused_plan(f"tails, {name}", with_part(line, tails=table), "tails")
+    yield refused_plan("tails, a zero", with_part(line, tails=[*tails[:-1], "0"]), "threshold")
     less = [[str(int(noise[0][0]) - 1), *noise[0][1:]], *noise[1:]]
     for name, rows in (
         ("a word too few", less),
         ("a short row", [noise[0][:-1], *noise[1:]]),
         ("a row less", noise[:-1]),
     ):
-        yield refused_plan(f"noise, {name}", with_part(plane, noise=rows), "form")
+        yield refused_plan(f"noise, {name}", with_part(plane, noise=rows), "noise")
     yield refused_plan(
-        "steps longer than the cells are", with_part(plane, steps=[steps[0] + 2, steps[1]]), "form"
+        "steps longer than the cells are", with_part(plane, steps=[steps[0] + 2, steps[1]]), "steps"
     )
-    yield refused_plan("steps of no length", with_part(plane, steps=[0, steps[1]]), "form")
-    yield refused_plan("a step too few", with_part(plane, steps=steps[:1]), "form")
+    yield refused_plan("steps of no length", with_part(plane, steps=[0, steps[1]]), "steps")
+    yield refused_plan("a step too few", with_part(plane, steps=steps[:1]), "steps")
     eight = {"kind": "categories", "labels": list("abcdefgh")}
-    yield refused_plan("distances between values that have none", with_domain(line, eight), "form")
-    yield refused_plan("a mean of values", with_domain(number, eight), "form")
+    yield refused_plan("distances between values that have none", with_domain(line, eight), "fit")
+    yield refused_plan("a mean of values", with_domain(number, eight), "fit")
     box, numbers = plane["attributes"][0]["domain"], number["attributes"][0]["domain"]
-    yield refused_plan("noise of another grid", with_domain(plane, {**box, "rows": 4, "columns": 3}), "form")
-    yield refused_plan("a grid beyond the world", with_domain(plane, {**box, "east": 400 * 10**9}), "form")
-    yield refused_plan("no answer has no distance", {**line, "missing": "value"}, "form")
+    yield refused_plan("noise of another grid", with_domain(plane, {**box, "rows": 4, "columns": 3}), "fit")
+    yield refused_plan("a grid beyond the world", with_domain(plane, {**box, "east": 400 * 10**9}), "grid")
+    yield refused_plan("no answer has no distance", {**line, "missing": "value"}, "no-answer")
     yield refused_plan(
-        "a number that ends before it begins", with_domain(number, {**numbers, "high": -1}), "form"
+        "a number that ends before it begins", with_domain(number, {**numbers, "high": -1}), "number"
     )
 
 
@@ -839,6 +848,13 @@ def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
     return [list(map(str, row)) for row in less]
 
 
+def by_rules(kind: str) -> Iterator[dict[str, Any]]:
+    """Vectors of the rules, which are made from the plans here."""
+    from tests import rules
+
+    return rules.FILES[kind]()
+
+
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{kind: partial(cases, kind) for kind in PLANS},
     "nested": nested_cases,
@@ -852,13 +868,17 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "metric/hostile-plans": hostile_metric_plans,
     "answers": answers,
     "devices": device_cases,
+    **{
+        kind: partial(by_rules, kind) for kind in ("refusals", "grids", "losses", "caps", "rounds", "batches")
+    },
 }
 
 
 def text_of(kind: str) -> str:
     """A file of vectors, a line each."""
     lines = [
-        json.dumps(case, ensure_ascii=kind == "answers", separators=(",", ":")) for case in FILES[kind]()
+        json.dumps(case, ensure_ascii=kind in ("answers", "refusals"), separators=(",", ":"))
+        for case in FILES[kind]()
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 

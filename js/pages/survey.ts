@@ -107,7 +107,7 @@ function remembered(): Ledger {
 /** The plan with this id, recomputed and found to say what is true. */
 async function verified(id: string): Promise<Plan> {
   const plan = await Plan.fromJson(await (await ask(`plans/${id}`)).text());
-  if (plan.id !== id) throw new InvalidPlan("the collector sent a different plan");
+  if (plan.id !== id) throw new InvalidPlan("id", "the collector sent a different plan");
   return plan;
 }
 

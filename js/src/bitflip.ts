@@ -11,7 +11,7 @@ import { sampled } from "./words.js";
 /** The report is `count` of the k values, drawn once and public, and one kept random bit for each of them. */
 export const bitFlip = (k: number, count: number, one: bigint, zero: bigint): Repeated<BitFlipPart> => {
   checkedK(k, 1 << 16);
-  wholeNumber("bits, the number of values asked about,", count, 1, k);
+  wholeNumber("bits", "bits, the number of values asked about,", count, 1, k);
   const coins = unary(Math.max(2, count), one, zero);
   // two of the bits can differ where both values are asked about; with one bit, only one can
   const ratio = count === 1 ? largest([coins.up, coins.down]) : coins.ratio;
@@ -65,7 +65,7 @@ const flippedCodec = (count: number, k: number): Codec<BitFlipPart> => {
       const known = new Set(about);
       sound(
         set.every((value) => known.has(value)),
-        "size",
+        "form",
         () => "only values that it is about can be set",
       );
       return { about, set };

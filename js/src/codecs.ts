@@ -59,11 +59,9 @@ export const readInteger = (width: number, bytes: Uint8Array, at: number): numbe
 
 /** An integer from low to high - 1. */
 export const checkedInteger = (data: unknown, low: number, high: number): number => {
-  sound(
-    isWhole(data, low, high - 1),
-    "malformed",
-    () => `${shown(data)} must be an integer from ${low} to ${high - 1}`,
-  );
+  const text = (): string => `${shown(data)} must be an integer from ${low} to ${high - 1}`;
+  sound(Number.isInteger(data), "malformed", text);
+  sound(isWhole(data, low, high - 1), "form", text);
   return data as number;
 };
 

@@ -12,7 +12,7 @@ import type { Numbers } from "./number.js";
 /** The code of a missing answer. */
 export const NO_ANSWER = -1;
 
-const MOST_BINS = 1 << 16;
+const MOST_VALUES = 1 << 20;
 // integers up to here, and their quotients by powers of ten, differ as floats
 export const LARGEST = 10 ** 15;
 const SHOWN = 8;
@@ -41,11 +41,16 @@ export class Categories implements Values {
     const codes = new Map<string, number>();
     for (const [code, label] of labels.entries()) {
       const isNew = !codes.has(checkedText(label, "a label"));
-      must(isNew, () => `the label ${shown(label)} occurs twice; every value needs a name of its own`);
-      must(label === label.normalize(), () => `the label ${shown(label)} is not in NFC`);
+      must(
+        isNew,
+        "labels",
+        () => `the label ${shown(label)} occurs twice; every value needs a name of its own`,
+      );
+      must(label === label.normalize(), "canonical", () => `the label ${shown(label)} is not in NFC`);
       codes.set(label, code);
     }
-    must(labels.length > 1, () => `an attribute needs two values, got ${labels.length}`);
+    must(labels.length > 1, "labels", () => `an attribute needs two values, got ${labels.length}`);
+    checkedValues(labels.length);
     this.codes = codes;
     this.k = labels.length;
   }
@@ -82,14 +87,15 @@ export class Range implements Values {
     readonly openLow: boolean,
     readonly openHigh: boolean,
   ) {
-    wholeNumber("bins", bins, 2, MOST_BINS);
-    wholeNumber("digits", digits, 0, 15);
-    wholeNumber("step", step, 1, LARGEST);
-    wholeNumber("low", low, -LARGEST, LARGEST);
+    wholeNumber("range", "bins", bins, 2, Number.MAX_SAFE_INTEGER);
+    checkedValues(bins);
+    wholeNumber("range", "digits", digits, 0, 15);
+    wholeNumber("range", "step", step, 1, LARGEST);
+    wholeNumber("range", "low", low, -LARGEST, LARGEST);
     const high = low + bins * step;
-    must(high <= LARGEST, () => "a range's numbers have at most 15 digits");
+    must(high <= LARGEST, "range", () => "a range's numbers have at most 15 digits");
     const isShort = !digits || [low, high, step].some((number) => number % 10);
-    must(isShort, () => `the plan ${NOT_CANONICAL}: a range has too many digits`);
+    must(isShort, "canonical", () => `the plan ${NOT_CANONICAL}: a range has too many digits`);
     this.unit = Number(`1e${digits}`);
   }
 
@@ -132,18 +138,23 @@ export class Range implements Values {
   }
 }
 
+/** As many values as an attribute can have. */
+export const checkedValues = (k: number): void => {
+  must(k <= MOST_VALUES, "values", () => `an attribute has at most ${MOST_VALUES} values, got ${k}`);
+};
+
 /**
  * Text that can be shown and sent: one line, composed, no space around it, nothing in it that nobody sees.
  */
 export const checkedText = (text: string, what: string): string => {
   const seen = text.replace(JOINER, "");
   const isShown = text && text === text.trim() && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(seen);
-  must(isShown, () => `${what} must be visible text on one line, got ${shown(text)}`);
+  must(isShown, "text", () => `${what} must be visible text on one line, got ${shown(text)}`);
   return text;
 };
 
-// it shows between Arabic letters, after a mark and between emoji
-const JOINER = /(?<=[\p{M}\p{So}\p{Sk}\p{scx=Arab}\p{scx=Syrc}])[\u200c\u200d](?=.)/gu;
+// it shows after an Arabic letter, a mark or a symbol; the same rule for all clients
+const JOINER = /(?<=[\p{M}\p{So}\p{Sk}\u0600-\u08ff])[\u200c\u200d](?=.)/gu;
 
 export const isMissing = (answer: unknown): boolean =>
   [undefined, null, "", Number.NaN].includes(answer as string);

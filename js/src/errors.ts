@@ -29,6 +29,14 @@ export class InvalidPlan extends DeniableError {
   override get name(): string {
     return "InvalidPlan";
   }
+
+  constructor(
+    /** Why, in a word that is the same for every client: spec/wire.md lists them. */
+    readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 /** Why a report is refused, in a word. */
@@ -81,8 +89,8 @@ export class NotSent extends DeniableError {
 export const NOT_CANONICAL = "is not in its canonical form";
 
 /** Refuse a plan of which this does not hold. */
-export function must(holds: unknown, otherwise: () => string): asserts holds {
-  if (!holds) throw new InvalidPlan(otherwise());
+export function must(holds: unknown, reason: string, otherwise: () => string): asserts holds {
+  if (!holds) throw new InvalidPlan(reason, otherwise());
 }
 
 /** Refuse a report of which this does not hold. */

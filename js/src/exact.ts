@@ -85,10 +85,17 @@ const bitLength = (n: bigint): number => {
 export const isWhole = (value: unknown, low: number, high: number): boolean =>
   Number.isInteger(value) && (value as number) >= low && (value as number) <= high;
 
-/** Check an integer from low to high. */
-export const wholeNumber = (name: string, value: unknown, low: number, high: number): number => {
+/** Check an integer from low to high; a plan is refused for this reason. */
+export const wholeNumber = (
+  reason: string,
+  name: string,
+  value: unknown,
+  low: number,
+  high: number,
+): number => {
   must(
     isWhole(value, low, high),
+    reason,
     () => `${name} must be an integer from ${low} to ${high}, got ${shown(value)}`,
   );
   return value as number;

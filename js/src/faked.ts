@@ -100,7 +100,11 @@ const readFake = (data: unknown): Fake => {
   if (isBlank) return blank(part as Unary);
   const believed =
     fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
-  must(believed.k === part.k, () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`);
+  must(
+    believed.k === part.k,
+    "prior",
+    () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`,
+  );
   return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
 };
 

@@ -55,8 +55,8 @@ export const prior = (weights: readonly bigint[]): Prior => {
     ends[v] = sum;
     isUniform &&= sum === divideUp(FULL * BigInt(v + 1), BigInt(k));
   }
-  must(k > 1 && sum === FULL, () => "a prior's weights are positive and sum to 2^64");
-  must(!isUniform, () => `the plan ${NOT_CANONICAL}: a prior is uniform`);
+  must(k > 1 && sum === FULL, "prior", () => "a prior's weights are positive and sum to 2^64");
+  must(!isUniform, "canonical", () => `the plan ${NOT_CANONICAL}: a prior is uniform`);
   const draw = (words: Halves): number => {
     const word = wordOf(words, 0);
     let [low, high] = [0, k - 1];

@@ -1,6 +1,6 @@
 /** Turns latitudes and longitudes into cells of a grid, row by row from the southwest. */
 
-import { isMissing, NO_ANSWER, numberOf, type Values } from "./domain.js";
+import { checkedValues, isMissing, NO_ANSWER, numberOf, type Values } from "./domain.js";
 import { InvalidValue, must, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
 
@@ -31,13 +31,17 @@ export class Grid implements Values {
     readonly rows: number,
     readonly columns: number,
   ) {
-    for (const side of [rows, columns]) wholeNumber("the number of rows or columns", side, 2, MOST_SIDE);
-    for (const edge of [south, north]) wholeNumber("a latitude", edge, -89_900_000_000, 89_900_000_000);
-    for (const edge of [west, east]) wholeNumber("a longitude", edge, -180 * NANO, 180 * NANO);
+    for (const side of [rows, columns])
+      wholeNumber("grid", "the number of rows or columns", side, 2, MOST_SIDE);
+    checkedValues(rows * columns);
+    for (const edge of [south, north])
+      wholeNumber("grid", "a latitude", edge, -89_900_000_000, 89_900_000_000);
+    for (const edge of [west, east]) wholeNumber("grid", "a longitude", edge, -180 * NANO, 180 * NANO);
     [this.south, this.west, this.north, this.east] = [south / NANO, west / NANO, north / NANO, east / NANO];
     this.wide = around(this.east - this.west);
     must(
       south < north && this.wide > 0 && this.wide <= 180,
+      "grid",
       () => "a grid goes north, and east by at most 180 degrees",
     );
   }
@@ -84,10 +88,10 @@ export class Grid implements Values {
     if (!Number.isFinite(latitude + longitude)) throw notLocation(answer, name);
     const { south, west, north, east, wide, rows, columns } = this;
     const across = around(longitude - west);
-    const row = latitude === north ? rows - 1 : Math.floor(((latitude - south) / (north - south)) * rows);
-    const column = across === wide ? columns - 1 : Math.floor((across / wide) * columns);
-    const isInside =
-      row >= 0 && row < rows && column < columns && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
+    // the product can be rounded up to the number of rows, and the last row holds what is inside
+    const row = Math.min(rows - 1, Math.floor(((latitude - south) / (north - south)) * rows));
+    const column = Math.min(columns - 1, Math.floor((across / wide) * columns));
+    const isInside = south <= latitude && latitude <= north && across <= wide && Math.abs(longitude) <= 360;
     if (isInside) return row * columns + column;
     const box = `latitude ${south} to ${north}, longitude ${west} to ${east}`;
     throw new InvalidValue(`${latitude}, ${longitude} is not in the box of ${shown(name)} (${box})`);

@@ -12,6 +12,7 @@ import { checkedFields, checkedInteger, checkedKind, threshold } from "./strict.
 import { below, chance, type Halves, type Row, wordOf } from "./words.js";
 
 const MOST = 1 << 12; // different reports
+const MOST_BINS = 1 << 20;
 const HALF = FULL >> 1n;
 
 /** A mechanism for positions from 0 to 2^32, whose report is an integer. */
@@ -32,7 +33,7 @@ interface Mean {
 /** One bit: yes with keep / 2^64 for the highest number, no with as much for the lowest. */
 const duchi = (data: unknown): Mean => {
   const keep = threshold(fieldsOf(data, "duchi", "keep").keep);
-  must(keep > HALF && keep < FULL, () => `keep must be above 2^63 and below 2^64, got ${keep}`);
+  must(keep > HALF, "likelier", () => `keep must be above 2^63, got ${keep}`);
   const reach = Number(FULL) / Number(2n * keep - FULL);
   return {
     words: 1,
@@ -50,13 +51,18 @@ const duchi = (data: unknown): Mean => {
 /** A bin: mostly one of a window that moves with the number, else any other one. */
 const piecewise = (data: unknown): Mean => {
   const fields = fieldsOf(data, "piecewise", "k", "keep", "window");
-  const k = wholeNumber("k, the number of bins,", checkedInteger(fields.k, "k"), 2, MOST);
-  const window = wholeNumber("window", checkedInteger(fields.window, "window"), 1, MOST);
+  const k = wholeNumber("k", "k, the number of bins,", checkedInteger(fields.k, "k"), 2, MOST_BINS);
+  const window = wholeNumber("window", "window", checkedInteger(fields.window, "window"), 1, MOST_BINS);
+  const outputs = checkedOutputs(k + window - 1);
   const keep = threshold(fields.keep);
   const kept = checkedThreshold(keep);
   const ratio: Ratio = [keep * cell(window)[1], (FULL - keep) * cell(k - 1)[0]];
-  must(ratio[0] > ratio[1], () => `keep must make the window likelier than the rest, got ${keep}`);
-  const [outputs, inside] = [k + window - 1, Number(keep) / Number(FULL)];
+  must(
+    ratio[0] > ratio[1],
+    "likelier",
+    () => `keep must make the window likelier than the rest, got ${keep}`,
+  );
+  const inside = Number(keep) / Number(FULL);
   const slope = inside - ((1 - inside) * window) / (k - 1); // the mean report is start + slope * bin
   const others = outputs * (outputs - 1) - window * (window - 1);
   const start = (inside * (window - 1)) / 2 + ((1 - inside) * others) / (2 * (k - 1));
@@ -104,7 +110,7 @@ const hybrid = (data: unknown): Mean => {
   const share = checkedThreshold(mostly);
   return {
     words: 5,
-    outputs: fine.outputs + 2,
+    outputs: checkedOutputs(fine.outputs + 2),
     ratio: largest([fine.ratio, coarse.ratio]),
     half: mixed(mostly, fine.half, coarse.half),
     send: (position, words) =>
@@ -113,6 +119,11 @@ const hybrid = (data: unknown): Mean => {
         : fine.outputs + coarse.send(position, words.subarray(8)),
     stands: (part) => (part < fine.outputs ? fine.stands(part) : coarse.stands(part - fine.outputs)),
   };
+};
+
+const checkedOutputs = (outputs: number): number => {
+  must(outputs <= MOST, "outputs", () => `a number has at most ${MOST} different reports, got ${outputs}`);
+  return outputs;
 };
 
 /** The first with a probability of share / 2^64, else the second. */
@@ -131,7 +142,6 @@ const averaged =
   (make: (data: unknown) => Mean) =>
   (data: unknown): Mechanism<number> => {
     const { words, outputs, ratio, half, send, stands } = make(data);
-    must(outputs <= MOST, () => `a number has at most ${MOST} different reports, got ${outputs}`);
     return {
       k: POSITIONS + 1,
       words,

@@ -60,10 +60,10 @@ export interface Guess {
 }
 
 export const checkedK = (k: number, most: number): number =>
-  wholeNumber("k, the number of values,", k, 2, most);
+  wholeNumber("k", "k, the number of values,", k, 2, most);
 
 /** A threshold strictly between 0 and 2^64. */
 export const checkedThreshold = (whole: bigint): Threshold => {
-  must(whole > 0n && !(whole >> 64n), () => `a threshold is from 1 to 2^64 - 1, got ${whole}`);
+  must(whole > 0n && !(whole >> 64n), "threshold", () => `a threshold is from 1 to 2^64 - 1, got ${whole}`);
   return threshold(whole);
 };

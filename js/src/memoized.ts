@@ -21,6 +21,7 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
   const { k } = first;
   must(
     "keep" in first === "keep" in second && k === second.k,
+    "shape",
     () => "both rounds must have the same shape and size",
   );
   const own = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
@@ -117,7 +118,7 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
  */
 export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> => {
   const { first } = buckets;
-  must("keep" in first, () => "the rounds on a bucket are direct ones");
+  must("keep" in first, "shape", () => "the rounds on a bucket are direct ones");
   return {
     ...hashed(k, first.k, first.keep), // the same reports, made otherwise
     words: 1 + buckets.words,

@@ -11,16 +11,18 @@ export interface MetricMechanism extends Mechanism<number> {
   readonly unit: "step" | "kilometer";
   /** At most so much is lost about two values per unit of their distance. */
   perUnit(): Loss;
-  /** Whether a domain has these distances. */
+  /** Whether a domain has these values, in a line or on a grid. */
   fits(domain: Domain): boolean;
+  /** Whether the distances that are taken for the loss are not longer than they are. */
+  isShort(domain: Domain): boolean;
 }
 
 export const isMetric = (part: Mechanism): part is MetricMechanism => "perUnit" in part;
 
 /** A list of numbers of words, not longer than `most`. */
-export const table = (data: unknown, what: string, most: number): readonly bigint[] => {
+export const table = (reason: string, data: unknown, what: string, most: number): readonly bigint[] => {
   const given = checkedList(data, what);
-  must(given.length <= most, () => `${what} has at most ${most} entries, got ${given.length}`);
+  must(given.length <= most, reason, () => `${what} has at most ${most} entries, got ${given.length}`);
   return given.map(threshold);
 };
 

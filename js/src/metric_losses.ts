@@ -7,7 +7,7 @@ import { logUp } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { isMetric } from "./metric.js";
 import { type MetricLosses, type Plan, refuseLess } from "./plan.js";
-import { checkedFields, checkedInteger, checkedList } from "./strict.js";
+import { checkedFields, checkedInteger, checkedList, checkedString } from "./strict.js";
 
 const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody made for that
 
@@ -15,7 +15,8 @@ const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody ma
 export const statedMetric = (data: unknown): MetricLosses => {
   const { rest, units } = checkedFields(data, "metric losses", ["rest", "units"]);
   for (const one of checkedList(units, "units")) {
-    const { loss } = checkedFields(one, "the loss per unit", ["name", "unit", "loss"]);
+    const { name, unit, loss } = checkedFields(one, "the loss per unit", ["name", "unit", "loss"]);
+    for (const text of [name, unit]) checkedString(text, "name and unit");
     checkedInteger(loss, "the loss per unit");
   }
   return { rest: checkedInteger(rest, "the loss of the rest"), units: units as MetricLosses["units"] };
@@ -25,17 +26,12 @@ export const statedMetric = (data: unknown): MetricLosses => {
  * Recompute what is lost per unit of distance; refuse a plan that leaks more, or whose values have no such
  * distances.
  */
-export const verifiedMetric = ({
-  attributes,
-  missing,
-  mechanism,
-  stated,
-}: Plan): MetricLosses | undefined => {
+export const verifiedMetric = ({ attributes, mechanism, stated }: Plan): MetricLosses | undefined => {
   const units = attributes.flatMap(({ name, domain }, j) => {
     const part = mechanism.mechanisms[j] as Mechanism;
     if (!isMetric(part)) return [];
-    const fits = missing !== "value" && part.fits(domain);
-    must(fits, () => `${shown(name)} has values without these distances, or smaller ones than the plan says`);
+    must(part.fits(domain), "fit", () => `${shown(name)} has values without these distances`);
+    must(part.isShort(domain), "steps", () => `${shown(name)} has smaller distances than the plan says`);
     return [{ name, unit: part.unit, part }];
   });
   const { metric } = stated;
@@ -43,11 +39,16 @@ export const verifiedMetric = ({
     ({ name, unit }, i) => name === units[i]?.name && unit === units[i]?.unit,
   );
   const isStated = isSame && metric?.units.length === (units.length || undefined);
-  must(isStated, () => "a plan states the loss per unit of each metric attribute, in order, and of the rest");
+  must(
+    isStated,
+    "losses",
+    () => "a plan states the loss per unit of each metric attribute, in order, and of the rest",
+  );
   if (!metric) return undefined;
   const cells = units.reduce((sum, { unit, part }) => sum + (unit === "kilometer" ? part.k : 0), 0);
   must(
     cells <= MOST_CELLS,
+    "cells",
     () => `the grids of a plan have at most ${MOST_CELLS} metric cells together here`,
   );
   const others = mechanism.loss((part) => (isMetric(part) ? 0n : logUp(part.ratio)));

@@ -22,10 +22,11 @@ export class Numbers implements Values {
     readonly openLow: boolean,
     readonly openHigh: boolean,
   ) {
-    wholeNumber("digits", digits, 0, 15);
-    for (const end of [low, high]) wholeNumber("an end", end, -LARGEST, LARGEST);
-    must(low < high, () => "a number goes from low up to high");
-    must(!digits || low % 10 || high % 10, () => `the plan ${NOT_CANONICAL}: a number has too many digits`);
+    wholeNumber("number", "digits", digits, 0, 15);
+    for (const end of [low, high]) wholeNumber("number", "an end", end, -LARGEST, LARGEST);
+    must(low < high, "number", () => "a number goes from low up to high");
+    const isShort = !digits || low % 10 || high % 10;
+    must(isShort, "canonical", () => `the plan ${NOT_CANONICAL}: a number has too many digits`);
     const unit = Number(`1e${digits}`);
     [this.low, this.high] = [low / unit, high / unit];
   }

@@ -18,12 +18,13 @@ const MOST = 1 << 12;
  */
 export const geometric = (data: unknown): MetricMechanism => {
   const fields = checkedFields(data, "a geometric mechanism", ["kind", "tails"]);
-  const tails = table(fields.tails, "tails", MOST);
+  const tails = table("tails", fields.tails, "tails", MOST);
   const k = tails.length;
-  must(k > 1 && at(tails, 0) + at(tails, 1) === FULL, () => "the first two tails must add up to 2^64");
+  const isWhole = k > 1 && at(tails, 0) + at(tails, 1) === FULL;
+  must(isWhole, "tails", () => "the first two tails must add up to 2^64");
   const steps = pairs(tails, (one, next) => one - next);
   const falls = steps.every((step, m) => step > 0n && (!m || step <= at(steps, m - 1)));
-  must(falls, () => "tails must fall by ever fewer words: every output must be possible");
+  must(falls, "tails", () => "tails must fall by ever fewer words: every output must be possible");
   const [stay, still] = [at(tails, 0), at(steps, 0)];
   const quotient = (one: bigint, other: bigint): Ratio => [one, other];
   return {
@@ -46,6 +47,7 @@ export const geometric = (data: unknown): MetricMechanism => {
     },
     unit: "step",
     perUnit: () => logUp(largest([...pairs(tails, quotient), ...pairs(steps, quotient)])),
-    fits: (domain) => domain.kind === "range",
+    fits: (domain) => domain.kind === "range" && domain.k === k,
+    isShort: () => true,
   };
 };

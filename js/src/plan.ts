@@ -31,7 +31,7 @@ const MOST_ROUNDS = 1000;
 const NO_ANSWER_LABEL = "no answer";
 
 // A page must not freeze on a plan that somebody made for that.
-const MOST_TEXT = 1 << 24;
+const MOST_BYTES = 1 << 24;
 const MOST_ATTRIBUTES = 4096;
 const MOST_WORDS = 1 << 22;
 
@@ -141,6 +141,7 @@ export class Plan {
     const key = (this.ticketKey = "ticket_key" in data ? checkedString(data.ticket_key, "ticket_key") : null);
     must(
       key === null || /^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/.test(key),
+      "ticket-key",
       () => "a ticket key is an odd modulus of 2,048 to 4,096 bits in hexadecimal",
     );
     checkedFields(data, "the plan", [
@@ -157,14 +158,17 @@ export class Plan {
     this.stated = statedLosses(data.losses, rare);
     this.title = checkedString(data.title, "title");
     if (this.title) checkedText(this.title, "a title");
-    this.people = wholeNumber("people", data.people, 1, 2 ** 53);
+    const people = checkedInteger(data.people, "people");
+    this.people = wholeNumber("people", "people", people, 1, Number.MAX_SAFE_INTEGER);
     const missing = (this.missing = data.missing as Missing);
     must(
       ["refuse", "value", "random"].includes(missing),
+      "missing",
       () => `${shown(missing)} is not a policy for missing answers`,
     );
     const asked = checkedList(data.attributes, "attributes");
-    must(asked.length <= MOST_ATTRIBUTES, () => `a plan has at most ${MOST_ATTRIBUTES} attributes here`);
+    const isShort = asked.length <= MOST_ATTRIBUTES;
+    must(isShort, "attributes", () => `a plan has at most ${MOST_ATTRIBUTES} attributes`);
     this.attributes = asked.map((one) => {
       const fields = checkedFields(one, "an attribute", ["name", "domain"]);
       const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
@@ -172,30 +176,34 @@ export class Plan {
     });
     this.mechanism = recordMechanism(data.mechanism, rare);
     const found = this.mechanisms.length;
-    must(found === asked.length, () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
+    const isComplete = found === asked.length;
+    must(isComplete, "parts", () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
     this.checkSizes();
-    this.rounds = data.rounds as number | null;
+    this.rounds = data.rounds === null ? null : checkedInteger(data.rounds, "rounds");
     const again = this.mechanisms.filter(isRepeated).length;
-    must(!again || again === asked.length, () => "all attributes are asked again, or none");
-    if (again) wholeNumber("rounds", data.rounds, 1, MOST_ROUNDS);
-    else must(data.rounds === null, () => "rounds are for plans that ask again");
+    must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
+    if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
+    else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
   }
 
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */
   static async fromJson(text: string): Promise<Plan> {
-    must(text.length <= MOST_TEXT, () => `a plan has at most ${MOST_TEXT} characters`);
+    const isShort = text.length <= MOST_BYTES && new TextEncoder().encode(text).length <= MOST_BYTES;
+    must(isShort, "length", () => `a plan has at most ${MOST_BYTES} bytes`);
     const data = parseJson(text);
-    must(isObject(data), () => "a plan is a JSON object");
+    must(isObject(data), "json", () => "a plan is a JSON object");
     const { id, ...body } = data;
-    must(body.version === VERSION, () => wrongVersion(body.version));
     const written = canonical(body);
+    must(body.version === VERSION, "version", () => wrongVersion(body.version));
     const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
     const found = hexadecimal(new Uint8Array(digest));
-    must(id === found, () => `the plan was changed after it was made: its id is ${found}, not ${shown(id)}`);
+    const changed = "the plan was changed after it was made";
+    must(id === found, "id", () => `${changed}: its id is ${found}, not ${shown(id)}`);
     const plan = new Plan(found, body, hasRareKind(written) ? await import("./rare_kinds.js") : undefined);
     plan.verify();
     must(
       text.trim() === canonical({ ...body, id }),
+      "canonical",
       () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`,
     );
     return plan;
@@ -226,6 +234,7 @@ export class Plan {
     const { rounds, mechanism, stated } = this;
     must(
       (rounds === null) === (stated.repeated === null),
+      "losses",
       () => "repeated losses are for a plan that asks again",
     );
     const record = refuseLess(
@@ -293,15 +302,21 @@ export class Plan {
   private checkSizes(): void {
     const names = new Set<string>();
     for (const [j, { name, domain, k }] of this.attributes.entries()) {
-      must(!names.has(name), () => `the attribute ${shown(name)} occurs twice`);
+      must(!names.has(name), "names", () => `the attribute ${shown(name)} occurs twice`);
       names.add(name);
       const isFree =
         this.missing !== "value" || domain.kind !== "categories" || !domain.labels.includes(NO_ANSWER_LABEL);
-      must(isFree, () => `${shown(name)} has a value "${NO_ANSWER_LABEL}" already`);
-      const found = this.mechanisms[j]?.k;
-      must(found === k, () => `${shown(name)} has ${k} values, its mechanism ${found}`);
+      must(isFree, "no-answer", () => `${shown(name)} has a value "${NO_ANSWER_LABEL}" already`);
+      const part = this.mechanisms[j] as Mechanism;
+      const isNumeric = "stands" in part;
+      const isFull = isNumeric || "perUnit" in part; // it has no value for no answer
+      const many = isFull ? domain.k : k;
+      const fits = part.k === many && isNumeric === (domain.kind === "number");
+      must(fits, "fit", () => `${shown(name)} has ${many} values, its mechanism ${part.k}`);
+      const isValue = isFull && this.missing === "value";
+      must(!isValue, "no-answer", () => `${shown(name)} is a number or metric: no answer is not its value`);
     }
-    must(this.words <= MOST_WORDS, () => `a report takes at most ${MOST_WORDS} words here`);
+    must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
   }
 }
 
@@ -314,7 +329,8 @@ const wrongVersion = (version: unknown): string => {
 };
 
 const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
-  const metric = rare && isObject(data) && data.metric;
+  const metric = isObject(data) && data.metric;
+  must(rare || !metric, "losses", () => "losses per unit are for metric attributes");
   const fields = checkedFields(data, "losses", [
     "record",
     "attribute",
@@ -330,19 +346,19 @@ const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
     record: checkedInteger(fields.record, "a loss"),
     attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
-    ...(metric ? { metric: rare.statedMetric(metric) } : {}),
+    ...(metric && rare ? { metric: rare.statedMetric(metric) } : {}),
   };
 };
 
 /** The true loss in billionths, or a refusal where it is above what is stated. */
 export const refuseLess = (name: string, claim: number | null, loss: Loss | null): number | null => {
   const truth = loss === null ? null : toNano(loss);
-  must(claim === null || (truth !== null && BigInt(claim) >= truth), () => {
+  must(claim === null || (truth !== null && BigInt(claim) >= truth), "leaks", () => {
     const spent = truth === null ? "have no bound" : `lose ${nats(Number(truth))}`;
     const what = name.replaceAll("_", " ");
     return `the plan states a loss of ${nats(claim as number)} (${what}), but its thresholds ${spent}; do not answer it`;
   });
-  return truth === null || truth > 2n ** 53n ? null : Number(truth);
+  return truth === null || truth >= 2n ** 53n ? null : Number(truth);
 };
 
 const nats = (nano: number): string => (nano / 1e9).toFixed(9);

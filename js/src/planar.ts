@@ -4,7 +4,7 @@ import { integer } from "./codecs.js";
 import { must } from "./errors.js";
 import { divideUp, FULL, type Loss, largest, logUp, type Ratio, wholeNumber } from "./exact.js";
 import { at, type MetricMechanism, table } from "./metric.js";
-import { checkedFields, checkedList } from "./strict.js";
+import { checkedFields, checkedInteger, checkedList } from "./strict.js";
 import { wordOf } from "./words.js";
 
 const MOST = 1 << 11;
@@ -17,16 +17,18 @@ type Rows = readonly (readonly bigint[])[];
 /** noise[a][b]: how many of the 2^64 words move a cell by a rows and b columns, to either side. */
 export const planarGeometric = (data: unknown): MetricMechanism => {
   const fields = checkedFields(data, "a planar-geometric mechanism", ["kind", "noise", "steps"]);
-  const noise = checkedList(fields.noise, "noise").map((row) => table(row, "a row of noise", MOST));
+  const noise = checkedList(fields.noise, "noise").map((row) => table("noise", row, "a row of noise", MOST));
   const [rows, columns] = [noise.length, noise[0]?.length ?? 0];
   const isTable =
     rows > 1 && columns > 1 && rows * columns <= MOST && noise.every((row) => row.length === columns);
-  must(isTable, () => `noise is a table of two rows and columns or more, and at most ${MOST} cells`);
+  must(isTable, "noise", () => `noise is a table of two rows and columns or more, and at most ${MOST} cells`);
   const every = sum(mirrored(noise.map((row) => sum(mirrored(row)))));
-  must(every === FULL, () => "the words of all displacements must add up to 2^64");
+  must(every === FULL, "noise", () => "the words of all displacements must add up to 2^64");
   const given = checkedList(fields.steps, "steps");
-  const steps = given.map((step) => wholeNumber("a step, in millimeters,", step, 1, 2 ** 40));
-  must(steps.length === 2, () => "steps are the height and the width of a cell");
+  const steps = given.map((step) =>
+    wholeNumber("steps", "a step, in millimeters,", checkedInteger(step, "a step"), 1, 2 ** 40),
+  );
+  must(steps.length === 2, "steps", () => "steps are the height and the width of a cell");
   const shells = sent(noise);
   const tables = shells.filter((one) => one[0]?.length);
   const [inside, row, column, corner] = shells.map((one) => extreme(one, (a, b) => a > b)) as [
@@ -58,10 +60,9 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
     },
     unit: "kilometer",
     perUnit: () => perKilometer(tables, rows, columns, steps as [number, number]),
-    fits: (domain) =>
+    fits: (domain) => domain.kind === "grid" && domain.rows === rows && domain.columns === columns,
+    isShort: (domain) =>
       domain.kind === "grid" &&
-      domain.rows === rows &&
-      domain.columns === columns &&
       domain.meters.every((length, i) => at(steps, i) <= 1000 * length * (1 + 1e-9)),
   };
 };

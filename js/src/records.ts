@@ -9,7 +9,7 @@
 import { must } from "./errors.js";
 import { type Loss, type Ratio, wholeNumber } from "./exact.js";
 import type { Mechanism, Part } from "./mechanism.js";
-import { checkedList, type Fields } from "./strict.js";
+import { checkedInteger, checkedList, type Fields } from "./strict.js";
 import { type Row, sampled } from "./words.js";
 
 /** A part for every attribute; none where it is not reported. */
@@ -79,7 +79,7 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
 /** Some attributes, drawn at random and named in the report, are reported (SMP: one of them). */
 export const sample = (mechanisms: readonly Mechanism[], reported: number): RecordMechanism => {
   const size = checkedSeveral(mechanisms).length;
-  wholeNumber("reported, the number of attributes in a report,", reported, 1, size);
+  wholeNumber("reported", "reported, the number of attributes in a report,", reported, 1, size);
   const room = mechanisms.reduce((most, { words }) => Math.max(most, words), 0);
   return {
     mechanisms,
@@ -122,9 +122,9 @@ export const RECORDS: Readonly<Record<string, RecordKind>> = {
     fields: ["parts"],
     isPart: false,
     read: ({ parts }, read) => {
-      const [part, ...more] = checkedList(parts, "parts");
-      must(!more.length, () => `a single mechanism has one part, got ${more.length + 1}`);
-      return single(read.mechanism(part));
+      const all = checkedList(parts, "parts");
+      must(all.length === 1, "parts", () => `a single mechanism has one part, got ${all.length}`);
+      return single(read.mechanism(all[0]));
     },
   },
   split: {
@@ -136,7 +136,7 @@ export const RECORDS: Readonly<Record<string, RecordKind>> = {
     fields: ["parts", "reported"],
     isPart: true,
     read: ({ parts, reported }, read) =>
-      sample(checkedList(parts, "parts").map(read.mechanism), reported as number),
+      sample(checkedList(parts, "parts").map(read.mechanism), checkedInteger(reported, "reported")),
   },
 };
 
@@ -153,6 +153,7 @@ export const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a
 export const checkedSeveral = <T>(parts: readonly T[]): readonly T[] => {
   must(
     parts.length > 1,
+    "parts",
     () => `a record mechanism needs at least two parts, got ${parts.length}: use a single one`,
   );
   return parts;

@@ -52,7 +52,7 @@ export interface Unary extends Mechanism<readonly number[]> {
 export const unary = (k: number, one: bigint, zero: bigint): Unary => {
   checkedK(k, 1 << 20);
   const [ones, zeros] = [checkedThreshold(one), checkedThreshold(zero)];
-  must(zero < one, () => `thresholds must have zero < one, got ${zero} and ${one}`);
+  must(zero < one, "likelier", () => `thresholds must have zero < one, got ${zero} and ${one}`);
   const up: Ratio = [one, zero];
   const down: Ratio = [FULL - zero, FULL - one];
   const flip: Unary["flip"] = (truth, words) => {
@@ -102,10 +102,10 @@ function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at
  */
 export const subset = (k: number, size: number, keep: bigint): Mechanism<readonly number[]> => {
   checkedK(k, 1 << 16);
-  wholeNumber("size, the number of members,", size, 1, k - 1);
+  wholeNumber("size", "size, the number of members,", size, 1, k - 1);
   const kept = checkedThreshold(keep);
   const [many, members] = [BigInt(k), BigInt(size)];
-  must(keep * many > FULL * members, () => `keep must be above 2^64 * size / k, got ${keep}`);
+  must(keep * many > FULL * members, "likelier", () => `keep must be above 2^64 * size / k, got ${keep}`);
   return {
     k,
     words: 1 + size,
@@ -130,7 +130,7 @@ export const subset = (k: number, size: number, keep: bigint): Mechanism<readonl
  */
 export const hashed = (k: number, g: number, keep: bigint): Mechanism<HashedPart> => {
   checkedK(k, PRIME - 1);
-  wholeNumber("g, the number of buckets,", g, 2, PRIME - 1);
+  wholeNumber("g", "g, the number of buckets,", g, 2, PRIME - 1);
   const kept = checkedKeep(keep, g);
   const inside = integer(g);
   const codec: Codec<HashedPart> = {
@@ -210,7 +210,8 @@ const keepOrOther = (value: number, words: Halves, k: number, keep: Threshold): 
 const keepRatio = (keep: bigint, k: number): Ratio => [keep * FULL, (FULL - keep) * cell(k - 1)[0]];
 
 const checkedKeep = (keep: bigint, k: number): Threshold => {
-  must(keep * FULL > (FULL - keep) * cell(k - 1)[1], () => `keep must be above 2^64 / ${k}, got ${keep}`);
+  const isLikelier = keep * FULL > (FULL - keep) * cell(k - 1)[1];
+  must(isLikelier, "likelier", () => `keep must be above 2^64 / ${k}, got ${keep}`);
   return checkedThreshold(keep);
 };
 

@@ -1,7 +1,6 @@
 /** Reads documents strictly: integers and text, only the fields that belong there, one way to write them. */
 
 import { must, shown } from "./errors.js";
-import { isWhole } from "./exact.js";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -9,12 +8,25 @@ const DEEPEST = 16;
 
 /** Sorted keys, no spaces: equal documents have equal text. */
 export const canonical = (data: unknown, depth = 0): string => {
-  must(depth < DEEPEST, () => "a plan is nested less deeply");
+  must(depth < DEEPEST || Object(data) !== data, "json", () => `a plan is nested at most ${DEEPEST} deep`);
   if (Array.isArray(data)) return `[${data.map((one) => canonical(one, depth + 1))}]`;
-  must(typeof data !== "number" || Number.isInteger(data), () => `a plan has integers only, got ${data}`);
-  if (!isObject(data)) return JSON.stringify(data);
+  must(
+    typeof data !== "number" || Number.isSafeInteger(data),
+    "integer",
+    () => `a plan has integers below 2^53 only, got ${data}`,
+  );
+  if (!isObject(data)) return quoted(data);
   const names = Object.keys(data).sort(byCodePoint);
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(data[name], depth + 1)}`)}}`;
+  return `{${names.map((name) => `${quoted(name)}:${canonical(data[name], depth + 1)}`)}}`;
+};
+
+const quoted = (data: unknown): string => {
+  must(
+    typeof data !== "string" || !/\p{Cs}/u.test(data),
+    "json",
+    () => "a plan has text that cannot be written: half of a pair of surrogates",
+  );
+  return JSON.stringify(data);
 };
 
 /** The order of text by code points, where JavaScript's own is by halves of surrogate pairs. */
@@ -31,6 +43,7 @@ export const checkedKind = (data: unknown, what: string, allowed: readonly strin
   const kind = isObject(data) && data.kind;
   must(
     allowed.includes(kind as string),
+    "kind",
     () => `${shown(kind)} is not ${what} that can be here (${allowed.join(", ")})`,
   );
   return kind as string;
@@ -38,39 +51,43 @@ export const checkedKind = (data: unknown, what: string, allowed: readonly strin
 
 /** An object with just these fields. */
 export const checkedFields = (data: unknown, what: string, wanted: readonly string[]): Fields => {
-  must(isObject(data), () => `${what} must be an object with the fields ${wanted.join(", ")}`);
+  must(isObject(data), "type", () => `${what} must be an object with the fields ${wanted.join(", ")}`);
   for (const name of Object.keys(data)) {
-    must(wanted.includes(name), () => `${shown(name)} is not a field of ${what} (${wanted.join(", ")})`);
+    const text = (): string => `${shown(name)} is not a field of ${what} (${wanted.join(", ")})`;
+    must(wanted.includes(name), "fields", text);
   }
-  for (const name of wanted) must(Object.hasOwn(data, name), () => `${what} has no field ${shown(name)}`);
+  for (const name of wanted)
+    must(Object.hasOwn(data, name), "fields", () => `${what} has no field ${shown(name)}`);
   return data;
 };
 
 export const checkedList = (data: unknown, what: string): readonly unknown[] => {
-  must(Array.isArray(data), () => `${what} must be a list`);
+  must(Array.isArray(data), "type", () => `${what} must be a list`);
   return data;
 };
 
 export const checkedString = (data: unknown, what: string): string => {
-  must(typeof data === "string", () => `${what} must be text, got ${shown(data)}`);
+  must(typeof data === "string", "type", () => `${what} must be text, got ${shown(data)}`);
   return data;
 };
 
-/** An integer that every language holds exactly. */
+/** An integer, which the text was found to hold exactly. */
 export const checkedInteger = (data: unknown, what: string): number => {
-  must(isWhole(data, -(2 ** 53), 2 ** 53), () => `${what} must be an integer up to 2^53, got ${shown(data)}`);
+  must(Number.isSafeInteger(data), "type", () => `${what} must be an integer, got ${shown(data)}`);
   return data as number;
 };
 
 export const checkedBoolean = (data: unknown): boolean => {
-  must(typeof data === "boolean", () => `an open end is true or false, got ${shown(data)}`);
+  must(typeof data === "boolean", "type", () => `an open end is true or false, got ${shown(data)}`);
   return data;
 };
 
 export const threshold = (data: unknown): bigint => {
   const isDecimal = typeof data === "string" && /^[1-9][0-9]{0,19}$/.test(data);
-  must(isDecimal, () => `a threshold is decimal digits as text, got ${shown(data)}`);
-  return BigInt(data as string);
+  must(isDecimal, "threshold", () => `a threshold is decimal digits as text, got ${shown(data)}`);
+  const words = BigInt(data as string);
+  must(!(words >> 64n), "threshold", () => `a threshold is below 2^64, got ${words}`);
+  return words;
 };
 
 export const isObject = (data: unknown): data is Readonly<Record<string, unknown>> =>

@@ -158,12 +158,17 @@ const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts): Byt
 };
 
 const fromBody = (plan: Plan, body: Uint8Array): Parts => {
+  const [least, most] = lengthsOf(plan);
+  sound(
+    body.length >= least && body.length <= most,
+    "size",
+    () => `a report of this plan has ${least} to ${most} bytes after its header, got ${body.length}`,
+  );
   const starts: (number | undefined)[] = [];
   let at = 0;
   for (const { size, named } of plan.mechanism.groups) {
     const [width, first, index] = [widthOf(size), starts.length, at];
     at += named * width;
-    sound(body.length >= at, "size", () => `${body.length} bytes after the header are too few`);
     const held = Array.from({ length: named || size }, (_, i) =>
       named ? readInteger(width, body, index + i * width) : i,
     );
@@ -177,7 +182,7 @@ const fromBody = (plan: Plan, body: Uint8Array): Parts => {
   }
   sound(
     body.length === at,
-    "size",
+    "form",
     () => `such a report has ${at} bytes after its header, got ${body.length}`,
   );
   return Array.from(starts, (start, j) =>
@@ -185,12 +190,25 @@ const fromBody = (plan: Plan, body: Uint8Array): Parts => {
   );
 };
 
+/** How many bytes a report of a plan has after its header: at least, and at most. */
+const lengthsOf = (plan: Plan): [least: number, most: number] => {
+  let [least, most, first] = [0, 0, 0];
+  for (const { size, named } of plan.mechanism.groups) {
+    const sizes = Array.from({ length: size }, (_, j) => codecOf(plan, first + j).size).sort((a, b) => a - b);
+    const [names, held] = [named * widthOf(size), named || size];
+    least += sizes.slice(0, held).reduce((sum, one) => sum + one, names);
+    most += sizes.slice(size - held).reduce((sum, one) => sum + one, names);
+    first += size;
+  }
+  return [least, most];
+};
+
 const fromSaid = (plan: Plan, said: unknown): Parts => {
   sound(isObject(said), "malformed", () => "report must be an object, a field per attribute");
   const names = plan.attributes.map(({ name }) => name);
   const known = new Set(names);
   for (const name of Object.keys(said))
-    sound(known.has(name), "malformed", () => `${shown(name)} is not an attribute of this plan`);
+    sound(known.has(name), "form", () => `${shown(name)} is not an attribute of this plan`);
   let first = 0;
   for (const { size, named } of plan.mechanism.groups) {
     const group = names.slice(first, (first += size));

@@ -84,13 +84,13 @@ it("a plan of version 1 is refused with what to do", async () => {
   });
   const sentence =
     "this plan has version 1, and this program reads version 2: make it again with `deniable plan`";
-  await expect(old.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan(sentence));
+  await expect(old.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan("version", sentence));
 });
 
 it.each([3, 2 ** 40])("a plan of version %d is refused, since a newer program wrote it", async (version) => {
   const newer = small((data) => (data.version = version));
   const sentence = `this plan has version ${version}, and this program reads version 2: a newer program wrote it, so upgrade this one`;
-  await expect(newer.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan(sentence));
+  await expect(newer.then(Plan.fromJson)).rejects.toThrow(new InvalidPlan("version", sentence));
 });
 
 describe("a text that is no plan is refused", () => {
@@ -180,7 +180,7 @@ it("a plan made to keep a page busy is done with soon", async () => {
       rounds,
       mechanism: { kind: "split", parts },
     });
-    data.losses = { attribute: 2 ** 53, record: 2 ** 53, repeated: figures };
+    data.losses = { attribute: 2 ** 53 - 1, record: 2 ** 53 - 1, repeated: figures };
   });
   await expect(Plan.fromJson(wide)).rejects.toThrow("(attribute)");
   await expect(Plan.fromJson(again)).rejects.toThrow("states a loss of 0.000000000 (one report)");

@@ -15,7 +15,7 @@ import { Row, remembered } from "../src/words.js";
 import { halves } from "../src/words_testing.js";
 import { type Document, FRESH, FULL, sealed, small } from "./helpers.js";
 
-const MOST = 2 ** 53;
+const MOST = 2 ** 53 - 1;
 const labels = ["a", "b", "c"];
 const keep = (percent: bigint): string => String((FULL * percent) / 100n);
 const grr = (percent: bigint): Document => ({ k: 3, keep: keep(percent), kind: "direct" });

@@ -40,7 +40,7 @@ it.each(mechanisms)(
         domain: { kind: "categories", labels },
         name: `attribute ${i}`,
       }));
-      const figure = 2 ** 53;
+      const figure = 2 ** 53 - 1;
       const figures = {
         changing_values: null,
         changing_values_usual: null,

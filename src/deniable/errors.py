@@ -21,6 +21,11 @@ class DeniableError(Exception):
 class InvalidParameter(DeniableError, ValueError):
     """A parameter that no mechanism can be built from (k < 2, epsilon <= 0, an unknown name...)."""
 
+    def __init__(self, message: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """Why a plan with it is refused, in a word of spec/wire.md; empty where a plan cannot hold it."""
+
 
 class InvalidValue(DeniableError, ValueError):
     """A value that is not in the domain. It is never passed on: a value sent as it is discloses itself."""

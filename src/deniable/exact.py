@@ -40,12 +40,12 @@ def positive_epsilon(epsilon: float, name: str = "epsilon") -> float:
     return number(name, epsilon, 0.0, math.inf, "a positive number")
 
 
-def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
-    """Check an integer, of Python's or numpy's, from low to high."""
+def whole_number(name: str, value: object, low: int, high: int | None = None, reason: str = "") -> int:
+    """Check an integer, of Python's or numpy's, from low to high; a plan is refused for this reason."""
     number = None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     if number is None or number < low or (high is not None and number > high):
         allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise InvalidParameter(f"{name} must be an integer {allowed}, got {value!r}")
+        raise InvalidParameter(f"{name} must be an integer {allowed}, got {value!r}", reason)
     return number
 
 

@@ -288,7 +288,8 @@ FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
         (setting(*PART, "keep", to="1e19"), "decimal digits"),
         (setting(*PART, "keep", to="\uff11\uff10"), "decimal digits"),
         (setting(*PART, "keep", to="1" * 5000), "decimal digits"),
-        (setting(*PART, "keep", to=10627480729818066791), "decimal digits"),
+        (setting(*PART, "keep", to=10627480729818066791), "integers below"),
+        (setting(*PART, "keep", to=1062748072981806), "decimal digits"),
         (setting(*PART, "keep", to="6148914691236517205"), "keep must be"),
         (setting(*PART, "k", to=4), r"a prior|has 3 values"),
         (setting(*PART, "k", to="3"), "must be an integer"),
@@ -316,7 +317,7 @@ FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
         (setting("attributes", 0, "name", to="age"), "'age' occurs twice"),
         (setting("attributes", 0, "name", to=""), "not empty"),
         (setting("attributes", 1, "domain", "bins", to=5), "has 5 values, its mechanism 4"),
-        (setting("attributes", 1, "domain", "bins", to=10**12), "bins must be"),
+        (setting("attributes", 1, "domain", "bins", to=10**12), "at most 1,048,576 values"),
         (setting("attributes", 1, "domain", "step", to=0), "step must be"),
         (setting("attributes", 1, "domain", "digits", to=-1), "digits must be"),
         (setting("attributes", 1, "domain", "open_low", to=0), "true or false"),
@@ -386,20 +387,11 @@ def test_a_plan_may_state_more_than_it_loses() -> None:
     assert plan.id != FIXED.id
 
 
-REFUSALS = {
-    "id": "id is",
-    "form": r"canonical form|integers only|is not|does not fit|must (state|be an object)|mechanisms for|"
-    r"decimal digits|steps are|noise is",
-    "leaks": "states a loss of",
-    "version": "version",
-}
-"""What is said for each reason that a vector gives."""
-
-
 def test_hostile_plans_are_refused() -> None:
     def check(case: vectors.Case) -> None:
-        with pytest.raises(InvalidPlan, match=REFUSALS[case["refused"]]):
+        with pytest.raises(InvalidPlan) as refusal:
             Plan.from_json(case["plan"])
+        assert refusal.value.reason == case["refused"]
 
     check_each(check, vectors.hostile("plans", "plan"))
 
@@ -426,12 +418,12 @@ def test_a_plan_edited_by_hand_is_refused() -> None:
         ("{", "not a plan"),
         (b"\xff\xfe{", "not a plan"),
         ("[" * 100_000, "not a plan"),
-        ('{"version":1,"version":1}', "same field twice"),
-        ('{"version":1.0}', "integers only, got 1.0"),
-        ('{"version":1e0}', "integers only, got 1e0"),
-        ('{"version":NaN}', "integers only, got NaN"),
-        ('{"version":-Infinity}', "integers only"),
-        ('{"version":' + "1" * 5000 + "}", "not a plan|version"),
+        ('{"version":2,"version":1}', "this plan has version 1"),
+        ('{"version":1.0}', "this plan has version 1"),
+        ('{"version":1.5}', "only, got 1.5"),
+        ('{"version":NaN}', "NaN is not JSON"),
+        ('{"version":-Infinity}', "-Infinity is not JSON"),
+        ('{"version":' + "1" * 5000 + "}", "integers below 2"),
     ],
 )
 def test_what_is_no_plan_is_refused(text: str | bytes, reason: str) -> None:

@@ -19,7 +19,7 @@ from deniable.records import Per, Prior, RecordMechanism
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0
-_MOST_PEOPLE = 1 << 53  # above, one person more is no other float
+_MOST_PEOPLE = (1 << 53) - 1  # above, one person more is no other float
 _REASONABLE = 5.0  # a warning recommends no larger epsilon
 _FEW = 4  # a mean that is known only to within a quarter of its range either way is noise
 _PLAIN = 2.0  # steps times epsilon below which randomized response has the smaller error

@@ -250,10 +250,10 @@ def _refuse_total(cap: float | None, alone: int | None, before: int | None, what
         )
     total = _total([alone, before])
     if total is None or alone is None:
-        raise AboveCap(f"there is no bound on what the plan's reports give away, and {shown}")
+        raise AboveCap(f"there is no bound on what the plan's reports give away, and {shown}", "cap")
     if total > limit * NANO:
         others = f", with all answers before {total / NANO:.6g}" if total > alone else ""
-        raise AboveCap(f"{what} gives away up to {alone / NANO:.6g}{others}, and {shown}")
+        raise AboveCap(f"{what} gives away up to {alone / NANO:.6g}{others}, and {shown}", "cap")
 
 
 def _total(losses: list[int | None]) -> int | None:

@@ -17,8 +17,8 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, InvalidValue
 
 _JOINERS = "\u200c\u200d"
-_AS_EMOJI = "\ufe0f"
-_VIRAMA = 9  # its combining class, in all scripts
+_JOINED = ("Mn", "Mc", "Me", "So", "Sk")
+_ARABIC = ("\u0600", "\u08ff")  # the blocks from Arabic to Arabic Extended-A
 SELF = "this attribute"
 """How messages name an attribute without a name."""
 BLANKS = (
@@ -33,17 +33,20 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def checked_text(text: object, what: str) -> str:
     """Text that can be shown and sent: not empty, without control characters or invisible ones."""
     if not isinstance(text, str) or not text:
-        raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}")
+        raise InvalidParameter(f"{what} must be text that is not empty, got {text!r}", "text")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
-        raise InvalidParameter(f"{what} must be one line of text without control characters, got {text!r}")
+        raise InvalidParameter(
+            f"{what} must be one line of text without control characters, got {text!r}", "text"
+        )
     if text != text.strip():
         raise InvalidParameter(
-            f"{what} has no white space at its ends, got {text!r}; strip it, and where it is used alike"
+            f"{what} has no white space at its ends, got {text!r}; strip it, and where it is used alike",
+            "text",
         )
     hidden = _find_hidden(text)
     if hidden is not None:
         raise InvalidParameter(
-            f"{what} has no invisible characters, got {text!r}; remove U+{ord(hidden):04X}"
+            f"{what} has no invisible characters, got {text!r}; remove U+{ord(hidden):04X}", "text"
         )
     return text
 
@@ -62,18 +65,15 @@ def _find_hidden(text: str) -> str | None:
     """The first invisible character; a joiner that changes how its neighbors look is allowed."""
     for i, character in enumerate(text):
         if unicodedata.category(character) == "Cf" and not (
-            character in _JOINERS and 0 < i < len(text) - 1 and _shows_joiner(text[i - 1], text[i + 1])
+            character in _JOINERS and 0 < i < len(text) - 1 and _shows_joiner(text[i - 1])
         ):
             return character
     return None
 
 
-def _shows_joiner(before: str, after: str) -> bool:
-    """Whether a joiner shows: between Arabic letters, after a virama, and between emoji."""
-    arabic = unicodedata.bidirectional(before) in ("AL", "NSM") and unicodedata.bidirectional(after) == "AL"
-    symbol = unicodedata.category(before) in ("So", "Sk") or before == _AS_EMOJI
-    emoji = symbol and unicodedata.category(after) in ("So", "Sm")
-    return arabic or unicodedata.combining(before) == _VIRAMA or emoji
+def _shows_joiner(before: str) -> bool:
+    """Whether a joiner shows: after an Arabic letter, a mark or a symbol; the same rule for all clients."""
+    return unicodedata.category(before) in _JOINED or _ARABIC[0] <= before <= _ARABIC[1]
 
 
 def quote(name: str) -> str:

@@ -39,7 +39,8 @@ NO_ANSWER = -1
 """The code of a missing answer."""
 
 _UNKNOWN = -2
-_MOST_BINS = 1 << 16
+MOST_VALUES = 1 << 20
+"""Of an attribute: labels, bins or cells. The same for every client."""
 LARGEST = 10**15
 """Every float distinguishes integers up to here, and their quotients by powers of ten."""
 MOST_DIGITS = 15
@@ -121,9 +122,11 @@ class Categories(Domain):
             else None
         )
         if twice is not None:
-            raise InvalidParameter(f"the label {twice!r} occurs twice; every value needs a name of its own")
+            text = f"the label {twice!r} occurs twice; every value needs a name of its own"
+            raise InvalidParameter(text, "labels")
         if len(known) < 2:
-            raise InvalidParameter(f"an attribute needs at least two values, got {len(known)}")
+            raise InvalidParameter(f"an attribute needs at least two values, got {len(known)}", "labels")
+        refuse_many_values(len(known))
         object.__setattr__(self, "labels", known)
 
     def __str__(self) -> str:
@@ -204,12 +207,13 @@ class Range(Domain):
                 raise InvalidParameter(f"{end} is true or false, got {getattr(self, end)!r}")
         if self.step <= 0 or self.high <= self.low:
             raise InvalidParameter(
-                f"a range goes up from low by a positive step, got {self.low} to {self.high} by {self.step}"
+                f"a range goes up from low by a positive step, got {self.low} to {self.high} by {self.step}",
+                "range",
             )
         if self.digits > MOST_DIGITS or max(abs(self.scaled_low), abs(self._scaled_high)) > LARGEST:
             numbers = f"{self.low} to {self.high} by {self.step}"
             raise InvalidParameter(
-                f"a range's numbers have at most {MOST_DIGITS} digits, got {numbers}; round them"
+                f"a range's numbers have at most {MOST_DIGITS} digits, got {numbers}; round them", "range"
             )
         bins, rest = divmod(self._scaled_high - self.scaled_low, self.scaled_step)
         if rest:
@@ -217,10 +221,9 @@ class Range(Domain):
                 f"step {self.step} does not divide the range from {self.low} to {self.high} into whole bins; "
                 "give a step that does"
             )
-        if not 2 <= bins <= _MOST_BINS:
-            raise InvalidParameter(
-                f"a range has from 2 to {_MOST_BINS:,} bins, got {bins:,}; change the step"
-            )
+        if bins < 2:
+            raise InvalidParameter(f"a range has 2 bins or more, got {bins:,}; change the step", "range")
+        refuse_many_values(bins, "; use a larger step")
 
     def __str__(self) -> str:
         ends = format_ends(self.low, self.high, self.open_low, self.open_high)
@@ -229,11 +232,12 @@ class Range(Domain):
     @staticmethod
     def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
         """Makes a range from integers: its numbers times 10^digits."""
-        whole_number("bins", bins, 2, _MOST_BINS)
-        whole_number("digits", digits, 0, MOST_DIGITS)
-        whole_number("step", step, 1, LARGEST)
-        whole_number("low", low, -LARGEST, LARGEST)
-        high = low + bins * step
+        whole_number("bins", bins, 2, reason="range")
+        refuse_many_values(bins)
+        whole_number("digits", digits, 0, MOST_DIGITS, reason="range")
+        whole_number("step", step, 1, LARGEST, reason="range")
+        whole_number("low", low, -LARGEST, LARGEST, reason="range")
+        high = whole_number("low + bins * step", low + bins * step, -LARGEST, LARGEST, reason="range")
         return Range(
             from_integer(low, digits),
             from_integer(high, digits),
@@ -314,6 +318,14 @@ class Range(Domain):
                 f"widen the range, or set {end} to count it in the {which} bin",
             )
         return np.where(missing, NO_ANSWER, np.clip(codes, 0, self.bins - 1))
+
+
+def refuse_many_values(k: int, remedy: str = "") -> None:
+    """Refuse more values of an attribute than any client takes."""
+    if k > MOST_VALUES:
+        raise InvalidParameter(
+            f"an attribute has at most {MOST_VALUES:,} values, got {k:,}{remedy}", "values"
+        )
 
 
 def check_privacy(domain: Domain) -> None:

@@ -14,7 +14,14 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.domain.answer import SELF, is_missing, number_of, quote
-from deniable.domain.domain import NO_ANSWER, Domain, Privacy, check_privacy, format_privacy
+from deniable.domain.domain import (
+    NO_ANSWER,
+    Domain,
+    Privacy,
+    check_privacy,
+    format_privacy,
+    refuse_many_values,
+)
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
 from deniable.metric import great_circle
@@ -23,6 +30,7 @@ from deniable.tables import DEGREES, column_names, columns_of, is_table
 _MOST_SIDE = 1 << 12
 _CORNERS = ("south", "west", "north", "east")
 _NANO = 10**9
+_MOST_LATITUDE, _MOST_LONGITUDE = 89_900_000_000, 180_000_000_000
 _COLUMNS = (DEGREES, ("lat", "lon"), ("lat", "lng"), ("lat", "long"))  # what people call them
 
 
@@ -59,10 +67,10 @@ class Grid(Domain):
 
     def __post_init__(self) -> None:
         check_privacy(self)
-        object.__setattr__(self, "rows", whole_number("the number of rows", self.rows, 2, _MOST_SIDE))
-        object.__setattr__(
-            self, "columns", whole_number("the number of columns", self.columns, 2, _MOST_SIDE)
-        )
+        for side in ("rows", "columns"):
+            many = whole_number(f"the number of {side}", getattr(self, side), 2, _MOST_SIDE, reason="grid")
+            object.__setattr__(self, side, many)
+        refuse_many_values(self.k, "; use fewer rows or columns")
         for name, most in (("south", 90.0), ("north", 90.0), ("west", 180.0), ("east", 180.0)):
             allowed = f"a number of degrees from -{most:g} to {most:g}"
             object.__setattr__(
@@ -70,15 +78,18 @@ class Grid(Domain):
             )
         if not -90 <= self.south < self.north <= 90:
             raise InvalidParameter(
-                f"south must be below north, from -90 to 90 degrees, got {self.south} and {self.north}"
+                f"south must be below north, from -90 to 90 degrees, got {self.south} and {self.north}",
+                "grid",
             )
         if not 0 < self._wide <= 180:
             raise InvalidParameter(
-                "a grid spans at most 180 degrees of longitude, so that the way across it is the short one"
+                "a grid spans at most 180 degrees of longitude, so that the way across it is the short one",
+                "grid",
             )
         if max(abs(self.south), abs(self.north)) > 89.9:
             raise InvalidParameter(
-                "a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on"
+                "a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on",
+                "grid",
             )
 
     def __str__(self) -> str:
@@ -114,6 +125,13 @@ class Grid(Domain):
     @staticmethod
     def from_integers(south: int, west: int, north: int, east: int, rows: int, columns: int) -> Grid:
         """Makes a grid from its corners in billionths of a degree."""
+        for name, degrees, most in (
+            ("south", south, _MOST_LATITUDE),
+            ("north", north, _MOST_LATITUDE),
+            ("west", west, _MOST_LONGITUDE),
+            ("east", east, _MOST_LONGITUDE),
+        ):
+            whole_number(f"{name}, in billionths of a degree,", degrees, -most, most, reason="grid")
         return Grid(south / _NANO, west / _NANO, north / _NANO, east / _NANO, rows, columns)
 
     @cached_property
@@ -179,14 +197,15 @@ class Grid(Domain):
 
     def _cells(self, pairs: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The cell of each location, and whether it is in the box."""
-        row = np.floor((pairs[:, 0] - self.south) / (self.north - self.south) * self.rows)
-        across = (pairs[:, 1] - self.west) % 360
+        latitude, longitude = pairs[:, 0], pairs[:, 1]
+        across = (longitude - self.west) % 360
+        inside = (self.south <= latitude) & (latitude <= self.north)
+        inside &= (across <= self._wide) & (np.abs(longitude) <= 360)
+        # the product can be rounded up to the number of rows, and the last row holds what is inside
+        row = np.floor((latitude - self.south) / (self.north - self.south) * self.rows)
         column = np.floor(across / self._wide * self.columns)
-        row = np.where(pairs[:, 0] == self.north, self.rows - 1, row)
-        column = np.where(across == self._wide, self.columns - 1, column)
-        inside = (row >= 0) & (row < self.rows) & (column >= 0) & (column < self.columns)
-        inside &= (np.abs(pairs[:, 0]) <= 90) & (np.abs(pairs[:, 1]) <= 360)
-        return row * self.columns + column, inside
+        cells = np.minimum(row, self.rows - 1) * self.columns + np.minimum(column, self.columns - 1)
+        return cells, inside
 
 
 def _pairs(values: object, name: str) -> Floats:

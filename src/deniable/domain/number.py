@@ -52,10 +52,12 @@ class Number(Domain):
             if not isinstance(getattr(self, end), bool):
                 raise InvalidParameter(f"{end} is true or false, got {getattr(self, end)!r}")
         if self.high <= self.low:
-            raise InvalidParameter(f"a number goes from low up to high, got {self.low} to {self.high}")
+            text = f"a number goes from low up to high, got {self.low} to {self.high}"
+            raise InvalidParameter(text, "number")
         if self.digits > MOST_DIGITS or max(abs(self.scaled_low), abs(self.scaled_high)) > LARGEST:
             raise InvalidParameter(
-                f"low and high have at most {MOST_DIGITS} digits, got {self.low} and {self.high}; round them"
+                f"low and high have at most {MOST_DIGITS} digits, got {self.low} and {self.high}; round them",
+                "number",
             )
 
     def __str__(self) -> str:
@@ -64,9 +66,9 @@ class Number(Domain):
     @staticmethod
     def from_integers(low: int, high: int, digits: int, open_low: bool, open_high: bool) -> Number:
         """Makes a number from integers: its ends times 10^digits."""
-        whole_number("digits", digits, 0, MOST_DIGITS)
-        whole_number("low", low, -LARGEST, LARGEST)
-        whole_number("high", high, -LARGEST, LARGEST)
+        whole_number("digits", digits, 0, MOST_DIGITS, reason="number")
+        whole_number("low", low, -LARGEST, LARGEST, reason="number")
+        whole_number("high", high, -LARGEST, LARGEST, reason="number")
         return Number(from_integer(low, digits), from_integer(high, digits), open_low, open_high)
 
     @cached_property

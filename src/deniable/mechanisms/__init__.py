@@ -6,6 +6,7 @@ from deniable.mechanisms.channels import ChannelMechanism
 from deniable.mechanisms.checks import (
     checked_k,
     checked_values,
+    checked_words,
     floats,
     in_domain,
     integers,
@@ -68,6 +69,7 @@ __all__ = [
     "checked_k",
     "checked_per",
     "checked_values",
+    "checked_words",
     "floats",
     "grr",
     "hr",

@@ -9,6 +9,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import whole_number
 from deniable.tables import codes_for
+from deniable.words import FULL
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:
@@ -83,12 +84,17 @@ def unmasked(reports: Array) -> Array:
 
 def checked_k(k: int, most: int, shape: str) -> int:
     """A number of values that a shape can hold."""
-    number = whole_number("k, the number of values,", k, 2)
+    number = whole_number("k, the number of values,", k, 2, reason="k")
     if number > most:
         raise InvalidParameter(
-            f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first"
+            f"k = {k} is too large for {shape} encoding (at most {most}); hash or group the values first", "k"
         )
     return number
+
+
+def checked_words(name: str, words: int) -> int:
+    """A threshold: a number of words from 1 to 2^64 - 1."""
+    return whole_number(name, words, 1, FULL - 1, reason="threshold")
 
 
 def _remedy(array: Array) -> str:

@@ -18,7 +18,7 @@ from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.estimate import clopper_pearson, scattered
 from deniable.exact import log_up, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_loss
-from deniable.mechanisms import Tally, floats, restore_reports, unmasked
+from deniable.mechanisms import Tally, checked_words, floats, restore_reports, unmasked
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.metric.waves import MOST_BINS, best_keep, checked_window, in_window, window_ratio
@@ -149,7 +149,8 @@ class Duchi(Mean):
     words, outputs = 1, 2
 
     def __post_init__(self) -> None:
-        set_numbers(self, keep=whole_number("keep", self.keep, (FULL >> 1) + 1, FULL - 1))
+        set_numbers(self, keep=checked_words("keep", self.keep))
+        whole_number("keep", self.keep, (FULL >> 1) + 1, reason="likelier")
 
     @property
     def ratio(self) -> Fraction:
@@ -254,7 +255,7 @@ class Hybrid(Mean):
     words = 5
 
     def __post_init__(self) -> None:
-        whole_number("share", self.share, 1, FULL - 1)
+        checked_words("share", self.share)
 
     @property
     def outputs(self) -> int:

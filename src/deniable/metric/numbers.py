@@ -46,7 +46,8 @@ class Averaged(ChannelMechanism):
         if self.of.outputs > MOST_OUTPUTS:
             raise InvalidParameter(
                 f"reports of a number in a record are one of at most {MOST_OUTPUTS:,}, got "
-                f"{self.of.outputs:,}; use fewer bins"
+                f"{self.of.outputs:,}; use fewer bins",
+                "outputs",
             )
 
     phrase = "one noisy number"

@@ -40,13 +40,13 @@ class Geometric(MetricMechanism):
     def __post_init__(self) -> None:
         tails = np.array(self.tails, dtype=np.uint64)
         if tails.ndim != 1 or not 2 <= tails.size <= MOST + 1:
-            raise InvalidParameter(f"tails are from 2 to {MOST + 1:,} numbers of words")
+            raise InvalidParameter(f"tails are from 2 to {MOST + 1:,} numbers of words", "tails")
         if int(tails[0]) + int(tails[1]) != FULL:
-            raise InvalidParameter("the first two tails must add up to 2^64")
+            raise InvalidParameter("the first two tails must add up to 2^64", "tails")
         steps = tails[:-1] - tails[1:]
         if int(tails[-1]) < 1 or not (tails[:-1] > tails[1:]).all() or not (steps[:-1] >= steps[1:]).all():
             raise InvalidParameter(
-                "tails must be positive, and fall by ever fewer words: every output must be possible"
+                "tails must be positive, and fall by ever fewer words: every output must be possible", "tails"
             )
         tails.setflags(write=False)
         object.__setattr__(self, "tails", tails)

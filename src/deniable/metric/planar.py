@@ -182,10 +182,11 @@ class PlanarGeometric(MetricMechanism):
         noise = np.array(self.noise, dtype=np.uint64)
         if noise.ndim != 2 or min(noise.shape) < 2 or noise.min() < 1:
             raise InvalidParameter(
-                "noise is a positive number of words for every displacement, two rows and columns or more"
+                "noise is a positive number of words for every displacement, two rows and columns or more",
+                "noise",
             )
         if sum(map(sum, _unfold(noise).tolist())) != FULL:
-            raise InvalidParameter("the words of all displacements must add up to 2^64")
+            raise InvalidParameter("the words of all displacements must add up to 2^64", "noise")
         noise.setflags(write=False)
         object.__setattr__(self, "noise", noise)
 

@@ -15,7 +15,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidValue, NotExact
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_loss
-from deniable.mechanisms import floats
+from deniable.mechanisms import checked_words, floats
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.metric.base import MetricMechanism
@@ -117,11 +117,11 @@ def in_window(
 
 def checked_window(k: int, window: int, keep: int) -> tuple[int, int, int]:
     """Check the numbers of bins, of those in a window, and of the words that stay in it."""
-    k = whole_number("k, the number of bins,", k, 2, MOST_BINS)
-    window = whole_number("window", window, 1, MOST_BINS)
-    keep = whole_number("keep", keep, 1, FULL - 1)
+    k = whole_number("k, the number of bins,", k, 2, MOST_BINS, reason="k")
+    window = whole_number("window", window, 1, MOST_BINS, reason="window")
+    keep = checked_words("keep", keep)
     if window_ratio(k, window, keep) <= 1:
-        raise InvalidParameter(f"keep must make the window likelier than the rest, got {keep}")
+        raise InvalidParameter(f"keep must make the window likelier than the rest, got {keep}", "likelier")
     return k, window, keep
 
 

@@ -20,8 +20,10 @@ from deniable.exact import round_up, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.losses import Loss
 from deniable.plan.notation import (
+    LARGEST_INTEGER,
     InvalidPlan,
     Json,
+    checked_boolean,
     checked_fields,
     checked_integer,
     checked_kind,
@@ -48,6 +50,9 @@ from deniable.tickets import PublicKey
 VERSION = 2
 NO_ANSWER_LABEL = "no answer"
 MOST_ROUNDS = 1000
+MOST_ATTRIBUTES = 1 << 12
+MOST_WORDS = 1 << 22
+"""Of a report: a device must not stall on a plan that somebody made for that."""
 
 Missing = Literal["refuse", "value", "random"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
@@ -86,13 +91,15 @@ class Content:
         if self.title:
             checked_text(self.title, "a title")
         if self.missing not in POLICIES:
-            raise InvalidParameter(not_among(str(self.missing), "a policy for missing answers", POLICIES))
+            text = not_among(str(self.missing), "a policy for missing answers", POLICIES)
+            raise InvalidParameter(text, "missing")
         if self.ticket_key is not None:
             PublicKey.from_text(self.ticket_key)
         names = [attribute.name for attribute in self.attributes]
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise InvalidParameter(f"the attribute {twice!r} occurs twice")
+            raise InvalidParameter(f"the attribute {twice!r} occurs twice", "names")
+        _refuse_many_attributes(len(names))
         object.__setattr__(self, "mechanism", as_record_mechanism(self.mechanism).drop_claim())
         self._check_sizes()
         self._check_rounds()
@@ -101,28 +108,38 @@ class Content:
     def _check_sizes(self) -> None:
         if len(self.parts) != len(self.attributes):
             raise InvalidParameter(
-                f"there are {len(self.attributes)} attributes, but mechanisms for {len(self.parts)}"
+                f"there are {len(self.attributes)} attributes, but mechanisms for {len(self.parts)}", "parts"
             )
         for attribute, part in zip(self.attributes, self.parts, strict=True):
             if self.missing == "value" and NO_ANSWER_LABEL in attribute.domain.labels:
                 raise InvalidParameter(
-                    f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers"
+                    f"{attribute.name!r} has a value {NO_ANSWER_LABEL!r} already; refuse missing answers",
+                    "no-answer",
                 )
             check_fit(part, attribute.domain, attribute.name)
-            if part.k != self.size(attribute):
+            if part.k != self.size(attribute) and not (part.metric or part.numeric):
                 raise InvalidParameter(
-                    f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}"
+                    f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}", "fit"
                 )
+        words = self.mechanism.words + len(self.attributes) * (self.missing == "random")
+        if words > MOST_WORDS:
+            raise InvalidParameter(
+                f"a report takes at most {MOST_WORDS:,} random words, this one {words:,}; ask for fewer "
+                "values, or choose mechanisms other than unary ones",
+                "words",
+            )
 
     def _check_rounds(self) -> None:
         repeated = [part.repeated for part in self.parts]
         if any(repeated) != all(repeated):
-            raise InvalidParameter("either all attributes are asked again and again, or none is")
+            raise InvalidParameter("either all attributes are asked again and again, or none is", "rounds")
         if any(repeated):
-            rounds = whole_number("rounds, the number of collections,", self.rounds, 1, MOST_ROUNDS)
+            what = "rounds, the number of collections,"
+            rounds = whole_number(what, self.rounds, 1, MOST_ROUNDS, reason="rounds")
             object.__setattr__(self, "rounds", rounds)
         elif self.rounds is not None:
-            raise InvalidParameter("rounds are for studies that ask again; these mechanisms answer once")
+            text = "rounds are for studies that ask again; these mechanisms answer once"
+            raise InvalidParameter(text, "rounds")
 
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:
@@ -192,7 +209,9 @@ class Content:
         wanted = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
         checked_fields(data, "the plan", wanted)
         attributes = []
-        for given in checked_list(data["attributes"], "attributes"):
+        asked = checked_list(data["attributes"], "attributes")
+        _refuse_many_attributes(len(asked))  # before each of them is read
+        for given in asked:
             one = checked_fields(given, "an attribute", ("name", "domain"))
             attributes.append(Attribute(checked_string(one["name"], "name"), domain_from_dict(one["domain"])))
         content = Content(
@@ -206,15 +225,27 @@ class Content:
         )
         if content.to_dict() != data:
             raise InvalidPlan(
-                "the plan is not in its canonical form: it says the same thing otherwise than it is written"
+                "the plan is not in its canonical form: it says the same thing otherwise than it is written",
+                "canonical",
             )
         return content
+
+
+def _refuse_many_attributes(number: int) -> None:
+    if number > MOST_ATTRIBUTES:
+        raise InvalidParameter(
+            f"a plan has at most {MOST_ATTRIBUTES:,} attributes, got {number:,}", "attributes"
+        )
 
 
 def checked_people(people: object) -> int:
     """How many people are asked: a whole number, which may be written as 1e5."""
     return whole_number(
-        "people", int(people) if isinstance(people, float) and people.is_integer() else people, 1, 1 << 53
+        "people",
+        int(people) if isinstance(people, float) and people.is_integer() else people,
+        1,
+        LARGEST_INTEGER,
+        reason="people",
     )
 
 
@@ -229,7 +260,7 @@ class _Sizes:
     def take(self) -> int:
         """The next one."""
         if self.used == len(self._ks):
-            raise InvalidPlan(f"there are {len(self._ks)} attributes, but mechanisms for more")
+            raise InvalidPlan(f"there are {len(self._ks)} attributes, but mechanisms for more", "parts")
         self.used += 1
         return self._ks[self.used - 1]
 
@@ -274,7 +305,7 @@ def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
     """Back from `record_to_dict`, for attributes of these sizes."""
     found = _read_record(data, sizes := _Sizes(ks), tuple(RECORD_MECHANISMS))
     if sizes.used < len(ks):
-        raise InvalidPlan(f"there are {len(ks)} attributes, but mechanisms for {sizes.used}")
+        raise InvalidPlan(f"there are {len(ks)} attributes, but mechanisms for {sizes.used}", "parts")
     return found
 
 
@@ -308,13 +339,13 @@ def _read_fake(data: object, sizes: _Sizes, _inside: type[RecordMechanism]) -> F
     if not has_prior:
         return made_by(part)
     if part.k > k + 1:  # before a prior of that size is made
-        raise InvalidPlan(f"an attribute has {k} values, its mechanism {part.k}")
+        raise InvalidPlan(f"an attribute has {k} values, its mechanism {part.k}", "fit")
     if fields["prior"] == "uniform":
         return made_by(part, Prior.uniform(part.k))
     weights = checked_list(fields["prior"], "prior")
     prior = Prior(tuple(checked_threshold(weight, "a prior's weight") for weight in weights))
     if prior.k != part.k:
-        raise InvalidPlan(f"a prior has {prior.k} weights, its mechanism {part.k} values")
+        raise InvalidPlan(f"a prior has {prior.k} weights, its mechanism {part.k} values", "prior")
     return made_by(part, prior)
 
 
@@ -368,6 +399,7 @@ def domain_from_dict(data: object) -> Domain:
 def _numbers(
     data: object, what: str, names: Sequence[str], ends: Sequence[str] = ()
 ) -> tuple[list[int], list[bool]]:
-    """Integers, and whether ends are open, which the domain itself checks."""
+    """Integers, and whether ends are open."""
     fields = checked_fields(data, what, ("kind", *names, *ends))
-    return [checked_integer(fields[name], name) for name in names], [fields[end] for end in ends]
+    integers = [checked_integer(fields[name], name) for name in names]
+    return integers, [checked_boolean(fields[end], end) for end in ends]

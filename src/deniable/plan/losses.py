@@ -9,6 +9,7 @@ from typing import NamedTuple, final
 
 from deniable.formatting import format_html_table, format_loss
 from deniable.plan.notation import (
+    LARGEST_INTEGER,
     InvalidPlan,
     Json,
     checked_fields,
@@ -148,20 +149,23 @@ class Stated:
         """Refuse where the true loss is above what is stated."""
         true = Stated.of(loss)
         if (self.repeated is None) != (true.repeated is None):
-            raise InvalidPlan("the plan must state losses of repeated reports if, and only if, it asks again")
+            text = "the plan must state losses of repeated reports if, and only if, it asks again"
+            raise InvalidPlan(text, "losses")
         names, claims = self._figures()
         known, truths = true._figures()
         if names != known:
             raise InvalidPlan(
                 "the plan must state the loss per unit of each metric attribute, in order, and that of "
-                "the rest"
+                "the rest",
+                "losses",
             )
         for name, claim, truth in zip(names, claims, truths, strict=True):
             if claim is not None and (truth is None or claim < truth):
                 spent = "have no bound" if truth is None else f"lose {truth / NANO:.9f}"
                 raise InvalidPlan(
                     f"the plan states a loss of {claim / NANO:.9f} ({name}), but its thresholds {spent}; do "
-                    "not answer it"
+                    "not answer it",
+                    "leaks",
                 )
 
     def _figures(self) -> tuple[list[str], list[int | None]]:
@@ -178,7 +182,7 @@ class Stated:
 def _nanos(figure: float) -> int | None:
     """Billionths, rounded up; None where there is no bound, or none that every language holds exactly."""
     nanos = None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO)
-    return None if nanos is None or nanos > 1 << 53 else nanos
+    return None if nanos is None or nanos > LARGEST_INTEGER else nanos
 
 
 def _up(loss: float) -> int:

@@ -21,6 +21,12 @@ from deniable.words import FULL, WordArray
 
 Json = dict[str, Any]
 
+LARGEST_INTEGER = (1 << 53) - 1
+"""Every language holds integers up to here exactly, and writes them in one way."""
+MOST_BYTES = 1 << 24
+"""Of a plan's text: a device must not stall on a plan that somebody made for that."""
+_DEEPEST = 16
+_MOST_DIGITS = 17  # of an integer with its sign
 _DECIMAL = re.compile(r"[1-9][0-9]{0,19}")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -28,88 +34,125 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 class InvalidPlan(DeniableError, ValueError):
     """A plan that was edited, is not canonical, does not fit together or leaks more than it states."""
 
+    def __init__(self, message: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """Why, in a word that is the same for every client: spec/wire.md lists them."""
+
 
 def canonical(data: Mapping[str, Any]) -> bytes:
     """Sorted keys, no spaces, UTF-8: equal documents have equal bytes."""
     try:
         return _ENCODER.encode(data).encode()
     except UnicodeEncodeError:
-        raise InvalidPlan("the plan has text that cannot be written: half of a pair of surrogates") from None
+        text = "the plan has text that cannot be written: half of a pair of surrogates"
+        raise InvalidPlan(text, "json") from None
 
 
-def parsed(text: str | bytes) -> Json:
-    """JSON without floats and without repeated keys, or a refusal."""
-
-    def refuse_float(number: str) -> NoReturn:
-        raise InvalidPlan(f"a plan has integers only, got {number}")
-
-    def distinct(pairs: list[tuple[str, Any]]) -> Json:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise InvalidPlan("the plan has the same field twice")
-        return found
-
+def parsed(raw: bytes) -> Json:
+    """JSON in UTF-8 without fractions, or a refusal; of a field that is there twice, the last one."""
+    if len(raw) > MOST_BYTES:
+        raise InvalidPlan(f"a plan has at most {MOST_BYTES:,} bytes, got {len(raw):,}", "length")
     try:
         data = json.loads(
-            text, object_pairs_hook=distinct, parse_float=refuse_float, parse_constant=refuse_float
+            raw.decode(), parse_int=_short_integer, parse_float=_whole_float, parse_constant=_refuse_constant
         )
+        too_deep = _is_deeper(data, _DEEPEST)
     except InvalidPlan:
         raise
     except (ValueError, RecursionError) as problem:
-        raise InvalidPlan(f"this is not a plan: {problem}") from None
+        raise InvalidPlan(f"this is not a plan: {problem}", "json") from None
     if not isinstance(data, dict):
-        raise InvalidPlan("this is not a plan: a plan is a JSON object")
+        raise InvalidPlan("this is not a plan: a plan is a JSON object", "json")
+    if too_deep:
+        raise InvalidPlan(f"a plan is nested at most {_DEEPEST} deep", "json")
     return data
+
+
+def _short_integer(text: str) -> int:
+    if len(text) > _MOST_DIGITS or abs(int(text)) > LARGEST_INTEGER:
+        raise InvalidPlan(f"a plan has integers below 2^53 only, got {text[:20]}", "integer")
+    return int(text)
+
+
+def _whole_float(text: str) -> int:
+    """An integer that is written with a point or an exponent, which other languages cannot tell from 1."""
+    number = float(text)
+    if not number.is_integer() or abs(number) > LARGEST_INTEGER:
+        raise InvalidPlan(f"a plan has integers below 2^53 only, got {text[:20]}", "integer")
+    return int(number)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _is_deeper(data: object, most: int) -> bool:
+    """Whether lists and objects are nested deeper than this."""
+    if not isinstance(data, dict | list):
+        return False
+    inside = data.values() if isinstance(data, dict) else data
+    return most < 1 or any(_is_deeper(one, most - 1) for one in inside if isinstance(one, dict | list))
 
 
 def checked_kind(data: object, what: str, allowed: Sequence[str]) -> str:
     """The kind of an object, one of those that are allowed."""
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
-        raise InvalidPlan(f"{what} must be an object with a kind ({', '.join(allowed)})")
+        raise InvalidPlan(f"{what} must be an object with a kind ({', '.join(allowed)})", "kind")
     kind: str = data["kind"]
     if kind not in allowed:
-        raise InvalidPlan(not_among(kind, f"{what} that can be here", allowed))
+        raise InvalidPlan(not_among(kind, f"{what} that can be here", allowed), "kind")
     return kind
 
 
 def checked_fields(data: object, what: str, wanted: Sequence[str]) -> Json:
     """An object with just these fields."""
     if not isinstance(data, dict):
-        raise InvalidPlan(f"{what} must be an object with the fields {', '.join(wanted)}")
+        raise InvalidPlan(f"{what} must be an object with the fields {', '.join(wanted)}", "type")
     for name in data:
         if name not in wanted:
-            raise InvalidPlan(not_among(str(name), f"a field of {what}", wanted))
+            raise InvalidPlan(not_among(str(name), f"a field of {what}", wanted), "fields")
     for name in wanted:
         if name not in data:
-            raise InvalidPlan(f"{what} has no field {name!r}")
+            raise InvalidPlan(f"{what} has no field {name!r}", "fields")
     return data
 
 
 def checked_list(data: object, what: str) -> list[Any]:
     """A list."""
     if not isinstance(data, list):
-        raise InvalidPlan(f"{what} must be a list")
+        raise InvalidPlan(f"{what} must be a list", "type")
     return data
 
 
 def checked_string(data: object, what: str) -> str:
     """Text."""
     if not isinstance(data, str):
-        raise InvalidPlan(f"{what} must be text, got {data!r}")
+        raise InvalidPlan(f"{what} must be text, got {data!r}", "type")
+    return data
+
+
+def checked_boolean(data: object, what: str) -> bool:
+    """True or false."""
+    if not isinstance(data, bool):
+        raise InvalidPlan(f"{what} is true or false, got {data!r}", "type")
     return data
 
 
 def checked_integer(data: object, what: str) -> int:
-    """An integer that every language holds exactly; true and false are none."""
-    if type(data) is not int or abs(data) > 1 << 53:
-        raise InvalidPlan(f"{what} must be an integer up to 2^53, got {data!r}")
+    """An integer, which the parser found to be below 2^53; true and false are none."""
+    if type(data) is not int:
+        raise InvalidPlan(f"{what} must be an integer, got {data!r}", "type")
     return data
 
 
 def checked_threshold(data: object, what: str) -> int:
     """A positive integer that may exceed 2^53, in decimal digits."""
     if not isinstance(data, str) or not _DECIMAL.fullmatch(data):
-        raise InvalidPlan(f"{what} must be a positive integer in decimal digits, as text, got {data!r}")
+        text = f"{what} must be a positive integer in decimal digits, as text, got {data!r}"
+        raise InvalidPlan(text, "threshold")
+    if int(data) >= FULL:
+        raise InvalidPlan(f"{what} must be below 2^64, got {data}", "threshold")
     return int(data)
 
 
@@ -202,33 +245,30 @@ def _number_from_json(name: str, value: object) -> object:
 
 
 def _tails_to_json(tails: WordArray) -> list[str]:
-    _refuse_large(tails.size, MOST_BINS, "bins of geometric noise")
+    _refuse_large(tails.size, MOST_BINS, "bins of geometric noise", "tails")
     return list(map(str, tails.tolist()))
 
 
 def _tails_from_json(given: list[Any]) -> WordArray:
-    _refuse_large(len(given), MOST_BINS, "bins of geometric noise")
+    _refuse_large(len(given), MOST_BINS, "bins of geometric noise", "tails")
     return _words(given, "tails")
 
 
 def _noise_to_json(noise: WordArray) -> list[list[str]]:
-    _refuse_large(noise.size, MOST_CELLS, "cells of planar noise")
+    _refuse_large(noise.size, MOST_CELLS, "cells of planar noise", "noise")
     return [list(map(str, row)) for row in noise.tolist()]
 
 
 def _noise_from_json(given: list[Any]) -> WordArray:
     rows = [checked_list(row, "a row of noise") for row in given]
     if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise InvalidPlan("noise is a table: its rows are of one length")
-    _refuse_large(len(rows) * len(rows[0]), MOST_CELLS, "cells of planar noise")
+        raise InvalidPlan("noise is a table: its rows are of one length", "noise")
+    _refuse_large(len(rows) * len(rows[0]), MOST_CELLS, "cells of planar noise", "noise")
     return np.array([_words(row, "noise") for row in rows], dtype=np.uint64)
 
 
 def _words(given: list[Any], what: str) -> WordArray:
-    words = [checked_threshold(one, what) for one in given]
-    if max(words, default=0) >= FULL:
-        raise InvalidPlan(f"{what} are numbers of words below 2^64")
-    return np.array(words, dtype=np.uint64)
+    return np.array([checked_threshold(one, what) for one in given], dtype=np.uint64)
 
 
 def _steps_to_json(steps: tuple[float, float]) -> list[int]:
@@ -242,17 +282,17 @@ def _steps_to_json(steps: tuple[float, float]) -> list[int]:
 
 def _steps_from_json(given: list[Any]) -> tuple[float, float]:
     if len(given) != 2:
-        raise InvalidPlan("steps are the height and the width of a cell, in millimeters")
+        raise InvalidPlan("steps are the height and the width of a cell, in millimeters", "steps")
     down, across = (checked_integer(step, "a step") for step in given)
     if not (1 <= down <= 1 << 40 and 1 <= across <= 1 << 40):
-        raise InvalidPlan(f"steps are from 1 to 2^40 millimeters, got {down} and {across}")
+        raise InvalidPlan(f"steps are from 1 to 2^40 millimeters, got {down} and {across}", "steps")
     return float(down), float(across)
 
 
-def _refuse_large(size: int, most: int, what: str) -> None:
+def _refuse_large(size: int, most: int, what: str, reason: str) -> None:
     if size > most:
         raise InvalidParameter(
-            f"a plan holds at most {most:,} {what}, since every device reads its table; got {size:,}"
+            f"a plan holds at most {most:,} {what}, since every device reads its table; got {size:,}", reason
         )
 
 

@@ -21,7 +21,7 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.domain.refusals import locate_refusal
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport, InvalidValue, not_among
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
@@ -162,27 +162,29 @@ class Plan:
     @staticmethod
     def from_json(text: str | bytes) -> Plan:
         """Read and verify a document; whatever is wrong with it is refused with the reason."""
-        data = parsed(text)
+        raw = _encode(text)
+        data = parsed(raw)
         if data.get("version") != VERSION or type(data["version"]) is not int:
-            raise InvalidPlan(_explain_version(data.get("version")))
+            raise InvalidPlan(_explain_version(data.get("version")), "version")
         said = data.pop("id", None)
         found = hashlib.sha256(canonical(data)).hexdigest()
         if said != found:
             raise InvalidPlan(
-                f"the plan was changed after it was made: it says its id is {said!r}, but it is {found!r}"
+                f"the plan was changed after it was made: it says its id is {said!r}, but it is {found!r}",
+                "id",
             )
         stated = Stated.from_dict(data.pop("losses", None))
         try:
             plan = Plan(Content.from_dict(data), stated)
         except InvalidPlan:
             raise
-        except DeniableError as problem:
-            raise InvalidPlan(f"the plan does not fit together: {problem}") from None
+        except InvalidParameter as problem:
+            raise InvalidPlan(f"the plan does not fit together: {problem}", problem.reason) from None
         plan.verify()
-        raw = text.encode() if isinstance(text, str) else text
         if raw.strip() != plan.to_json().encode():
             raise InvalidPlan(
-                "the plan is not in its canonical form (sorted keys, no spaces); was it reformatted?"
+                "the plan is not in its canonical form (sorted keys, no spaces); was it reformatted?",
+                "canonical",
             )
         return plan
 
@@ -398,6 +400,13 @@ class Plan:
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}
+
+
+def _encode(text: str | bytes) -> bytes:
+    try:
+        return text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError:
+        raise InvalidPlan("this is not a plan: it has half of a pair of surrogates", "json") from None
 
 
 def _refuse_no_tallies(given: object, what: str, as_in: str) -> None:

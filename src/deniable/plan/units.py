@@ -23,6 +23,8 @@ from deniable.records import RecordMechanism
 
 Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured
+MOST_TOGETHER = 1 << 14
+"""Cells of all grids with planar noise, whose losses a device verifies in a moment."""
 _SLACK = 1e-9  # of a distance: more than the trigonometry of any language errs by
 
 
@@ -70,26 +72,32 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> MetricMech
 def check_fit(part: ExactMechanism, domain: Domain, name: str) -> None:
     """Refuse a metric mechanism for values that are not metric, or have another metric."""
     if part.numeric != isinstance(domain, Number):
-        raise InvalidParameter(f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other")
+        text = f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other"
+        raise InvalidParameter(text, "fit")
     if part.metric:
         raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
 
 
 @check_fit.register
-def _(_: Geometric, domain: Domain, name: str) -> None:
+def _(part: Geometric, domain: Domain, name: str) -> None:
     if not isinstance(domain, Range):
-        raise InvalidParameter(f"{name!r}: geometric noise is for a Range, whose values have an order")
+        text = f"{name!r}: geometric noise is for a Range, whose values have an order"
+        raise InvalidParameter(text, "fit")
+    if domain.k != part.k:
+        raise InvalidParameter(f"{name!r} has {domain.k} values, its mechanism {part.k}", "fit")
 
 
 @check_fit.register
 def _(part: PlanarGeometric, domain: Domain, name: str) -> None:
     if not isinstance(domain, Grid) or (domain.rows, domain.columns) != part.shape:
-        raise InvalidParameter(f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells")
+        text = f"{name!r}: planar noise is for a Grid of {part.rows} by {part.columns} cells"
+        raise InvalidParameter(text, "fit")
     for step, true in zip(part.steps, domain.steps, strict=True):
         if step > true * 1000 * (1 + _SLACK):
             raise InvalidParameter(
                 f"{name!r}: cells are taken for {step / 1000:.3f} m wide, but are {true:.3f} m; the loss "
-                "per kilometer would be larger than is stated"
+                "per kilometer would be larger than is stated",
+                "steps",
             )
 
 
@@ -131,13 +139,20 @@ def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: s
         what = "is metric" if part.metric else "is a number"
         if repeated:
             raise InvalidParameter(
-                f"{name!r} {what}, so its first answer is not kept: it can be asked only once"
+                f"{name!r} {what}, so its first answer is not kept: it can be asked only once", "rounds"
             )
         if missing == "value":
             raise InvalidParameter(
                 f'{name!r} {what}, so "no answer" cannot be one of its values; refuse missing answers, '
-                "or make them random"
+                "or make them random",
+                "no-answer",
             )
+    cells = sum(part.k for part in mechanism.mechanisms if isinstance(part, PlanarGeometric))
+    if cells > MOST_TOGETHER:
+        raise InvalidParameter(
+            f"the grids of a plan have at most {MOST_TOGETHER:,} metric cells together, got {cells:,}",
+            "cells",
+        )
 
 
 def _refuse_large(size: int, most: int, name: str, what: str, remedy: str) -> None:

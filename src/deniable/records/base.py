@@ -419,7 +419,8 @@ def check_parts(parts: object) -> tuple[ExactMechanism, ...]:
     if len(parts) < 2:
         raise InvalidParameter(
             f"a record mechanism needs at least two attributes, got {len(parts)}; use the mechanism itself "
-            "for one"
+            "for one",
+            "parts",
         )
     return tuple(exact)
 

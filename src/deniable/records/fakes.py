@@ -41,7 +41,7 @@ class Prior:
 
     def __post_init__(self) -> None:
         if len(self.weights) < 2 or min(self.weights) < 1 or sum(self.weights) != FULL:
-            raise InvalidParameter("a prior's weights are positive integers that sum to 2^64")
+            raise InvalidParameter("a prior's weights are positive integers that sum to 2^64", "prior")
 
     @staticmethod
     def uniform(k: int) -> Prior:

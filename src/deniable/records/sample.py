@@ -38,7 +38,8 @@ class Sample(RecordMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", check_parts(self.parts))
-        reported = whole_number("reported, the number of attributes in a report,", self.reported, 1, self.d)
+        what = "reported, the number of attributes in a report,"
+        reported = whole_number(what, self.reported, 1, self.d, reason="reported")
         object.__setattr__(self, "reported", reported)
 
     @staticmethod

@@ -36,7 +36,8 @@ class Single(RecordMechanism):
     @staticmethod
     def build(members: Sequence[Any], **_numbers: int) -> Single:
         if len(members) != 1:
-            raise InvalidParameter(f"a single record mechanism has one attribute, got {len(members)}")
+            text = f"a single record mechanism has one attribute, got {len(members)}"
+            raise InvalidParameter(text, "parts")
         return Single(members[0])
 
     @property

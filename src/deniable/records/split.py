@@ -47,7 +47,8 @@ class Split(RecordMechanism):
         object.__setattr__(self, "parts", list_parts(self.parts))
         if len(self.parts) < 2:
             raise InvalidParameter(
-                f"a split needs at least two parts, got {len(self.parts)}; use the part itself for one"
+                f"a split needs at least two parts, got {len(self.parts)}; use the part itself for one",
+                "parts",
             )
         for part in self.parts:
             if isinstance(part, RecordMechanism) and not part.nests:

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
-from deniable.mechanisms import Losses, Tally, Unary, checked_k
+from deniable.mechanisms import Losses, Tally, Unary, checked_k, checked_words
 from deniable.rounds.memoized import Repeated
 from deniable.words import FULL, Rows, below
 
@@ -33,10 +33,13 @@ class BitFlip(Repeated):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, 1 << 16, "bit-flip"))
-        whole_number("bits, the number of values that each person is asked about,", self.bits, 1, self.k)
-        if not 0 < self.zero < self.one < FULL:
+        what = "bits, the number of values that each person is asked about,"
+        whole_number(what, self.bits, 1, self.k, reason="bits")
+        checked_words("one", self.one)
+        checked_words("zero", self.zero)
+        if not self.zero < self.one:
             raise InvalidParameter(
-                f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}"
+                f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}", "likelier"
             )
 
     title = "Bit flipping"

@@ -59,7 +59,8 @@ class Memoized(Repeated):
 
     def __post_init__(self) -> None:
         if type(self.first) is not type(self.second) or self.first.k != self.second.k:
-            raise InvalidParameter("both rounds must have the same shape and the same number of values")
+            text = "both rounds must have the same shape and the same number of values"
+            raise InvalidParameter(text, "shape")
 
     @property
     def k(self) -> int:
@@ -168,7 +169,7 @@ class HashedMemoized(Repeated):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k, PRIME - 1, "hashed"))
         if not self.buckets.names_value:
-            raise InvalidParameter("the rounds on a bucket are direct ones")
+            raise InvalidParameter("the rounds on a bucket are direct ones", "shape")
 
     @property
     def g(self) -> int:

@@ -41,7 +41,8 @@ class PublicKey:
             found = f"an {'odd' if self.modulus % 2 else 'even'} one of {bits:,} bits"
             raise InvalidParameter(
                 f"a ticket key is an odd modulus of {LEAST_BITS:,} to {MOST_BITS:,} bits, in whole bytes, "
-                f"got {found}"
+                f"got {found}",
+                "ticket-key",
             )
 
     @staticmethod
@@ -49,7 +50,8 @@ class PublicKey:
         """The key that a plan holds: its modulus in lower-case hexadecimal."""
         if not isinstance(text, str) or len(text) > MOST_BITS // 4 or not _TEXT.fullmatch(text):
             raise InvalidParameter(
-                "a ticket key is an odd modulus in lower-case hexadecimal, without leading zero bits"
+                "a ticket key is an odd modulus in lower-case hexadecimal, without leading zero bits",
+                "ticket-key",
             )
         return PublicKey(int(text, 16))
 

@@ -166,8 +166,8 @@ class Wire:
                 f"this is a report of version {data['version']!r}, and only version {VERSION} is known here",
             )
         number = data["round"]
-        if type(number) is not int or not 0 <= number < 1 << 32:
-            raise Refused("malformed", f"round must be a number, got {number!r}")
+        if type(number) is not int:
+            raise Refused("malformed", f"round must be a whole number, got {number!r}")
         header = Report(hexadecimal(data["plan"], PREFIX), number, hexadecimal(data["id"], 16), b"")
         if header.plan == self.prefix:  # another plan's answers cannot be read, and are refused for that
             header = Report(header.plan, header.round, header.id, self._body(data["report"]))
@@ -184,7 +184,7 @@ class Wire:
         named = [name for name in self._names if name in said]
         if len(named) < len(said):
             raise Refused(
-                "malformed", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan"
+                "form", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan"
             )
         here = np.array([[name in said] for name in self._names])
         if not self.plan.mechanism.can_hold(here)[0]:

@@ -34,7 +34,7 @@ def check_keep(keep: int, k: int) -> None:
     """The true one of k values must be likelier than any other."""
     _, most = cell(k - 1)
     if keep * FULL <= (FULL - keep) * most:
-        raise InvalidParameter(f"keep must be above 2^64 / {k} and below 2^64, got {keep}")
+        raise InvalidParameter(f"keep must be above 2^64 / {k} and below 2^64, got {keep}", "likelier")
 
 
 @lru_cache(maxsize=1024)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.exact import power_up, whole_number
+from deniable.exact import power_up
 from deniable.law import Law
-from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray
@@ -28,9 +28,7 @@ class Direct(RoundShape):
     keep: int
 
     def __post_init__(self) -> None:
-        set_numbers(
-            self, k=checked_k(self.k, 1 << 24, "direct"), keep=whole_number("keep", self.keep, 1, FULL - 1)
-        )
+        set_numbers(self, k=checked_k(self.k, 1 << 24, "direct"), keep=checked_words("keep", self.keep))
         check_keep(self.keep, self.k)
 
     title = "Direct encoding"

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.exact import whole_number
 from deniable.law import Law, Walsh, checked_prior, walsh_transform
-from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray, chance
@@ -36,7 +35,7 @@ class Hadamard(SetShape):
         set_numbers(
             self,
             k=checked_k(self.k, (1 << 20) - 1, "Hadamard"),
-            keep=whole_number("keep", self.keep, 1, FULL - 1),
+            keep=checked_words("keep", self.keep),
         )
         check_keep(self.keep, 2)
 

@@ -14,7 +14,7 @@ from deniable.arrays import Array, Integers
 from deniable.exact import PRIME, whole_number
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
-from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray
@@ -37,8 +37,8 @@ class Hashed(SetShape):
 
     def __post_init__(self) -> None:
         set_numbers(self, k=checked_k(self.k, PRIME - 1, "hashed"))
-        set_numbers(self, g=whole_number("g, the number of buckets,", self.g, 2, PRIME - 1))
-        set_numbers(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
+        set_numbers(self, g=whole_number("g, the number of buckets,", self.g, 2, PRIME - 1, reason="g"))
+        set_numbers(self, keep=checked_words("keep", self.keep))
         check_keep(self.keep, self.g)
 
     title = "Local hashing"

@@ -16,7 +16,7 @@ from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
-from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray, below, chance
@@ -35,12 +35,12 @@ class Subset(SetShape):
 
     def __post_init__(self) -> None:
         set_numbers(self, k=checked_k(self.k, 1 << 16, "subset"))
-        set_numbers(
-            self, size=whole_number("size, the number of members of a subset,", self.size, 1, self.k - 1)
-        )
-        set_numbers(self, keep=whole_number("keep", self.keep, 1, FULL - 1))
+        what = "size, the number of members of a subset,"
+        set_numbers(self, size=whole_number(what, self.size, 1, self.k - 1, reason="size"))
+        set_numbers(self, keep=checked_words("keep", self.keep))
         if self.keep * self.k <= FULL * self.size:
-            raise InvalidParameter(f"keep must be above 2^64 * size / k and below 2^64, got {self.keep}")
+            text = f"keep must be above 2^64 * size / k and below 2^64, got {self.keep}"
+            raise InvalidParameter(text, "likelier")
 
     title = "Subset selection"
 

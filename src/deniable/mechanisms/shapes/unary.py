@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
-from deniable.exact import power_up, whole_number
+from deniable.exact import power_up
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
-from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
@@ -40,12 +40,12 @@ class Unary(RoundShape):
         set_numbers(self, k=checked_k(self.k, 1 << 20, "unary"))
         set_numbers(
             self,
-            one=whole_number("one", self.one, 1, FULL - 1),
-            zero=whole_number("zero", self.zero, 1, FULL - 1),
+            one=checked_words("one", self.one),
+            zero=checked_words("zero", self.zero),
         )
         if not self.zero < self.one:
             raise InvalidParameter(
-                f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}"
+                f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}", "likelier"
             )
 
     title = "Unary encoding"

@@ -1,0 +1,775 @@
+"""Reads plans by the text of spec/wire.md alone: a third reading, which imports nothing of the library.
+
+It refuses with the reasons of section 5, computes the losses of sections 6 and 7 in fractions, and compares
+caps as section 8 says. The fields are those of spec/plan.schema.json.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import cache, reduce
+from itertools import pairwise, product
+from typing import Any
+
+F = 1 << 64
+SAFE = (1 << 53) - 1
+BLANK = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
+REPEATED = ("memoized", "hashed-memoized", "bit-flip")
+METRIC = ("geometric", "planar-geometric")
+MEANS = ("duchi", "piecewise", "hybrid")
+NUMBERS = {
+    "direct": ("k", "keep"),
+    "unary": ("k", "one", "zero"),
+    "subset": ("k", "size", "keep"),
+    "hashed": ("k", "g", "keep"),
+    "hadamard": ("k", "keep"),
+    "bit-flip": ("k", "bits", "one", "zero"),
+    "memoized": ("first", "second"),
+    "hashed-memoized": ("k", "buckets"),
+    "geometric": ("tails",),
+    "planar-geometric": ("steps", "noise"),
+    "duchi": ("keep",),
+    "piecewise": ("k", "window", "keep"),
+    "hybrid": ("piecewise", "duchi", "share"),
+}
+MOST_K = {
+    "direct": 1 << 24,
+    "unary": 1 << 20,
+    "piecewise": 1 << 20,
+    "subset": 1 << 16,
+    "bit-flip": 1 << 16,
+    "hadamard": (1 << 20) - 1,
+    "hashed": (1 << 31) - 2,
+    "hashed-memoized": (1 << 31) - 2,
+}
+INSIDE = {"first": ("direct", "unary"), "second": ("direct", "unary"), "buckets": ("memoized",)}
+FAKES = {"guessed": ("direct",), "imitated": ("direct", "unary"), "blank": ("unary",)}
+
+Data = dict[str, Any]
+Pair = tuple[Fraction, Fraction]
+
+
+KEY = "f" * 512
+"""A key that no rule refuses, for plans without one."""
+
+
+class Refusal(Exception):
+    """A plan that is refused, for this reason."""
+
+
+def must(holds: object, reason: str) -> None:
+    if not holds:
+        raise Refusal(reason)
+
+
+def fewest(m: int) -> int:
+    return F // m
+
+
+def most(m: int) -> int:
+    return -(-F // m)
+
+
+# section 5: the text
+
+
+def read(text: str) -> Data:
+    """A plan that keeps every rule, with its true losses under "truth"."""
+    must(len(text.encode(errors="surrogatepass")) <= 1 << 24, "length")
+
+    def number(digits: str) -> int:
+        found = float(digits)
+        must(found.is_integer() and abs(found) <= SAFE, "integer")
+        return int(found)
+
+    def constant(_: str) -> None:
+        raise Refusal("json")
+
+    try:
+        plan: Data = json.loads(
+            text,
+            parse_int=number,
+            parse_float=number,
+            parse_constant=constant,
+        )
+    except (ValueError, RecursionError):
+        raise Refusal("json") from None
+    must(isinstance(plan, dict) and depth(plan) <= 16, "json")
+    must(type(plan.get("version")) is int and plan["version"] == 2, "version")
+    body = {name: value for name, value in plan.items() if name != "id"}
+    must(plan.get("id") == hashlib.sha256(canonical(body).encode()).hexdigest(), "id")
+    wanted = ("attributes", "losses", "mechanism", "missing", "people", "rounds", "title", "version")
+    check_content(fields(body, *wanted, *(("ticket_key",) if "ticket_key" in body else ())))
+    plan["truth"] = check_losses(plan)
+    must(text.strip(" \t\r\n") == canonical(body | {"id": plan["id"]}), "canonical")
+    return plan
+
+
+def depth(data: object) -> int:
+    if not isinstance(data, dict | list):
+        return 0
+    return 1 + max(map(depth, data.values() if isinstance(data, dict) else data), default=0)
+
+
+def canonical(data: Data) -> str:
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    must(not any(0xD800 <= ord(sign) < 0xE000 for sign in text), "json")
+    return text
+
+
+def fields(data: Any, *names: str) -> Data:
+    must(isinstance(data, dict), "type")
+    must(set(data) == set(names), "fields")
+    return data  # type: ignore[no-any-return]
+
+
+def typed(data: Any, kind: type) -> Any:
+    must(type(data) is kind, "type")
+    return data
+
+
+def between(number: int, low: int, high: int, reason: str) -> int:
+    must(low <= typed(number, int) <= high, reason)
+    return number
+
+
+# section 5: what is asked
+
+
+def check_content(plan: Data) -> None:
+    if typed(plan["title"], str):
+        check_text(plan["title"])
+    between(plan["people"], 1, SAFE, "people")
+    must(plan["missing"] in ("refuse", "value", "random"), "missing")
+    key = re.fullmatch("[89a-f]([0-9a-f]{2}){255,511}[13579bdf]", typed(plan.get("ticket_key", KEY), str))
+    must(key, "ticket-key")
+    asked = typed(plan["attributes"], list)
+    must(len(asked) <= 4096, "attributes")
+    sizes = []
+    for one in asked:
+        check_text(typed(fields(one, "name", "domain")["name"], str))
+        sizes.append(check_domain(one["domain"]))
+    must(len({one["name"] for one in asked}) == len(asked), "names")
+    parts = [*check_record(plan["mechanism"], ("single", "split", "sample", "faked"))]
+    must(len(parts) == len(asked), "parts")
+    for one, size, part in zip(asked, sizes, parts, strict=True):
+        check_fit(plan, one["domain"], size, part)
+    cells = [part["noise"] for part in parts if part["kind"] == "planar-geometric"]
+    must(sum(len(noise) * len(noise[0]) for noise in cells) <= 1 << 14, "cells")
+    repeated = [part["kind"] in REPEATED for part in parts]
+    must(all(repeated) or not any(repeated), "rounds")
+    rounds = plan["rounds"]
+    must(rounds is None or type(rounds) is int, "type")
+    must(1 <= (rounds or 0) <= 1000 if all(repeated) else rounds is None, "rounds")
+    words = count_words(plan["mechanism"]) + len(asked) * (plan["missing"] == "random")
+    must(words <= 1 << 22, "words")
+
+
+def check_text(text: str) -> None:
+    must(text and text == text.strip(BLANK), "text")
+    for i, sign in enumerate(text):
+        before = text[i - 1] if 0 < i < len(text) - 1 else "a"
+        joins = unicodedata.category(before)[0] == "M" or unicodedata.category(before) in ("So", "Sk")
+        if sign in "\u200c\u200d" and (joins or "\u0600" <= before <= "\u08ff"):
+            continue
+        must(unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), "text")
+
+
+def check_domain(domain: Any) -> int:
+    """How many values it has."""
+    kind = domain.get("kind") if isinstance(domain, dict) else None
+    if kind == "categories":
+        labels = typed(fields(domain, "kind", "labels")["labels"], list)
+        for label in labels:
+            check_text(typed(label, str))
+        must(len(labels) == len(set(labels)) > 1, "labels")
+        must(all(unicodedata.is_normalized("NFC", label) for label in labels), "canonical")
+        size = len(labels)
+    elif kind == "range":
+        fields(domain, "kind", "low", "step", "bins", "digits", "open_low", "open_high")
+        between(domain["bins"], 2, SAFE, "range")
+        size = domain["bins"]
+        low = between(domain["low"], -(10**15), 10**15, "range")
+        step = between(domain["step"], 1, 10**15, "range")
+        if size <= 1 << 20:
+            between(low + size * step, -SAFE, 10**15, "range")
+            check_digits(domain, (low, step, low + size * step), "range")
+    elif kind == "number":
+        fields(domain, "kind", "low", "high", "digits", "open_low", "open_high")
+        low, high = (between(domain[end], -(10**15), 10**15, "number") for end in ("low", "high"))
+        must(low < high, "number")
+        check_digits(domain, (low, high), "number")
+        return (1 << 32) + 1
+    else:
+        must(kind == "grid", "kind")
+        fields(domain, "kind", "south", "west", "north", "east", "rows", "columns")
+        size = math.prod(between(domain[side], 2, 4096, "grid") for side in ("rows", "columns"))
+        for edge, degrees in (("south", 899), ("north", 899), ("west", 1800), ("east", 1800)):
+            between(domain[edge], -degrees * 10**8, degrees * 10**8, "grid")
+        must(domain["south"] < domain["north"] and 0 < wide(domain) <= 180, "grid")
+    must(size <= 1 << 20, "values")
+    return size
+
+
+def check_digits(domain: Data, numbers: Iterable[int], reason: str) -> None:
+    digits = between(domain["digits"], 0, 15, reason)
+    for end in ("open_low", "open_high"):
+        typed(domain[end], bool)
+    must(not digits or any(number % 10 for number in numbers), "canonical")
+
+
+def wide(grid: Data) -> float:
+    return float((grid["east"] / 1e9 - grid["west"] / 1e9) % 360)
+
+
+# section 5: the mechanism
+
+
+def kind_of(data: Any, allowed: Iterable[str]) -> str:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    must(isinstance(kind, str) and kind in allowed, "kind")
+    return str(kind)
+
+
+def check_record(data: Any, allowed: Sequence[str]) -> Iterator[Data]:
+    """The mechanisms of all attributes, in order."""
+    kind = kind_of(data, allowed)
+    if kind == "faked":
+        made = typed(fields(data, "kind", "fakes")["fakes"], list)
+        must(len(made) > 1, "parts")
+        for fake in made:
+            yield check_fake(fake)
+        return
+    parts = typed(fields(data, "kind", "parts", *(("reported",) if kind == "sample" else ()))["parts"], list)
+    must(len(parts) == 1 if kind == "single" else len(parts) > 1, "parts")
+    for part in parts:
+        nested = isinstance(part, dict) and part.get("kind") in ("sample", "faked", "split", "single")
+        if kind == "split" and nested:
+            yield from check_record(part, ("sample", "faked"))
+        else:
+            yield check_mechanism(part, NUMBERS)
+    if kind == "sample":
+        between(data["reported"], 1, len(parts), "reported")
+
+
+def check_fake(fake: Any) -> Data:
+    kind = kind_of(fake, FAKES)
+    fields(fake, "kind", "part", *(() if kind == "blank" else ("prior",)))
+    part = check_mechanism(fake["part"], FAKES[kind])
+    if kind != "blank" and fake["prior"] != "uniform":
+        weights = [threshold(weight) for weight in typed(fake["prior"], list)]
+        must(len(weights) == part["k"] and sum(weights) == F, "prior")
+        ends = [most_of(v, part["k"]) for v in range(part["k"] + 1)]
+        must(weights != [b - a for a, b in pairwise(ends)], "canonical")
+    return part
+
+
+def most_of(v: int, k: int) -> int:
+    """How many words `below` sends to the values before v."""
+    return -(-F * v // k)
+
+
+def threshold(data: Any) -> int:
+    must(isinstance(data, str) and re.fullmatch("[1-9][0-9]{0,19}", data) and int(data) < F, "threshold")
+    return int(data)
+
+
+def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
+    kind = kind_of(data, allowed)
+    fields(data, "kind", *NUMBERS[kind])
+    if "k" in data:
+        between(data["k"], 2, MOST_K[kind], "k")
+    k = data.get("k", 0)
+    for name in {"keep", "one", "zero", "share"} & set(data):
+        threshold(data[name])
+    for name, high in (("size", k - 1), ("bits", k)):
+        if name in data:
+            between(data[name], 1, high, name)
+    if kind == "hashed":
+        between(data["g"], 2, (1 << 31) - 2, "g")
+    if kind in ("direct", "hashed", "hadamard"):
+        keep, m = int(data["keep"]), {"direct": k, "hashed": data.get("g"), "hadamard": 2}[kind]
+        must(keep * F > (F - keep) * most(m - 1), "likelier")
+    elif kind in ("unary", "bit-flip"):
+        must(int(data["zero"]) < int(data["one"]), "likelier")
+    elif kind == "subset":
+        must(int(data["keep"]) * k > F * data["size"], "likelier")
+    elif kind == "duchi":
+        must(int(data["keep"]) > F // 2, "likelier")
+    elif kind == "piecewise":
+        between(data["window"], 1, 1 << 20, "window")
+        must(outputs(data) <= 4096, "outputs")
+        must(ratio(data) > 1, "likelier")
+    elif kind == "hybrid":
+        for one in ("piecewise", "duchi"):
+            check_mechanism(data[one], (one,))
+        must(outputs(data) <= 4096, "outputs")
+    elif kind == "memoized":
+        first, second = (check_mechanism(data[one], INSIDE[one]) for one in ("first", "second"))
+        must((first["kind"], first["k"]) == (second["kind"], second["k"]), "shape")
+    elif kind == "hashed-memoized":
+        buckets = check_mechanism(data["buckets"], INSIDE["buckets"])
+        must(buckets["first"]["kind"] == "direct", "shape")
+    elif kind == "geometric":
+        check_tails([threshold(tail) for tail in typed(data["tails"], list)])
+    elif kind == "planar-geometric":
+        check_noise(data)
+    return data  # type: ignore[no-any-return]
+
+
+def outputs(mean: Data) -> int:
+    if mean["kind"] == "duchi":
+        return 2
+    return outputs(mean["piecewise"]) + 2 if mean["kind"] == "hybrid" else int(mean["k"] + mean["window"] - 1)
+
+
+def check_tails(tails: list[int]) -> None:
+    must(2 <= len(tails) <= 4096 and tails[0] + tails[1] == F, "tails")
+    falls = [a - b for a, b in pairwise(tails)]
+    must(min(falls) > 0 and falls == sorted(falls, reverse=True), "tails")
+
+
+def check_noise(data: Data) -> None:
+    noise = [[threshold(word) for word in typed(row, list)] for row in typed(data["noise"], list)]
+    must(len(noise) > 1 and len({len(row) for row in noise}) == 1 and len(noise[0]) > 1, "noise")
+    must(len(noise) * len(noise[0]) <= 2048, "noise")
+    displacements = product(range(1 - len(noise), len(noise)), range(1 - len(noise[0]), len(noise[0])))
+    must(sum(noise[abs(a)][abs(b)] for a, b in displacements) == F, "noise")
+    must(len(typed(data["steps"], list)) == 2, "steps")
+    for step in data["steps"]:
+        between(step, 1, 1 << 40, "steps")
+
+
+def check_fit(plan: Data, domain: Data, size: int, part: Data) -> None:
+    kind, valued = part["kind"], plan["missing"] == "value"
+    must((kind in MEANS) == (domain["kind"] == "number"), "fit")
+    if kind in METRIC or kind in MEANS:
+        must(not valued, "no-answer")
+    elif kind == "memoized":
+        must(part["first"]["k"] == size + valued, "fit")
+    else:
+        must(part["k"] == size + valued, "fit")
+    if valued and domain["kind"] == "categories":
+        must("no answer" not in domain["labels"], "no-answer")
+    if kind == "geometric":
+        must(domain["kind"] == "range" and len(part["tails"]) == size, "fit")
+    if kind == "planar-geometric":
+        shape = len(part["noise"]), len(part["noise"][0])
+        must(domain["kind"] == "grid" and (domain["rows"], domain["columns"]) == shape, "fit")
+        for step, meters in zip(part["steps"], cell_meters(domain), strict=True):
+            must(step <= 1000 * meters * (1 + 1e-9), "steps")
+
+
+def cell_meters(grid: Data) -> tuple[float, float]:
+    radius, edge = 6_371_008.8, math.radians(max(abs(grid["south"]), abs(grid["north"])) / 1e9)
+    half = math.radians(wide(grid)) / 2
+    across = 2 * math.asin(math.cos(edge) * math.sin(half))
+    return (
+        radius * math.radians((grid["north"] - grid["south"]) / 1e9) / grid["rows"],
+        radius * across / grid["columns"],
+    )
+
+
+# section 3: how many words a record takes
+
+
+def count_words(data: Data) -> int:
+    kind = data["kind"]
+    if kind == "faked":
+        return 1 + sum(max(fake_words(fake), count_words(fake["part"])) for fake in data["fakes"])
+    if kind == "sample":
+        return int(data["reported"]) * (1 + max(map(count_words, data["parts"])))
+    if kind in ("single", "split"):
+        return sum(map(count_words, data["parts"]))
+    if kind == "memoized":
+        return count_words(data["first"]) + count_words(data["second"])
+    if kind == "hashed-memoized":
+        return 1 + count_words(data["buckets"])
+    if kind == "bit-flip":
+        bits: int = data["bits"]
+        return bits + 64 * -(-bits // 64)
+    fixed = {"direct": 2, "hashed": 3, "hadamard": 2, "geometric": 1, "planar-geometric": 1}
+    fixed |= {"duchi": 1, "piecewise": 3, "hybrid": 5}
+    if kind in fixed:
+        return fixed[kind]
+    return 64 * -(-data["k"] // 64) if kind == "unary" else int(1 + data["size"])
+
+
+def fake_words(fake: Data) -> int:
+    part = count_words(fake["part"])
+    return {"guessed": 1, "imitated": 1 + part, "blank": part}[fake["kind"]]
+
+
+# section 6: losses
+
+
+def ratio(part: Data) -> Fraction:
+    kind = part["kind"]
+    keep, k = int(part.get("keep", 0)), part.get("k", 0)
+    if kind == "direct":
+        return Fraction(keep * F, (F - keep) * fewest(k - 1))
+    if kind == "hashed":
+        return ratio({"kind": "direct", "k": part["g"], "keep": part["keep"]})
+    if kind in ("hadamard", "duchi"):
+        return Fraction(keep, F - keep)
+    if kind == "subset":
+        size = part["size"]
+        return Fraction(keep * (k - size) * F, (F - keep) * size * (F - 2 * size * (k - 1)))
+    if kind in ("unary", "bit-flip"):
+        up, down = coins(part)
+        return max(up, down) if part.get("bits") == 1 else up * down
+    if kind == "piecewise":
+        return Fraction(keep * most(part["window"]), (F - keep) * fewest(k - 1))
+    if kind == "hybrid":
+        return max(ratio(part["piecewise"]), ratio(part["duchi"]))
+    if kind == "memoized":
+        return after(part, 1)
+    if kind == "hashed-memoized":
+        return ratio(part["buckets"])
+    if kind == "geometric":
+        tails = [int(tail) for tail in part["tails"]]
+        return max(Fraction(tails[0], tails[-1]), Fraction(tails[0] - tails[1], tails[-2] - tails[-1]))
+    return max(Fraction(max(table.values()), min(table.values())) for table in tables(part))
+
+
+def coins(part: Data) -> Pair:
+    one, zero = int(part["one"]), int(part["zero"])
+    return Fraction(one, zero), Fraction(F - zero, F - one)
+
+
+def records(data: Data, ratio_of: Callable[[Data], Fraction]) -> Pair:
+    """R and A of a record mechanism."""
+    kind = data["kind"]
+    if kind == "faked":
+        return faked(data["fakes"])
+    if kind == "sample":
+        ratios = sorted(map(ratio_of, data["parts"]), reverse=True)
+        return math.prod(ratios[: data["reported"]], start=Fraction(1)), ratios[0]
+    if kind in ("single", "split"):
+        each = [records(part, ratio_of) for part in data["parts"]]
+        return math.prod((r for r, _ in each), start=Fraction(1)), max(a for _, a in each)
+    return ratio_of(data), ratio_of(data)
+
+
+def both(high: Fraction, low: Fraction) -> list[Pair]:
+    return [(high, low), (low, high), (high, high), (low, low)]
+
+
+def evidence(fake: Data) -> tuple[list[Pair], Fraction]:
+    """The pairs of a fake, and its slack."""
+    part, k = fake["part"], fake["part"]["k"]
+    prior = fake.get("prior", "uniform")
+    weights = [fewest(k), most(k)] if prior == "uniform" else list(map(int, prior))
+    shares = [Fraction(min(weights), F), Fraction(max(weights), F)]
+    if part["kind"] == "direct":
+        keep = int(part["keep"])
+        p, q = Fraction(keep, F), Fraction(F - keep, F * (k - 1))
+        low, high = (Fraction((F - keep) * words, F * F) for words in (fewest(k - 1), most(k - 1)))
+        guessed = fake["kind"] == "guessed"
+        chances = shares if guessed else [q + s * (p - q) for s in shares]
+        pairs = [pair for f in chances for pair in [*both(p / f, low / f), (high / f, low / f)]]
+        return pairs, Fraction(1) if guessed else Fraction(F, F - 4 * k)
+    m, down = coins(part)
+    less = 1 / down
+    if fake["kind"] == "blank":
+        return both(m, less), Fraction(1)
+    averages = [less + (m - less) * c for s in shares for c in (s, 1 - s)]
+    return [pair for v in averages for pair in both(m / v, less / v)], Fraction(1)
+
+
+def faked(fakes: Sequence[Data]) -> Pair:
+    known = [evidence(fake) for fake in fakes]
+    slack = max(one for _, one in known) * Fraction(most(len(fakes)), fewest(len(fakes)))
+    best, found = Fraction(0), Fraction(1)
+    while found > best:
+        best = found
+        chosen = [max(pairs, key=lambda pair: pair[0] - best * pair[1]) for pairs, _ in known]
+        found = sum(x for x, _ in chosen) / sum((y for _, y in chosen), Fraction(0))
+    record = min(slack * best, max(ratio(fake["part"]) for fake in fakes))
+    least = [min(min(pair) for pair in pairs) for pairs, _ in known]
+    single = Fraction(1)
+    for (pairs, _), own in zip(known, least, strict=True):
+        rest = sum(least, Fraction(0)) - own
+        single = max(single, *((x + rest) / (y + rest) for x, y in pairs))
+    return record, min(slack * single, record)
+
+
+def tables(part: Data) -> Iterator[dict[tuple[int, int], int]]:
+    """Words that send an output inside, in a row, in a column and in a corner, by the distance."""
+    noise = [[int(word) for word in row] for row in part["noise"]]
+    rows, columns = len(noise), len(noise[0])
+    inner_rows, inner_columns = range(2 - rows, rows - 1), range(2 - columns, columns - 1)
+
+    def from_row(a: int, b: int) -> int:
+        return sum(noise[i][abs(b)] for i in range(a, rows))
+
+    found = (
+        {(a, b): noise[abs(a)][abs(b)] for a in inner_rows for b in inner_columns if min(rows, columns) > 2},
+        {(a, b): from_row(a, b) for a in range(rows) for b in inner_columns if columns > 2},
+        {(a, b): sum(noise[abs(a)][b:]) for a in inner_rows for b in range(columns) if rows > 2},
+        {(a, b): sum(from_row(a, j) for j in range(b, columns)) for a in range(rows) for b in range(columns)},
+    )
+    return (table for table in found if table)
+
+
+def unit_loss(part: Data) -> Decimal:
+    if part["kind"] == "geometric":
+        tails = [int(tail) for tail in part["tails"]]
+        steps = [a - b for a, b in pairwise(tails)]
+        pairs = [*pairwise(tails), *pairwise(steps)]
+        return ln(max(Fraction(a, b) for a, b in pairs))
+    return per_kilometer(json.dumps(part))
+
+
+@cache
+def per_kilometer(text: str) -> Decimal:
+    part = json.loads(text)
+    (high, across), rows, columns = part["steps"], len(part["noise"]), len(part["noise"][0])
+    near: list[tuple[float, int, int, int]] = []
+    for table in tables(part):
+        logs = {where: math.log(words) for where, words in table.items()}
+        for (a, b), (c, d) in product(table, table):
+            down, right = c - a, d - b
+            if (down, right) <= (0, 0) or down >= rows or abs(right) >= columns:
+                continue
+            rate = abs(logs[a, b] - logs[c, d]) / math.hypot(down * high, right * across)
+            near.append(
+                (rate, *sorted((table[a, b], table[c, d])), (down * high) ** 2 + (right * across) ** 2)
+            )
+    top = max(near)[0]
+    few = {one[1:] for one in near if one[0] >= top * (1 - 1e-9)}
+    return max(ln(Fraction(b, a)) / Decimal(square).sqrt() for a, b, square in few) * 10**6
+
+
+# section 6, rounds, and section 7
+
+
+def after(part: Data, reports: int) -> Fraction:
+    first, second = part["first"], part["second"]
+    if first["kind"] == "direct":
+        a, r, k = ratio(first), Fraction(ratio(second) ** reports), int(first["k"])
+        return (a * r + k - 1) / (a + r + k - 2) * Fraction(F, F - 4 * k * (reports + 1))
+    one, zero = int(first["one"]), int(first["zero"])
+    u, v = (coin**reports for coin in coins(second))
+    return (one * u + F - one) / (zero * u + F - zero) * ((F - zero) * v + zero) / ((F - one) * v + one)
+
+
+@cache
+def figures(text: str, rounds: int) -> tuple[Decimal | None, ...]:
+    """The five figures of a repeated mechanism."""
+    part = json.loads(text)
+    if part["kind"] == "hashed-memoized":
+        return figures(json.dumps(part["buckets"]), rounds)
+    if part["kind"] == "bit-flip":
+        loss, patterns = ln(ratio(part)), part["bits"] + (part["bits"] < part["k"])
+        return loss, loss, loss, loss if rounds == 1 else None, min(rounds, patterns) * loss
+    first = ratio(part["first"])
+    same = min(after(part, rounds), first)
+    forever = ln(first)
+    usual = min(rounds, part["first"]["k"]) * forever
+    return ln(after(part, 1)), ln(same), forever, changing(part, rounds), usual
+
+
+def changing(part: Data, rounds: int) -> Decimal:
+    if rounds == 1:
+        return ln(after(part, 1))
+    few = min(rounds, 12)
+    direct = part["first"]["kind"] == "direct"
+    loss = changing_direct(part, few) if direct else changing_unary(part, few)
+    fresh = ln(ratio(part["second"])) if direct else part["first"]["k"] * ln(max(coins(part["second"])))
+    return loss + (rounds - few) * fresh
+
+
+def partitions(total: int, most_parts: int, top: int) -> Iterator[tuple[int, ...]]:
+    if not total:
+        yield ()
+    elif most_parts:
+        for one in range(min(total, top), 0, -1):
+            for rest in partitions(total - one, most_parts - 1, one):
+                yield one, *rest
+
+
+def changing_direct(part: Data, rounds: int) -> Decimal:
+    k = part["first"]["k"]
+    p1, p2 = (Fraction(int(part[one]["keep"]), F) for one in ("first", "second"))
+    q1, q2 = (1 - p1) / (k - 1), (1 - p2) / (k - 1)
+    g = [(p2 / q2) ** c - 1 for c in range(rounds + 1)]
+
+    def likeliest(n: Sequence[int]) -> Fraction:
+        return math.prod((1 + p1 * g[c] for c in n), start=Fraction(1))
+
+    def even(m: Sequence[int], rows: int) -> Fraction:
+        each = range(min(rows, max(m, default=0)))
+        return math.prod(
+            (1 + q1 * sum(g[-(-max(c - row, 0) // rows)] for c in m) for row in each), start=Fraction(1)
+        )
+
+    def factor(taken: Sequence[int], v: int) -> Fraction:
+        others = sum((g[c] for s, c in enumerate(taken) if s != v), Fraction(0))
+        return Fraction(1 + p1 * g[taken[v]] + q1 * others)
+
+    def least(n: Sequence[int]) -> Fraction:
+        j = len(n)
+        free = j - (j == k)
+        left = {tuple(n): Fraction(1)}
+        for v in range(free):
+            lower: dict[tuple[int, ...], Fraction] = {}
+            for before, value in left.items():
+                for taken in product(*(range(c + 1) for c in before)):
+                    rest = tuple(a - b for a, b in zip(before, taken, strict=True))
+                    made = value * factor(taken, v)
+                    lower[rest] = min(lower.get(rest, made), made)
+            left = lower
+        return min(value * (even(m, k - j) if j < k else factor(m, free)) for m, value in left.items())
+
+    best = Fraction(1)
+    for n in partitions(rounds, k, rounds):
+        bound = likeliest(n) / even(n, k)
+        if bound <= best:
+            continue  # the exact one is not above its bound
+        j, free = len(n), len(n) - (len(n) == k)
+        steps = math.prod(c + 1 for c in n) + (free - 1) * math.prod((c + 1) * (c + 2) // 2 for c in n)
+        exact = j + n[0] <= k or steps > 8000
+        best = max(best, bound if exact else likeliest(n) / least(n))
+    return ln(best * Fraction(F, F - 4 * k * rounds))
+
+
+def changing_unary(part: Data, rounds: int) -> Decimal:
+    first, second, k = part["first"], part["second"], part["first"]["k"]
+    a, b = (Fraction(int(second[name]), F) for name in ("one", "zero"))
+    p1, q1 = (Fraction(int(first[name]), F) for name in ("one", "zero"))
+    counts = [(i, z) for i in range(rounds + 1) for z in range(rounds + 1 - i)]
+
+    def likelihoods(w: Fraction) -> dict[tuple[int, int], Fraction]:
+        return {(i, z): w * a**i * (1 - a) ** z + (1 - w) * b**i * (1 - b) ** z for i, z in counts}
+
+    out, own = likelihoods(q1), likelihoods(p1)
+
+    def divided(pick: Callable[..., Fraction]) -> list[Pair]:
+        def join(
+            some: Mapping[Any, Fraction], rest: Mapping[Any, Fraction], i: int, z: int, least: int
+        ) -> Fraction:
+            return pick(
+                some[x, y] * rest[i - x, z - y] for x in range(i + 1) for y in range(z + 1) if x + y >= least
+            )
+
+        def among(values: int) -> dict[tuple[int, int], Fraction]:
+            if values == 1:
+                return out
+            half = among(values // 2)
+            whole = {(i, z): join(half, half, i, z, 0) for i, z in counts}
+            return {(i, z): join(out, whole, i, z, 0) for i, z in counts} if values % 2 else whole
+
+        rest = among(min(k - 1, rounds))  # more values than reports divide nothing further
+        return [(rest[i, rounds - i], join(own, rest, i, rounds - i, 1)) for i in range(rounds + 1)]
+
+    largest, smallest = divided(max), divided(min)
+
+    def loss(one: int, other: int) -> Decimal:
+        return ln(max(up[one] / low[other] for up, low in zip(largest, smallest, strict=True)))
+
+    n, one, other, two = loss(0, 0), loss(1, 0), loss(0, 1), loss(1, 1)
+    top = min(k, rounds)
+    losses: Iterator[Decimal] = (
+        one * i + other * j + two * c + n * (k - i - j - c)
+        for c in range(top + 1)
+        for i in range(top + 1 - c)
+        for j in range(top + 1 - c)
+        if i + c >= 1 and j + c >= 1 and i + j + c <= k
+    )
+    return max(losses)
+
+
+# what a plan states
+
+
+def ln(number: Fraction) -> Decimal:
+    with localcontext(Context(prec=50)):
+        return (Decimal(number.numerator) / Decimal(number.denominator)).ln()
+
+
+def nanos(loss: Decimal) -> int:
+    with localcontext(Context(prec=50)):
+        return math.ceil(loss * 10**9)
+
+
+def largest_sum(data: Data, of: Callable[[Data], Decimal | None]) -> Decimal | None:
+    """The figures of all attributes that one person reports, together."""
+    if data["kind"] not in ("single", "split", "sample"):
+        return of(data)
+    each = [largest_sum(part, of) for part in data["parts"]]
+    known = sorted((one for one in each if one is not None), reverse=True)
+    if len(known) < len(each):
+        return None
+    return reduce(Decimal.__add__, known[: data.get("reported", len(known))])
+
+
+def check_losses(plan: Data) -> Data:
+    """The true figures; a plan that states less is refused."""
+    stated, mechanism, rounds = typed(plan["losses"], dict), plan["mechanism"], plan["rounds"]
+    parts = [*check_record(mechanism, ("single", "split", "sample", "faked"))]
+    named = zip(plan["attributes"], parts, strict=True)
+    units = [(one["name"], part) for one, part in named if part["kind"] in METRIC]
+    must(("metric" in stated) == bool(units), "losses")
+    fields(stated, "record", "attribute", "repeated", *(("metric",) if units else ()))
+    must((stated["repeated"] is None) == (rounds is None), "losses")
+    record, attribute = records(mechanism, ratio)
+    truth: Data = {
+        "R": record,
+        "A": attribute,
+        "record": nanos(ln(record)),
+        "attribute": nanos(ln(attribute)),
+    }
+    for name in ("record", "attribute"):
+        must(typed(stated[name], int) >= truth[name], "leaks")
+    if rounds is not None:
+        truth["repeated"] = {}
+        for i, name in enumerate(FIGURES):
+            total = largest_sum(mechanism, lambda part, i=i: figures(json.dumps(part), rounds)[i])  # type: ignore[misc]
+            true = None if total is None or nanos(total) > SAFE else nanos(total)
+            claim = fields(stated["repeated"], *FIGURES)[name]
+            must(claim is None or (true is not None and typed(claim, int) >= true), "leaks")
+            truth["repeated"][name] = true
+    if units:
+        metric = fields(stated["metric"], "rest", "units")
+        same = [(one["name"], one["unit"]) for one in metric["units"]]
+        kinds = {"geometric": "step", "planar-geometric": "kilometer"}
+        must(same == [(name, kinds[part["kind"]]) for name, part in units], "losses")
+        rest, _ = records(mechanism, lambda part: Fraction(1) if part["kind"] in METRIC else ratio(part))
+        truth["metric"] = {"rest": nanos(ln(rest)), "units": [nanos(unit_loss(part)) for _, part in units]}
+        must(metric["rest"] >= truth["metric"]["rest"], "leaks")
+        for one, true in zip(metric["units"], truth["metric"]["units"], strict=True):
+            must(typed(one["loss"], int) >= true, "leaks")
+    return truth
+
+
+# section 8
+
+
+def counted(plan: Data, answered: int = 1) -> int | None:
+    """What a plan counts, of which this many rounds were answered, or one is about to be."""
+    repeated = plan["losses"]["repeated"]
+    if repeated is None:
+        return int(plan["losses"]["record"])
+    figure: int | None = repeated["one_value_forever" if answered < 2 else "changing_values"]
+    return figure
+
+
+def is_allowed(plan: Data, cap: float | None, answered: Sequence[tuple[Data, int]] = ()) -> bool:
+    """Whether a device with this cap, which answered so many rounds of other plans, answers this one."""
+    if any(other["id"] == plan["id"] for other, _ in answered):
+        return True
+    before = [] if cap is None else [counted(other, rounds) for other, rounds in answered]
+    figures = [counted(plan), *before]
+    known = [one for one in figures if one is not None]
+    return len(known) == len(figures) and sum(known) <= (4 if cap is None else cap) * 10**9

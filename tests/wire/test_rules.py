@@ -1,0 +1,137 @@
+"""The rules of spec/wire.md: the library, and a reading of the text alone, refuse the same plans alike."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import pytest
+
+import deniable as dn
+from deniable.plan import InvalidPlan, Plan
+from tests import vectors
+from tests.cases import check_each
+from tests.plan.test_plan import SCHEMA, refuse_unfit
+from tests.vectors import Case
+from tests.wire import reader
+
+
+def plans() -> list[tuple[str, Case]]:
+    """Every plan that is refused, or that is just inside of a rule."""
+    return [*vectors.read_file("refusals"), *vectors.hostile("plans", "plan")]
+
+
+def reason_of(read: Callable[[str], object], case: Case) -> str | None:
+    try:
+        read(case["plan"] + " " * case.get("spaces", 0))
+    except reader.Refusal as refusal:
+        return str(refusal)
+    except InvalidPlan as refusal:
+        return refusal.reason
+    return None
+
+
+@pytest.mark.parametrize("read", [Plan.from_json, reader.read], ids=["library", "text alone"])
+def test_each_plan_is_refused_for_its_reason(read: Callable[[str], object]) -> None:
+    def check(case: Case) -> None:
+        assert reason_of(read, case) == case["refused"]
+
+    check_each(check, plans())
+
+
+def test_every_reason_of_the_text_has_a_vector_and_no_other_is_given() -> None:
+    text = (vectors.FOLDER.parent / "wire.md").read_text("utf-8")
+    section = text[text.index("## 5.") : text.index("## 6.")]
+    listed = {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+    given = {case["refused"] for _, case in vectors.read_file("refusals")}
+    assert given == (listed - {"cap"}) | {None}
+
+
+def test_a_plan_just_inside_of_a_rule_fits_the_schema() -> None:
+    inside = [(name, case) for name, case in plans() if case["refused"] is None]
+    assert len(inside) > 50
+
+    def check(case: Case) -> None:
+        refuse_unfit(json.loads(case["plan"]), SCHEMA)
+
+    check_each(check, inside)
+
+
+def test_the_reading_of_the_text_uses_nothing_of_the_library() -> None:
+    tree = ast.parse((vectors.FOLDER.parents[1] / "tests" / "wire" / "reader.py").read_text("utf-8"))
+    assert not [name for name in imported(tree) if name.startswith(("deniable", "tests", "numpy"))]
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def test_the_text_gives_the_losses_that_the_library_states() -> None:
+    """Each ratio is the same fraction, and each figure the same integer."""
+
+    def check(case: Case) -> None:
+        plan, truth = Plan.from_json(case["plan"]), reader.read(case["plan"])["truth"]
+        for name, ratio in (("R", plan.mechanism.ratio("record")), ("A", plan.mechanism.ratio("attribute"))):
+            assert truth[name] == Fraction(*map(int, case[name])) == ratio
+        stated = json.loads(case["plan"])["losses"]
+        units = (stated.get("metric") or {"units": []})["units"]
+        assert truth["record"] == stated["record"]
+        assert truth["attribute"] == stated["attribute"]
+        assert truth.get("repeated") == stated["repeated"]
+        assert truth.get("metric", {"units": []})["units"] == [one["loss"] for one in units]
+
+    check_each(check, vectors.read_file("losses"))
+
+
+def test_a_cap_is_compared_with_what_the_text_says() -> None:
+    def check(case: Case) -> None:
+        plan = reader.read(case["plan"])
+        before = [(reader.read(one["plan"]), one["rounds"]) for one in case["answered"]]
+        assert reader.is_allowed(plan, case["cap"], before) == case["accepted"]
+        assert is_answered(case) == case["accepted"]
+
+    check_each(check, vectors.read_file("caps"))
+
+
+def is_answered(case: Case) -> bool:
+    """Whether a device answers a plan after others, of which it answered so many rounds."""
+    ledger = dn.Ledger(secret=bytes(32))
+    for one in case["answered"]:
+        client = dn.Client(Plan.from_json(one["plan"]), ledger=ledger, cap=1e9)
+        for number in range(1, one["rounds"] + 1):
+            client.report(first_answers(client.plan), number)
+    try:
+        client = dn.Client(Plan.from_json(case["plan"]), ledger=ledger, cap=case["cap"])
+        client.report(first_answers(client.plan))
+    except dn.AboveCap as refusal:
+        return refusal.reason != "cap"
+    return True
+
+
+def first_answers(plan: Plan) -> dict[str, str]:
+    return {name: labels[0] for name, labels in plan.labels.items()}
+
+
+def test_a_round_is_answered_once_and_a_short_secret_refused() -> None:
+    def check(case: Case) -> None:
+        plan, secret = Plan.from_json(case["plan"]), bytes.fromhex(case["secret"])
+        if case.get("refused_secret"):
+            with pytest.raises(dn.InvalidParameter, match="at least 16 bytes"):
+                dn.Client(plan, secret=secret)
+            return
+        client = dn.Client(plan, secret=secret)
+        if "refused_round" in case:
+            with pytest.raises(dn.InvalidParameter, match="round must be"):
+                client.report(first_answers(plan), case["refused_round"])
+            return
+        for step in case["steps"]:
+            report = client.report(step["answers"], step["round"])
+            assert report.to_bytes().hex() == step["report"]
+
+    check_each(check, vectors.read_file("rounds"))
