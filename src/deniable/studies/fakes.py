@@ -24,7 +24,7 @@ attacker finds; and as many as there can be, where that is more.
 """
 FUNCTIONS = 1000
 """Hash functions that a fake tries, as published: it takes the one that sends most targets to one bucket."""
-_FAMILY = 1 << 17  # functions that stand for all, to compute how many targets the best of some sends there
+_FAMILY = 1 << 19  # functions that stand for all, to compute how many targets the best of some sends there
 _BATCH = 1 << 16  # functions that are tried at once
 
 
@@ -45,8 +45,8 @@ def make_fakes(
 def expected_hits(mechanism: SetMechanism, attack: Attack, targets: Integers) -> float:
     """How many of the targets a fake supports, on average.
 
-    It is exact but for MGA on hashed reports, which is about this very family of functions: a large sample
-    stands for it.
+    It is exact but for MGA on hashed reports, which is about this very family of functions: half a million
+    evenly spread ones stand for it. That moves the number by less than 1 %.
     """
     if attack == "RIA":
         return targets.size * mechanism.law.q + mechanism.law.gain
@@ -200,10 +200,23 @@ def _(mechanism: Hashed, targets: Integers, count: int, generator: np.random.Gen
 
 @_hits.register
 def _(mechanism: Hashed, targets: Integers) -> float:
-    loads = _loads(_buckets(mechanism, targets, *_functions(_FAMILY, np.random.default_rng(1))))
+    if targets.size == 1:
+        return 1.0
+    counts = np.zeros(targets.size + 1)
+    for first in range(0, _FAMILY, _BATCH):
+        loads = _loads(_buckets(mechanism, targets, *_spread_functions(first)))
+        counts += np.bincount(loads, minlength=counts.size)
     # the best of many is at most m where all of them are
-    up_to = np.cumsum(np.bincount(loads, minlength=targets.size + 1)) / loads.size
+    up_to = np.cumsum(counts) / _FAMILY
     return float((1 - up_to[: targets.size] ** FUNCTIONS).sum())
+
+
+def _spread_functions(first: int) -> tuple[Integers, Integers]:
+    """Some functions after the first so many, evenly spread by the two-dimensional golden ratio."""
+    numbers = np.arange(first, first + _BATCH) + 1
+    steps = 0.7548776662466927, 0.5698402909980532
+    a, b = (1 + (numbers * step % 1.0 * (PRIME - 1)).astype(np.int64) for step in steps)
+    return a, b
 
 
 def _send_all_to_one_bucket(mechanism: Hashed, count: int, generator: np.random.Generator) -> Array:

@@ -212,10 +212,14 @@ def _measure(setting: _Setting, name: str, epsilon: float) -> Iterator[Poisoning
                 defended["nothing"] = replace(defended["nothing"], alarmed=alarmed)
                 for defense, one in defended.items():
                     found.setdefault((j, which, defense), []).append(one)
+    computed: dict[tuple[int, str], dict[str, float | None]] = {
+        (j, attack): _compute(setting, mechanism, name, epsilon, targets, attack)
+        for j, targets in enumerate(setting.targets)
+        for attack in _attacks(mechanism, targets)
+    }
     for (j, which, defense), some in found.items():
-        targets = setting.targets[j]
-        row = setting.row(name, epsilon, targets, which, defense, **_sum_up(some))
-        yield row if which == _NOBODY else _add_expected(row, mechanism, targets, setting.truth)
+        gains = computed.get((j, which), {})
+        yield setting.row(name, epsilon, setting.targets[j], which, defense, **gains, **_sum_up(some))
 
 
 def _attacks(mechanism: SetMechanism, targets: Integers) -> tuple[Attack, ...]:
@@ -293,16 +297,15 @@ def _sum_up(seen: Sequence[_Seen]) -> dict[str, float | None]:
     return found
 
 
-def _add_expected(
-    row: PoisoningPoint, mechanism: SetMechanism, targets: Integers, truth: Floats
-) -> PoisoningPoint:
-    attack: Attack = row.attack  # type: ignore[assignment]
-    held = float(truth[targets].sum())
-    return replace(
-        row,
-        expected=expected_gain(mechanism, attack, targets, truth, row.fakes),
-        published=published_gain(row.protocol, attack, row.epsilon, row.targets, row.k, held, row.fakes),
-    )
+def _compute(
+    setting: _Setting, mechanism: SetMechanism, name: str, epsilon: float, targets: Integers, attack: Attack
+) -> dict[str, float | None]:
+    """What an attack gains without a defense, by the law and by the paper."""
+    held = float(setting.truth[targets].sum())
+    return {
+        "expected": expected_gain(mechanism, attack, targets, setting.truth, setting.fakes),
+        "published": published_gain(name, attack, epsilon, targets.size, K, held, setting.fakes),
+    }
 
 
 def _plan(setting: _Setting, epsilon: float) -> Iterator[PoisoningPoint]:
@@ -314,6 +317,6 @@ def _plan(setting: _Setting, epsilon: float) -> Iterator[PoisoningPoint]:
                 yield setting.row(best.name, epsilon, targets, "MGA", defense, refused=best.why_not)
                 continue
             for attack in _attacks(best.parts[0], targets):
-                row = setting.row(best.name, epsilon, targets, attack, defense, stderr=0.0)
-                row = _add_expected(row, best.parts[0], targets, setting.truth)
-                yield replace(row, gain=row.expected)
+                gains = _compute(setting, best.parts[0], best.name, epsilon, targets, attack)
+                more = gains | {"gain": gains["expected"], "stderr": 0.0}
+                yield setting.row(best.name, epsilon, targets, attack, defense, **more)
