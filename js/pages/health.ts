@@ -1,6 +1,5 @@
 /** Says whether the reports look as honest ones do: one line where they do, and otherwise what was seen. */
 
-import { percent } from "./charts.js";
 import { type Child, h, quoted } from "./dom.js";
 import { table } from "./panels.js";
 import { count, sentence, several } from "./phrases.js";
@@ -52,6 +51,9 @@ export function health(found: Health | null): Child {
   );
 }
 
+/** A share in percent, by its first two digits: it may be far below 1 %. */
+const rare = (share: number): string => `${Number((100 * share).toPrecision(2))} %`;
+
 function describe({ attribute, name, saw, means }: Check): HTMLElement {
   const about = attribute ? [" of “", quoted(attribute), "”"] : "";
   return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
@@ -65,8 +67,8 @@ function noticed(checks: readonly Check[]): string {
   const shares = [...least.values()].sort((a, b) => a - b);
   const [best = 1, worst = 1] = [shares[0], shares[shares.length - 1]];
   if (best >= 1) return "There are too few reports to notice fakes.";
-  const from = percent(best);
-  const to = percent(worst);
+  const from = rare(best);
+  const to = rare(worst);
   return from === to
     ? `Fakes of the plainest kinds are noticed from ${from} on.`
     : `Fakes of the plainest kinds are noticed from ${from} to ${to} on, by question.`;
@@ -77,7 +79,7 @@ function details(checks: readonly Check[]): HTMLElement {
     [sentence(name).slice(0, -1), attribute && [", ", quoted(attribute)]],
     sentence(saw),
     p_value.toPrecision(2),
-    share < 1 ? percent(share) : "–",
+    share < 1 ? rare(share) : "–",
     fakes,
   ]);
   return h(

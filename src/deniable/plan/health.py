@@ -104,7 +104,7 @@ class Health:
         for one in self.checks:
             if one.attribute:
                 least[one.attribute] = min(one.noticed, least.get(one.attribute, 1.0))
-        noticed = ", ".join(f"{format_percent(share, 1)} in {name!r}" for name, share in least.items())
+        noticed = ", ".join(f"{format_percent(share)} in {name!r}" for name, share in least.items())
         alarms = format_count(len(self.alarms), "alarm") if self.alarms else "no alarm"
         lines = [f"Health of the reports: {alarms} in {format_count(len(self.checks), 'check')} ({often})"]
         for one in self.alarms:
