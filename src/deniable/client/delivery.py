@@ -57,7 +57,7 @@ def deliver(
                 return found
             said = read_reply(answer)
             problem = said.detail.rstrip(".") or f"{status} {_format_text(answer)}".rstrip()
-            if 400 <= status < 500 and status not in _RETRIED:
+            if status >= 400 and status not in _RETRIED:
                 raise NotSent(f"the collector refused the {what}: {problem}", status, said.reason)
             pause = _pause(wished, pause)
         if attempt + 1 < attempts:

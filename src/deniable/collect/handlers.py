@@ -17,7 +17,6 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from deniable import __version__
 from deniable.collect import messages, metrics, results
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.files import File, read_files
@@ -62,7 +61,7 @@ class Handlers:
         self._queue = queue
         self._check_readiness = check_readiness
         self._files = read_files()
-        self._openapi = msgspec.json.encode(describe(__version__))
+        self._openapi = msgspec.json.encode(describe())
         self._exporting = asyncio.Lock()
         self._looks = Looks(store, served, minimum, minutes)
 

@@ -13,6 +13,8 @@ from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
 from deniable.estimate.consistency import NAMES
 
+VERSION = "1"
+"""Of the API, which is older than most versions of the package."""
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv; charset=utf-8"
 
@@ -123,7 +125,7 @@ OPERATIONS = (
         "/reports/batch",
         "Send several reports; each one is counted or refused by itself",
         {200: _json(messages.Receipts)},
-        ("malformed", "form", "large", "type", "store"),
+        ("malformed", "large", "type", "store"),
         takes={"application/octet-stream": _BYTES, "application/json": {"type": "array", "items": _REPORT}},
         invitation=True,
         limits=f"At most {_MOST.batch_reports:,} reports, and {_MOST.batch_bytes:,} bytes.",
@@ -178,7 +180,7 @@ OPERATIONS = (
         "/plans/{id}/history",
         "How the estimates of a round narrowed as reports arrived",
         {200: _json(messages.History)},
-        _READ,
+        ("plan", "parameter", "store"),
         operator=True,
         query={"round": {**_ROUND, "default": 1}, "level": _LEVEL},
     ),
@@ -244,8 +246,8 @@ OPERATIONS = (
 )
 
 
-def describe(version: str) -> dict[str, Any]:
-    """The OpenAPI 3.1 description of the table."""
+def describe() -> dict[str, Any]:
+    """The OpenAPI 3.1 description of the table; spec/api.json is its copy."""
     named = [getattr(messages, name) for name in dir(messages) if _is_message(getattr(messages, name))]
     _, schemas = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
@@ -255,7 +257,7 @@ def describe(version: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Deniable collector",
-            "version": version,
+            "version": VERSION,
             "description": "Collects reports that were randomized on people's devices, and says what they "
             "add up to.",
         },

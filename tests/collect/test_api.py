@@ -1,0 +1,295 @@
+"""The API as spec/api.json describes it: every operation, status and reason, asked of a running collector.
+
+After a change of operations, `python -m tests.vectors` writes spec/api.json again; a new operation, status or
+reason needs a row in `exchanges`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from deniable.collect.intake import hash_invitation
+from deniable.collect.store import open_store
+from deniable.plan import Plan
+from deniable.wire import Report, Wire, to_batch
+from tests import vectors
+from tests.cases import check_each
+from tests.collector import BINARY, HTTP, JSON, OPERATOR, Running, collecting, small_plan, some_reports
+from tests.keys import signing_key
+
+ONE, AGAIN = small_plan("One round"), small_plan("Asked again", rounds=True)
+INVITED = small_plan("By invitation")
+TICKETED = small_plan("With tickets").with_ticket_key(signing_key(0).public)
+BATCHED = Plan.from_json(vectors.read_file("batches")[0][1]["plan"])
+MANY = 60
+
+DESCRIPTION: dict[str, Any] = json.loads(vectors.API.read_text("utf-8"))
+ELSEWHERE = {"rate", "busy", "fault", "store"}
+"""Reasons of a collector in trouble, which every operation has: test_serve, test_store_faults and others make
+them.
+"""
+UNREACHED = {("show_survey", "path"), ("show_dashboard", "path")}
+"""What is refused only where the pages were not built."""
+
+
+class Exchange(NamedTuple):
+    """A request of an operation, and the answer: a reason, or the type of what comes."""
+
+    operation: str
+    status: int
+    what: str
+    answer: httpx.Response
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[Running]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = open_store(f"sqlite:///{folder}/here.db")
+        for plan in (INVITED, TICKETED):
+            store.register(plan, invited=True)
+            store.set_round(plan.id, 1)
+            store.invite(plan.id, [hash_invitation(code) for code in (b"first", b"second", b"third")])
+        store.close()
+        signing_key(0).write(folder / "tickets.key")
+        options = ("--minimum", "50", "--store", f"sqlite:///{folder}/here.db", "--ticket-key", "tickets.key")
+        with collecting(folder, [ONE, AGAIN, BATCHED, INVITED, TICKETED], *options) as running:
+            yield running
+            assert "Traceback" not in running.errors()
+
+
+def test_the_description_is_in_the_specification(collector: Running) -> None:
+    served = HTTP.get(f"{collector.url}/openapi.json").json()
+    assert served == DESCRIPTION, "write spec/api.json again: python -m tests.vectors"
+    assert vectors.api_text() == vectors.API.read_text("utf-8"), "run: python -m tests.vectors"
+
+
+def test_every_status_and_reason_of_the_description_is_given(collector: Running) -> None:
+    described = {
+        (name, int(status), what)
+        for name, operation in operations().items()
+        for status, response in operation["responses"].items()
+        for what in whats(response)
+        if what not in ELSEWHERE and (name, what) not in UNREACHED
+    }
+    seen = set()
+    for name, status, what, answer in exchanges(collector):
+        seen.add((name, status, what))
+        assert answer.status_code == status, (name, what, answer.text[:200])
+        kind = answer.headers.get("content-type", "")
+        if status >= 400:
+            assert (answer.json()["reason"], kind) == (what, "application/json")
+            assert set(answer.json()) == {"reason", "detail"}
+        elif status != 304 and what != "*/*":
+            assert kind == what, name
+    assert seen - described == set(), "the description lacks these"
+    assert described - seen == set(), "these are described, and no row of `exchanges` makes them"
+
+
+def test_each_operation_says_when_it_is_in_trouble() -> None:
+    for name, operation in operations().items():
+        said = {what for response in operation["responses"].values() for what in whats(response)}
+        assert {"rate", "busy", "fault"} <= said, name
+
+
+def operations() -> dict[str, Any]:
+    return {one["operationId"]: one for path in DESCRIPTION["paths"].values() for one in path.values()}
+
+
+def whats(response: dict[str, Any]) -> list[str]:
+    """The reasons that a status has, or the types of content."""
+    return re.findall(r"`([a-z]+)`:", response["description"]) or list(response.get("content", {})) or [""]
+
+
+def exchanges(running: Running) -> Iterator[Exchange]:
+    yield from of_reports(running)
+    yield from of_batches(running)
+    yield from of_tickets(running)
+    yield from of_operators(running)
+    yield from of_everybody(running)
+
+
+def of_reports(running: Running) -> Iterator[Exchange]:
+    def sent(
+        status: int, what: str, raw: bytes, kind: dict[str, str] = BINARY, allowed: str | None = None
+    ) -> Exchange:
+        headers = kind if allowed is None else {**kind, "Authorization": allowed}
+        answer = HTTP.post(f"{running.url}/reports", content=raw, headers=headers)
+        return Exchange("add_report", status, what, answer)
+
+    report, later = some_reports(ONE, 2, seed=7)
+    raw, receipt = report.to_bytes(), "application/json"
+    yield sent(201, receipt, raw)
+    yield sent(200, receipt, raw)
+    yield sent(201, receipt, Wire(ONE).to_json(later), {"Content-Type": "Application/JSON; charset=utf-8"})
+    yield sent(400, "malformed", raw[:20])
+    yield sent(400, "version", b"\x02" + raw[1:])
+    yield sent(400, "size", raw + b"\0")
+    yield sent(400, "form", raw[:29] + b"\xff" * len(report.body))
+    yield sent(400, "round", report._replace(round=9).to_bytes())
+    yield sent(404, "plan", report._replace(plan=bytes(8)).to_bytes())
+    yield sent(409, "closed", some_reports(AGAIN, 1, number=3)[0].to_bytes())
+    yield sent(413, "large", raw + bytes(1 << 20))
+    yield sent(415, "type", raw, {"Content-Type": "text/plain"})
+    for plan, reason in ((INVITED, "invitation"), (TICKETED, "ticket")):
+        yield sent(403, reason, some_reports(plan, 1)[0].to_bytes())
+    first, second = (one.to_bytes() for one in some_reports(INVITED, 2))
+    yield sent(201, receipt, first, allowed="Invitation first")
+    yield sent(200, receipt, first, allowed="Invitation first")
+    yield sent(403, "invitation", second, allowed="Invitation first")
+    yield sent(403, "invitation", second, allowed="Invitation unknown")
+
+
+def of_batches(running: Running) -> Iterator[Exchange]:
+    def sent(status: int, what: str, raw: bytes, kind: dict[str, str] = BINARY) -> Exchange:
+        answer = HTTP.post(f"{running.url}/reports/batch", content=raw, headers=kind)
+        return Exchange("add_batch", status, what, answer)
+
+    raw = to_batch(some_reports(ONE, MANY))
+    yield sent(200, "application/json", raw)
+    yield sent(400, "malformed", raw[:-1])
+    yield sent(413, "large", bytes((4 << 20) + 1))
+    yield sent(415, "type", raw, {"Content-Type": "text/csv"})
+
+
+def of_tickets(running: Running) -> Iterator[Exchange]:
+    blinded = (12345).to_bytes(256)
+
+    def sent(
+        status: int,
+        what: str,
+        raw: bytes = blinded,
+        plan: str = TICKETED.id,
+        kind: dict[str, str] = BINARY,
+        allowed: str = "Invitation first",
+    ) -> Exchange:
+        headers = {**kind, "Authorization": allowed}
+        answer = HTTP.post(f"{running.url}/plans/{plan}/signatures", content=raw, headers=headers)
+        return Exchange("sign_blinded", status, what, answer)
+
+    yield sent(400, "form", raw=b"")
+    yield sent(400, "parameter", plan=ONE.id)
+    yield sent(404, "plan", plan="0" * 64)
+    yield sent(413, "large", raw=bytes(5000))
+    yield sent(415, "type", kind=JSON)
+    yield sent(403, "invitation", allowed="Invitation unknown")
+    yield sent(200, "application/octet-stream")
+
+
+def of_operators(running: Running) -> Iterator[Exchange]:
+    json_type, parquet = "application/json", "application/vnd.apache.parquet"
+
+    def asked(name: str, path: str, status: int, what: str, token: bool = True, **more: Any) -> Exchange:
+        headers = {**(OPERATOR if token else {}), **more.pop("headers", {})}
+        method = "PUT" if name == "set_round" else "GET"
+        return Exchange(
+            name, status, what, HTTP.request(method, f"{running.url}{path}", headers=headers, **more)
+        )
+
+    reads = {
+        "show_estimates": ("estimates", {"level": "2"}),
+        "show_history": ("history", {"level": "no"}),
+        "show_tallies": ("tallies", {"round": "one"}),
+        "show_report_health": ("health", {"round": "one"}),
+        "export_reports": ("reports", {"format": "csv"}),
+    }
+    for name, (end, wrong) in reads.items():
+        path = f"/plans/{ONE.id}/{end}"
+        yield asked(name, path, 200, parquet if name == "export_reports" else json_type)
+        yield asked(name, path, 400, "parameter", params=wrong)
+        yield asked(name, path, 401, "token", token=False)
+        yield asked(name, f"/plans/{'0' * 64}/{end}", 404, "plan")
+        if name != "show_history":  # of too few reports there is no history yet
+            yield asked(name, f"/plans/{AGAIN.id}/{end}", 409, "few", params={"round": "1"})
+    estimates = f"/plans/{ONE.id}/estimates"
+    yield asked("show_estimates", estimates, 200, "text/csv; charset=utf-8", params={"format": "csv"})
+    yield asked("show_estimates", estimates, 200, parquet, params={"format": "parquet"})
+    metrics = "text/plain; version=0.0.4; charset=utf-8"
+    yield asked("show_metrics", "/metrics", 200, metrics)
+    yield asked("show_metrics", "/metrics", 401, "token", token=False)
+    path = f"/plans/{AGAIN.id}/rounds/1"
+    yield asked("set_round", path, 200, json_type, content=b"{}", headers=JSON)
+    yield asked("set_round", path, 401, "token", token=False, content=b"{}")
+    yield asked("set_round", path, 400, "parameter", content=b"{")
+    yield asked("set_round", path, 413, "large", content=bytes(5000))
+    yield asked("set_round", f"/plans/{AGAIN.id}/rounds/9", 400, "round", content=b"{}")
+    yield asked("set_round", f"/plans/{'0' * 64}/rounds/1", 404, "plan", content=b"{}")
+
+
+def of_everybody(running: Running) -> Iterator[Exchange]:
+    def asked(name: str, path: str, status: int, what: str, **headers: str) -> Exchange:
+        return Exchange(name, status, what, HTTP.get(f"{running.url}{path}", headers=headers))
+
+    json_type, html = "application/json", "text/html; charset=utf-8"
+    for name, path in (
+        ("list_plans", "/plans"),
+        ("show_plan", f"/plans/{ONE.id}"),
+        ("list_rounds", f"/plans/{ONE.id}/rounds"),
+        ("show_health", "/health"),
+        ("show_ready", "/ready"),
+        ("show_openapi", "/openapi.json"),
+    ):
+        yield asked(name, path, 200, json_type)
+    yield asked("show_plan", f"/plans/{ONE.id}", 304, "", **{"If-None-Match": f'"{ONE.id}"'})
+    yield asked("show_plan", f"/plans/{'0' * 64}", 404, "plan")
+    yield asked("list_rounds", f"/plans/{'0' * 64}/rounds", 404, "plan")
+    yield asked("show_survey", "/", 200, html)
+    yield asked("show_dashboard", "/dashboard", 200, html)
+    icon = asked("show_asset", "/assets/icon.svg", 200, "*/*")
+    yield icon
+    yield asked("show_asset", "/assets/icon.svg", 304, "", **{"If-None-Match": icon.answer.headers["etag"]})
+    yield asked("show_asset", "/assets/none.svg", 404, "path")
+
+
+def test_what_was_counted_is_counted_before_even_if_its_round_has_closed(collector: Running) -> None:
+    def sent(report: Report) -> tuple[int, str]:
+        answer = HTTP.post(f"{collector.url}/reports", content=report.to_bytes(), headers=BINARY)
+        said = answer.json()
+        return answer.status_code, said.get("outcome") or said["reason"]
+
+    path = f"{collector.url}/plans/{AGAIN.id}/rounds/2"
+    first, second = some_reports(AGAIN, 2, seed=3, number=2)
+    assert HTTP.put(path, content=b"{}", headers=OPERATOR).status_code == 200
+    assert sent(first) == (201, "counted")
+    closed = b'{"opens":"2020-01-01T00:00:00Z","closes":"2021-01-01T00:00:00Z"}'
+    assert HTTP.put(path, content=closed, headers=OPERATOR).status_code == 200
+    assert sent(first) == (200, "counted before")
+    assert sent(second) == (409, "closed")
+
+
+def test_batches_in_both_forms_are_answered_as_the_vectors_say(collector: Running) -> None:
+    """A batch whose reports are new: each vector has a store that knows none of them."""
+    seen: set[str] = set()
+
+    def check(case: vectors.Case) -> None:
+        kind = BINARY if "bytes" in case else JSON
+        raw = bytes.fromhex(case["bytes"]) if "bytes" in case else case["json"].encode()
+        answer = HTTP.post(f"{collector.url}/reports/batch", content=raw, headers=kind)
+        if case["batch_refused"] is not None:
+            assert (answer.status_code, answer.json()["reason"]) == (400, case["batch_refused"])
+            return
+        assert answer.status_code == 200
+        found = answer.json()["outcomes"]
+        assert len(found) == len(case["outcomes"])
+        for one, wanted in zip(found, case["outcomes"], strict=True):
+            # the same reports are in several batches, and count in the first of them
+            assert one == wanted or (one, wanted) == ("counted before", "counted")
+            seen.add(one)
+
+    check_each(check, vectors.read_file("batches"))
+    assert seen == {"counted", "counted before", "plan", "round", "size", "form"}
+
+
+def test_one_invitation_of_a_batch_lets_one_report_in(collector: Running) -> None:
+    reports = some_reports(INVITED, 3, seed=9)
+    headers = {**BINARY, "Authorization": "Invitation second"}
+    answer = HTTP.post(f"{collector.url}/reports/batch", content=to_batch(reports), headers=headers)
+    assert answer.json()["outcomes"] == ["counted", "invitation", "invitation"]
