@@ -141,7 +141,7 @@ def test_the_crash_test_would_see_a_loss(tmp_path: Path) -> None:
     store.add([Arrival(PLAN.id, 1, (report.id,), (report.body,)) for report in reports[1:]], 0.0)
     assert store.tallies(PLAN.id, 1) != tallied(reports)
     with store._database.transaction(write=True):
-        store._database.run("DELETE FROM reports WHERE id = ?", reports[1].id)
+        store._database.run("DELETE FROM arrivals WHERE id = ?", reports[1].id)
     assert store.check() != []
     store.close()
 

@@ -16,6 +16,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 
+from deniable.collect import sweeping
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.connections import Connections
 from deniable.collect.handlers import Handlers
@@ -26,6 +27,7 @@ from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.readiness import Readiness
 from deniable.collect.store import Arrival, Store, StoreUnavailable
+from deniable.collect.sweeping import Sweeper
 from deniable.collect.writer import Busy, Writer
 from deniable.wire import Refused
 
@@ -73,6 +75,8 @@ class Settings:
     origins: frozenset[str] = frozenset()
     """Pages of other sites that may send reports."""
     limits: Limits = field(default_factory=Limits)
+    sweep_seconds: float = sweeping.SECONDS
+    """Seconds between two sweeps of the store."""
 
 
 @final
@@ -81,7 +85,7 @@ class Collector:
 
     def __init__(self, store: Store, reader: Store, served: Sequence[Served], settings: Settings) -> None:
         """Takes two connections to one store, so that readers do not keep reports waiting."""
-        self.metrics = Metrics()
+        self.metrics = Metrics(store.traces)
         self.connections: Connections | None = None
         """All that are open; the server sets this."""
         self.limits = settings.limits
@@ -94,6 +98,8 @@ class Collector:
         self._beside = ThreadPoolExecutor(1, "deniable-intake")
         self._origins = {origin.encode() for origin in settings.origins}
         self._writer: Writer | None = None
+        self._sweeper: Sweeper | None = None
+        self._sweep_seconds = settings.sweep_seconds
         self._readiness = Readiness(reader)
         by_id = {one.plan.id: one for one in served}
         self._minutes = MinuteCounts(by_id, settings.minimum)
@@ -125,6 +131,7 @@ class Collector:
         self._writer = Writer(
             self._stores[0], committed=self.metrics.committed, observe=self._readiness.observe
         )
+        self._sweeper = Sweeper(self._stores[0], self._sweep_seconds)
 
     async def stop(self) -> None:
         """Write what has arrived, and end."""
@@ -132,6 +139,8 @@ class Collector:
             await self._writer.close()
         await self._handlers.stop()
         self._beside.shutdown(wait=False)
+        if self._sweeper is not None:
+            await asyncio.to_thread(self._sweeper.close)
         await asyncio.to_thread(self._stores[0].tidy)
         for store in self._stores:
             store.close()

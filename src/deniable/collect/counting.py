@@ -131,8 +131,8 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
     return batches
 
 
-def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes: list[Outcome]) -> int:
-    """Count what is new in a batch, with the plan's lock held; return how many invitations were deleted.
+def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes: list[Outcome]) -> None:
+    """Count what is new in a batch, with the plan's lock held.
 
     Other collectors may hold the lock too. An id or an invitation that two of them write at once goes to one:
     the database makes the other wait.
@@ -144,10 +144,9 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
     else:
         fresh = batch.some([])
         _decide(outcomes, batch.positions, "closed")
-        stored = database.present("reports", {"plan": key, "round": number}, "id", list(set(batch.ids)))
-        _decide(outcomes, batch.positions_of(stored), "counted before")
+        _decide(outcomes, batch.positions_of(find_stored(database, batch)), "counted before")
     if not fresh.ids:
-        return 0
+        return
     stored = database.insert(key, number, fresh.ids, fresh.bodies)
     if stored:
         _decide(outcomes, fresh.positions_of(stored), "counted before")
@@ -156,7 +155,12 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
         fresh = _use_tokens(database, fresh, outcomes)
     if times is not None and fresh.ids:
         _tally(database, batch, known.count(fresh.reports), times.snapshot)
-    return len(fresh.ids) if invited and not known.takes_tickets else 0
+
+
+def find_stored(database: Database, batch: Batch) -> set[bytes]:
+    """The ids of a batch that are stored; a report that leaves the arrivals meanwhile is found later."""
+    head, ids = {"plan": batch.known.key, "round": batch.round}, list(set(batch.ids))
+    return database.present("arrivals", head, "id", ids) | database.present("reports", head, "id", ids)
 
 
 def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
@@ -171,7 +175,7 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
 def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -> Batch:
     """The reports with an unused invitation or ticket, one for each."""
     key = batch.known.key
-    stored = database.present("reports", {"plan": key, "round": batch.round}, "id", list(set(batch.ids)))
+    stored = find_stored(database, batch)
     unused = _find_unused(database, batch)
     first: dict[bytes, int] = {}
     for i, (position, name, token) in enumerate(zip(batch.positions, batch.ids, batch.tokens, strict=True)):
@@ -210,7 +214,7 @@ def _use_tokens(database: Database, fresh: Batch, outcomes: list[Outcome]) -> Ba
     late = [i for i, token in enumerate(fresh.tokens) if token not in used]
     _decide(outcomes, [fresh.positions[i] for i in late], _lacking(fresh))
     database.many(
-        "DELETE FROM reports WHERE plan = ? AND round = ? AND id = ?",
+        "DELETE FROM arrivals WHERE plan = ? AND round = ? AND id = ?",
         [(key, fresh.round, fresh.ids[i]) for i in late],
     )
     return fresh.some([i for i, token in enumerate(fresh.tokens) if token in used])
@@ -252,7 +256,7 @@ def _tally(database: Database, batch: Batch, added: Integers, snapshot: int) -> 
 def _take_snapshot(database: Database, batch: Batch) -> None:
     """Keep the tallies of all collectors, unless another one just did: two snapshots must not be close."""
     key, number, sums = batch.known.key, batch.round, batch.known.sums
-    sql = f"SELECT snapshot FROM rounds WHERE plan = ? AND number = ? {database.lock}"
+    sql = f"SELECT last_snapshot FROM rounds WHERE plan = ? AND number = ? {database.lock}"
     [(last,)] = database.run(sql, key, number)
     found = database.run("SELECT sums FROM tallies WHERE plan = ? AND round = ?", key, number)
     total = sum((sums.read(raw) for (raw,) in found), sums.zero())
@@ -260,7 +264,7 @@ def _take_snapshot(database: Database, batch: Batch) -> None:
     if _is_due(n, last):
         new = "INSERT INTO snapshots (plan, round, n, sums) VALUES (?, ?, ?, ?)"
         database.run(new, key, number, n, sums.write(total))
-        database.run("UPDATE rounds SET snapshot = ? WHERE plan = ? AND number = ?", n, key, number)
+        database.run("UPDATE rounds SET last_snapshot = ? WHERE plan = ? AND number = ?", n, key, number)
 
 
 def _is_due(n: int, last: int) -> bool:

@@ -46,7 +46,7 @@ class Database(ABC):
 
     @abstractmethod
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
-        """Insert reports with different ids, except those whose id is stored; return the stored ids."""
+        """Insert arrivals with different ids, except those whose id is stored; return the stored ids."""
 
     @abstractmethod
     def present(
@@ -74,8 +74,22 @@ class Database(ABC):
         """Under which number this connection keeps tallies: others that write now have other numbers."""
 
     @abstractmethod
-    def sweep(self, reports: bool) -> bool:
-        """Clear traces of deleted invitations and scrubbed reports from the files; whether it worked."""
+    def lock_arrivals(self) -> None:
+        """Keep others from adding reports until the transaction ends."""
+
+    @abstractmethod
+    def mix(self, leaving: int) -> None:
+        """Write the arrivals again, in the order of their ids; this many at random go to `reports` instead.
+
+        It is called with the arrivals locked.
+        """
+
+    @abstractmethod
+    def clear(self, reports: bool) -> bool:
+        """Clear what changed and deleted rows left in the files, outside transactions; whether it worked.
+
+        Scrubbed reports are deleted rows, too; they are cleared only where this is asked for.
+        """
 
     @abstractmethod
     def refuse_full_disk(self) -> None:

@@ -8,6 +8,7 @@ from typing import final
 
 from deniable.collect.health import Key, Look
 from deniable.collect.messages import REASONS
+from deniable.collect.sweeping import Traces
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -18,7 +19,8 @@ _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 class Metrics:
     """Counters since the collector was started."""
 
-    def __init__(self) -> None:
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
         self.counted = 0
         self.before = 0
         self.refused = dict.fromkeys(REASONS, 0)
@@ -46,6 +48,14 @@ class Metrics:
             *(f'deniable_refused_total{{reason="{reason}"}} {n}' for reason, n in self.refused.items()),
             *_head("deniable_queue_length", "gauge", "Reports that wait to be made durable."),
             f"deniable_queue_length {queue}",
+            *_head("deniable_unswept_reports", "gauge", "Reports whose order the store's files may tell."),
+            f"deniable_unswept_reports {self._traces.unswept}",
+            *_head(
+                "deniable_swept_timestamp_seconds",
+                "gauge",
+                "The time before which all was swept, 0 for none.",
+            ),
+            f"deniable_swept_timestamp_seconds {self._traces.swept or 0:.6f}",
             *_head(
                 "deniable_commit_seconds", "histogram", "How long it took to make a group of reports durable."
             ),

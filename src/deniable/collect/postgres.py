@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -24,6 +25,8 @@ _SETTINGS = (
     "SET enable_bitmapscan = off",
     "SET client_min_messages = error",
 )
+# attempts to clear while others end their transactions, and seconds between them
+_TRIES, _PAUSE = 20, 0.01
 _MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
 _COLLECTORS = 64  # collectors that have tallies of their own; more of them wait for each other
 _REASONS: Mapping[type[psycopg.Error], str] = {
@@ -76,12 +79,17 @@ class Postgres(Database):
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
         # As quick as COPY into a temporary table for a thousand rows, quicker for few, and one round trip.
         sql = (
-            "INSERT INTO reports (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM "
-            "unnest(?::bytea[], ?::bytea[]) AS given (id, body) ON CONFLICT DO NOTHING RETURNING id"
+            # One statement, which sees what was there when nobody was mixing the arrivals. A subquery with
+            # LIMIT looks up one key after the other.
+            "INSERT INTO arrivals (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM "
+            "unnest(?::bytea[], ?::bytea[]) AS given (id, body) WHERE (SELECT true FROM reports WHERE plan = "
+            "? AND round = ? AND reports.id = given.id LIMIT 1) IS NULL ON CONFLICT DO NOTHING RETURNING id"
         )
         # in the order of ids, so that no two collectors wait for each other
         rows = sorted(zip(ids, bodies, strict=True))
-        inserted = self.run(sql, plan, number, [row[0] for row in rows], [row[1] for row in rows])
+        inserted = self.run(
+            sql, plan, number, [row[0] for row in rows], [row[1] for row in rows], plan, number
+        )
         return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
     def present(
@@ -126,24 +134,61 @@ class Postgres(Database):
             self._number = next(free, 0)
         return self._number
 
-    def sweep(self, reports: bool) -> bool:
-        if self._has_old_readers():
+    def lock_arrivals(self) -> None:
+        # readers may go on: they see what was there before
+        self.run("LOCK TABLE arrivals IN SHARE ROW EXCLUSIVE MODE")
+
+    def mix(self, leaving: int) -> None:
+        into = (
+            "INSERT INTO {} (plan, round, id, body) SELECT plan, round, id, body FROM gone ORDER BY 1, 2, 3"
+        )
+        gone = "gone AS (DELETE FROM arrivals {} RETURNING arrivals.plan, arrivals.round, arrivals.id, body)"
+        if leaving:
+            chosen = "chosen AS (SELECT plan, round, id FROM arrivals ORDER BY gen_random_uuid() LIMIT ?)"
+            same = " AND ".join(f"arrivals.{name} = chosen.{name}" for name in ("plan", "round", "id"))
+            some = gone.format(f"USING chosen WHERE {same}")
+            self.run(f"WITH {chosen}, {some} {into.format('reports')}", leaving)
+        # now all have the number of one transaction, and lie in the order of their ids
+        self.run(f"WITH {gone.format('')} {into.format('arrivals')}")
+
+    def clear(self, reports: bool) -> bool:
+        cleaner = Postgres(self._url, create=False)  # so that this connection can add reports meanwhile
+        try:
+            with cleaner.outside():
+                return cleaner._clear(("arrivals", "tallies", "invitations", *["reports"] * reports))
+        finally:
+            cleaner.close()
+
+    def _clear(self, tables: Sequence[str]) -> bool:
+        self._connect()
+        [(free,)] = self.run("SELECT pg_try_advisory_lock('arrivals'::regclass::oid::int4, 0)")
+        if not free:  # another collector does this now
             return False
+        [(now,)] = self.run("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text")
+        tries = iter(range(_TRIES))
+        while self._has_old_readers(now):
+            if next(tries, None) is None:
+                return False
+            time.sleep(_PAUSE)
         self.run("SET lock_timeout = '200ms'")  # a process that waits for this lock makes others wait
         try:
             # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left
             # to a new file.
-            for table in ("invitations", "reports") if reports else ("invitations",):
+            for table in tables:
                 self.run(f"VACUUM (FULL) {table}")
         except errors.LockNotAvailable:
             return False
-        finally:
-            self.run(_PATIENCE)
+        with suppress(errors.InsufficientPrivilege):
+            self._drop_log()
         return True
 
-    def _has_old_readers(self) -> bool:
-        """Whether an open transaction still sees what was deleted, so that VACUUM cannot remove it."""
-        [(now,)] = self.run("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text")
+    def _drop_log(self) -> None:
+        """Make the server delete its log of all that happened until now, where it keeps none on purpose."""
+        self.run("SELECT pg_switch_wal()")
+        self.run("CHECKPOINT")
+
+    def _has_old_readers(self, now: str) -> bool:
+        """Whether an open transaction still sees what was deleted before, so that VACUUM cannot remove it."""
         others = (
             "pg_stat_activity WHERE pid <> pg_backend_pid() AND coalesce(datname, current_database()) = "
             "current_database()"

@@ -13,6 +13,8 @@ from deniable.collect.database import Database
 
 BLOCK = 10_000
 """Reports that are held in memory at a time."""
+TABLES = ("arrivals", "reports")
+"""Where reports are, in the order in which they move: who looks in this order misses none."""
 
 
 def rows(
@@ -20,8 +22,10 @@ def rows(
 ) -> list[Any]:
     """Ids and bodies of the next reports in the order of their ids."""
     some = "" if scrubbed else "AND body IS NOT NULL "
-    sql = f"SELECT id, body FROM reports WHERE plan = ? AND round = ? AND id > ? {some}ORDER BY id LIMIT ?"
-    return database.run(sql, key, number, after, block)
+    where = f"WHERE plan = ? AND round = ? AND id > ? {some}ORDER BY id LIMIT ?"
+    parts = [f"SELECT id, body FROM (SELECT id, body FROM {table} {where}) AS part" for table in TABLES]
+    sql = f"{' UNION ALL '.join(parts)} ORDER BY id LIMIT ?"
+    return database.run(sql, *(key, number, after, block) * len(TABLES), block)
 
 
 def check(database: Database, plans: Iterable[Known]) -> list[str]:
@@ -102,11 +106,12 @@ def _differences(known: Known, total: Integers, found: Integers) -> Iterator[str
 
 def _rounds_with_reports(database: Database) -> Iterator[tuple[int, int]]:
     """The rounds with reports, from key to key, without reading all reports."""
-    at = (-1, -1)
-    sql = "SELECT plan, round FROM reports WHERE (plan, round) > (?, ?) ORDER BY plan, round LIMIT 1"
-    while found := database.run(sql, *at):
-        at = found[0][0], found[0][1]
-        yield at
+    for table in TABLES:
+        at = (-1, -1)
+        sql = f"SELECT plan, round FROM {table} WHERE (plan, round) > (?, ?) ORDER BY plan, round LIMIT 1"
+        while found := database.run(sql, *at):
+            at = found[0][0], found[0][1]
+            yield at
 
 
 def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes | None:
@@ -120,13 +125,11 @@ def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes 
     last: bytes = block[-1][0]
     [(before,)] = database.run("SELECT scrubbed FROM rounds WHERE plan = ? AND number = ?", known.key, number)
     gone = known.sums.read(before) + known.count(known.wire.reports([body for _, body in block]))
-    database.run(
-        "UPDATE reports SET body = NULL WHERE plan = ? AND round = ? AND id > ? AND id <= ?",
-        known.key,
-        number,
-        after,
-        last,
-    )
+    for table in TABLES:
+        database.run(
+            f"UPDATE {table} SET body = NULL WHERE plan = ? AND round = ? AND id > ? AND id <= ?",
+            *(known.key, number, after, last),
+        )
     database.run(
         "UPDATE rounds SET scrubbed = ? WHERE plan = ? AND number = ?",
         known.sums.write(gone),

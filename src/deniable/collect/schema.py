@@ -2,8 +2,8 @@
 
 Nothing here says when a report came, from where, or by which invitation:
 
-- `reports`: a random id and a body (none once it is scrubbed). In SQLite the rows lie in the order of
-  their random ids.
+- `arrivals` and `reports`: a random id and a body (none once it is scrubbed). A report is in one of them.
+  It comes to `arrivals` and may leave for `reports` later (see `sweeping`).
 - `rounds`: when a round is open, and the tallies of its scrubbed reports.
 - `tallies`: the tallies of a round's reports as rows of integers (see `sums`), one for each collector that
   counts at the same time. They are added when they are read.
@@ -46,6 +46,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "PRIMARY KEY (plan, hash)){sorted}",
         "CREATE TABLE tickets (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, "
         "hash)){sorted}",
+    ),
+    (
+        "CREATE TABLE arrivals (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body "
+        "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
+        # an earlier version, which would not find duplicates among arrivals, can count nothing from now on
+        "ALTER TABLE rounds RENAME COLUMN snapshot TO last_snapshot",
     ),
 )
 """What makes version i + 1 from version i, beginning with an empty database; released steps never change."""

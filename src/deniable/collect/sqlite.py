@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from random import SystemRandom
 from typing import Any, ClassVar, final
 
 from deniable.collect.database import Database, StoreUnavailable
@@ -85,7 +86,8 @@ class Sqlite(Database):
         self.run("RELEASE arriving")
         if inserted == len(ids):
             return set()
-        there = self.present("reports", {"plan": plan, "round": number}, "id", ids)
+        head = {"plan": plan, "round": number}
+        there = self.present("arrivals", head, "id", ids) | self.present("reports", head, "id", ids)
         for rows in lengths.values():
             self._insert(plan, number, [row for row in rows if row[0] not in there])
         return there
@@ -95,8 +97,9 @@ class Sqlite(Database):
         if not rows:
             return 0
         sql = (
-            f"INSERT INTO reports (plan, round, id, body) {_EACH} SELECT ?4, ?5, substr(?2, 1 + ?3 * n, ?3), "
-            "substr(?6, 1 + ?7 * n, ?7) FROM each WHERE true ON CONFLICT DO NOTHING"
+            f"INSERT INTO arrivals (plan, round, id, body) {_EACH} SELECT ?4, ?5, substr(?2, 1 + ?3 * n, "
+            "?3), substr(?6, 1 + ?7 * n, ?7) FROM each WHERE NOT EXISTS (SELECT 1 FROM reports WHERE plan = "
+            "?4 AND round = ?5 AND id = substr(?2, 1 + ?3 * n, ?3)) ON CONFLICT DO NOTHING"
         )
         ids, bodies = b"".join([row[0] for row in rows]), b"".join([row[1] for row in rows])
         values = (len(rows), ids, len(rows[0][0]), plan, number, bodies, len(rows[0][1]))
@@ -133,14 +136,28 @@ class Sqlite(Database):
     def collector_number(self) -> int:
         return 0
 
-    def sweep(self, reports: bool) -> bool:
-        if self._connection is None:
-            self._connect()
-        self.run("PRAGMA busy_timeout = 0")  # do not wait for readers
-        # only the log still has what was overwritten
-        [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
-        return not busy
+    def lock_arrivals(self) -> None:
+        """Do nothing: a transaction that writes is the only one."""
+
+    def mix(self, leaving: int) -> None:
+        rows = self.run("SELECT plan, round, id, body FROM arrivals ORDER BY plan, round, id")
+        chosen = set(SystemRandom().sample(range(len(rows)), leaving))
+        # All at once, so that its pages are overwritten with zeros: within a page, rows lie in the order in
+        # which they were inserted.
+        self.run("DELETE FROM arrivals")
+        insert = "INSERT INTO {} (plan, round, id, body) VALUES (?, ?, ?, ?)"
+        self.many(insert.format("reports"), (rows[i] for i in sorted(chosen)))
+        self.many(insert.format("arrivals"), (row for i, row in enumerate(rows) if i not in chosen))
+
+    def clear(self, reports: bool) -> bool:
+        with self.outside():
+            if self._connection is None:
+                self._connect()
+            self.run("PRAGMA busy_timeout = 0")  # do not wait for readers
+            # only the log still has what was overwritten
+            [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+            return not busy
 
     def refuse_full_disk(self) -> None:
         if shutil.disk_usage(self._path.parent).free < ROOM:

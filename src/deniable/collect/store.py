@@ -4,12 +4,11 @@ One transaction takes a batch: the reports, the tallies that they add to and the
 change together or not at all. A report is known by its random id, so that it can be sent again until it is
 acknowledged.
 
-Data at rest does not reveal which invitation let a report in. A used one is deleted in the report's
-transaction. Its traces are cleared after every thousand, when reports are scrubbed, when the store is closed,
-and when a collector starts. Until then a reader of the files can link them: by the log of SQLite, or in
-PostgreSQL by the deleted row, whose transaction number its report also carries. Backups, replicas and
-archived logs from that time keep the link. PostgreSQL also keeps the order in which reports came; scrubbing
-removes what they say.
+Data at rest reveals neither which invitation let a report in nor in which order reports came, once the store
+is swept (see `sweeping`). A collector sweeps it every minute, when it starts and when it ends. A store also
+sweeps after 100,000 reports, after a scrub, and when it is closed. Until then a reader of its files
+can link them: by the log of SQLite, or in PostgreSQL by its log and by deleted rows, whose transaction number
+a report also carries. Backups, replicas and archived logs from that time keep the link.
 
 If a plan takes tickets, invitations are exchanged for them beforehand. No data, at rest or in flight, reveals
 which invitation a ticket comes from.
@@ -17,6 +16,7 @@ which invitation a ticket comes from.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import final
 
 from deniable.arrays import Integers
-from deniable.collect import counting, recount
+from deniable.collect import counting, recount, sweeping
 from deniable.collect.counting import Arrival, Known, Locked, Outcome, State, is_open
 from deniable.collect.database import Database, StoreUnavailable
+from deniable.collect.sweeping import Traces
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.plan import Plan, Tallies
 
@@ -44,8 +45,6 @@ __all__ = [
     "open_store",
 ]
 
-SWEEP = 1000
-"""Used invitations whose traces may remain for a while."""
 # attempts to clear what was scrubbed while others read, and seconds between them
 _TRIES, _PAUSE = 20, 0.1
 
@@ -129,7 +128,9 @@ class Store:
         self._database = database
         self._plans: dict[str, Known] = {}
         self._connections = 0
-        self._used, self._sweep_at = 0, SWEEP
+        self.traces = Traces()
+        """What came through this store and is not swept yet."""
+        self._sweeping = threading.Lock()
         self.ping()
 
     @property
@@ -185,8 +186,8 @@ class Store:
             nothing = known.sums.write(known.sums.zero())
             when = [None if limit is None else float(limit) for limit in (opens, closes)]
             self._database.run(
-                "INSERT INTO rounds (plan, number, opens, closes, scrubbed, snapshot) VALUES (?, ?, ?, ?, ?, "
-                "0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
+                "INSERT INTO rounds (plan, number, opens, closes, scrubbed, last_snapshot) VALUES (?, ?, ?, "
+                "?, ?, 0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
                 "excluded.closes",
                 *(known.key, number, *when, nothing),
             )
@@ -241,15 +242,13 @@ class Store:
         with database.transaction(write=True):
             plans = {batch.known.key: batch.known for batch in batches}
             locked = {key: self._lock(known, shared=True) for key, known in plans.items()}
-            used = 0
             when = now() if callable(now) else now
             for batch in batches:
-                used += counting.count(database, batch, locked[batch.known.key], when, outcomes)
-        self._used += used
-        if self._used >= self._sweep_at:
-            self._sweep_at += SWEEP
+                counting.count(database, batch, locked[batch.known.key], when, outcomes)
+        new = outcomes.count("counted")
+        if new and self.traces.add(new, sum([len(body) for batch in batches for body in batch.bodies])):
             with suppress(StoreUnavailable):  # the reports are counted; this is tried again later
-                self._sweep()
+                self.sweep()
         return outcomes
 
     def invite(self, plan_id: str, hashes: Iterable[bytes]) -> None:
@@ -300,11 +299,11 @@ class Store:
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations WHERE plan = ?", known.key)
             self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
             self._database.run("DELETE FROM exchanges WHERE plan = ?", known.key)
-        self._used += int(left)
         if left:
+            self.traces.add(int(left), 0)
             # they are withdrawn; this is tried again when the store is closed
             with suppress(StoreUnavailable):
-                self._sweep()
+                self.sweep()
         return int(left)
 
     def invitations_left(self, plan_id: str) -> int:
@@ -371,7 +370,7 @@ class Store:
                     self._lock(known)
                     after = recount.scrub(database, known, each, after)
         tries = iter(range(_TRIES))
-        while not self._sweep(reports=True):
+        while not self.sweep(reports=True):
             if next(tries, None) is None:
                 raise StoreUnavailable(
                     f"the reports in {self.name} are scrubbed, but somebody has been reading it all the "
@@ -411,37 +410,39 @@ class Store:
             return self._database.damage()
 
     def tidy(self) -> None:
-        """Clear the traces of used invitations, also of those that a killed collector used.
-
-        What cannot be done now is tried again later.
-        """
+        """Sweep, also what a killed collector left; what cannot be done now is tried again later."""
         with suppress(StoreUnavailable):
-            if any(offer.invited for offer in self.offers().values()):
-                self._sweep()
+            self.sweep()
 
     def close(self) -> None:
         """Let go of the database."""
-        if self._used:
-            with suppress(StoreUnavailable):
-                self._sweep()
+        if self.traces.unswept:
+            self.tidy()
         self._database.close()
 
-    def _sweep(self, reports: bool = False) -> bool:
-        """Clear the traces of deletions if nobody reads; less often the more invitations are left."""
-        with self._database.outside():
-            swept = self._database.sweep(reports=reports)
-            [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations")
-        if swept:
-            self._used, self._sweep_at = 0, max(SWEEP, left)
-        return swept
+    def sweep(self, reports: bool = False) -> bool:
+        """Sweep, if nobody reads; whether it worked. What reports said goes only where they were scrubbed."""
+        if not self._sweeping.acquire(blocking=False):  # another thread does
+            return False
+        try:
+            before = self.traces.begin()
+            with self._database.transaction(write=True):
+                sweeping.mix(self._database)
+            swept = self._database.clear(reports)
+            if swept:
+                self.traces.end(before)
+            return swept
+        finally:
+            self._sweeping.release()
 
     def _lock(self, known: Known, shared: bool = False) -> Locked:
         """Lock a plan against writers until the transaction ends; a shared lock lets others add reports."""
         found = self._database.lock_plan(
             known.key,
             shared,
-            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes, rounds.snapshot "
-            f"FROM plans LEFT JOIN rounds ON rounds.plan = plans.key WHERE plans.key = {known.key:d}",
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes, "
+            "rounds.last_snapshot FROM plans LEFT JOIN rounds ON rounds.plan = plans.key WHERE plans.key = "
+            f"{known.key:d}",
         )
         if (
             not found or found[0][0] != known.plan.id

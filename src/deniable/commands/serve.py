@@ -70,6 +70,14 @@ if TYPE_CHECKING:
     metavar="ADDRESS",
     help="The address of your reverse proxy, which names the sender (X-Forwarded-For).",
 )
+@click.option(
+    "--sweep",
+    metavar="SECONDS",
+    type=REAL,
+    default="60",
+    show_default=True,
+    help="Seconds after which the store forgets in which order reports came.",
+)
 @click.option("--workers", type=WHOLE, default="1", hidden=True, help="Not supported.")
 def run_collector(
     plans: Sequence[Path],
@@ -84,6 +92,7 @@ def run_collector(
     token_file: Path,
     rate: float,
     proxy: str | None,
+    sweep: float,
     workers: int,
 ) -> None:
     """Collect reports, with survey and dashboard.
@@ -99,6 +108,8 @@ def run_collector(
         )
     if not 0 <= rate < 1e9:
         raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {rate:g}")
+    if not 0.1 <= sweep <= 3600:
+        raise InvalidParameter(f"--sweep is a number of seconds from 0.1 to 3600, got {sweep:g}")
     for origin in origins:
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
@@ -134,7 +145,8 @@ def run_collector(
         if number is not None and number > max(one.wire.rounds for one in served):
             raise InvalidParameter(f"--round: no plan here has a round {number}")
         token, origin = serving.operator_token(token_file)
-        settings = Settings(token, minimum, frozenset(origins), Limits(rate=rate, burst=max(1.0, 10 * rate)))
+        limits = Limits(rate=rate, burst=max(1.0, 10 * rate))
+        settings = Settings(token, minimum, frozenset(origins), limits, sweep)
         collector = Collector(opened, open_store(store), served, settings)
         for one in served:
             register_plan(opened, one.plan, one.invited)

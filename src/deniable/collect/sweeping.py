@@ -1,0 +1,148 @@
+"""Sweeps a store, so that its files say neither in which order reports came nor by which invitation.
+
+Reports arrive in a table of their own, `arrivals`. A sweep has two steps.
+
+1. It writes all arrivals again in one transaction, in the order of their random ids. They stay there, as a
+   pool in which later ones are mixed. When the pool is full, reports chosen at random leave it for `reports`.
+2. It clears what the first step left behind: the log of SQLite; the dead rows of PostgreSQL and, where this
+   is allowed, its log.
+
+After a sweep the files tell of a report that it is in the pool, or with which others it left the pool. Until
+then they tell more. An interrupted sweep loses nothing: each step is a transaction, or can be repeated.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple, Protocol, final
+
+from deniable.collect.database import Database, StoreUnavailable
+
+SECONDS = 60.0
+"""Seconds between two sweeps, where something arrived; what `deniable serve --sweep` changes."""
+POOL = 10_000
+"""Reports that stay among the arrivals when others leave; these leave once there are twice as many."""
+POOL_BYTES = 8 << 20
+"""Bytes of bodies that stay there, at most."""
+MOST = 100_000
+"""Reports after which a store sweeps whatever the time."""
+MOST_BYTES = 64 << 20
+"""Bytes of their bodies after which it does."""
+
+_REST = 20  # a sweep that takes a second is followed by at least this many without one
+_AGAIN = 5.0  # seconds until one that did not succeed is tried again
+_LOUD = 10  # attempts that fail in a row before the log says so
+
+_log = logging.getLogger("deniable.collect")
+
+
+def mix(database: Database) -> None:
+    """Write all arrivals again in the order of their ids, and let some leave, within a transaction."""
+    database.lock_arrivals()
+    [(n, size)] = database.run(
+        "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM arrivals"
+    )
+    if n <= 2 * POOL and size <= 2 * POOL_BYTES:
+        database.mix(0)
+    else:
+        stay = POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)
+        database.mix(n - stay)
+
+
+class Mark(NamedTuple):
+    """What had arrived when a sweep began, and when that was."""
+
+    reports: int
+    bytes: int
+    time: float
+
+
+@final
+class Traces:
+    """How much came to a store since it was swept. One thread adds and another may sweep."""
+
+    def __init__(self) -> None:
+        self._reports = self._bytes = 0
+        self._last = Mark(0, 0, 0.0)
+        self._tried = Mark(0, 0, 0.0)
+
+    @property
+    def unswept(self) -> int:
+        """Reports since the last sweep."""
+        return self._reports - self._last.reports
+
+    @property
+    def swept(self) -> float | None:
+        """The moment (seconds since 1970) before which all was swept; None before the first sweep."""
+        return self._last.time or None
+
+    def add(self, reports: int, size: int) -> bool:
+        """Note durable reports and their size; whether a sweep is due by their number."""
+        self._reports += reports
+        self._bytes += size
+        return self._reports - self._tried.reports >= MOST or self._bytes - self._tried.bytes >= MOST_BYTES
+
+    def begin(self) -> Mark:
+        """Note that a sweep begins."""
+        self._tried = Mark(self._reports, self._bytes, time.time())
+        return self._tried
+
+    def end(self, mark: Mark) -> None:
+        """Note that all from before this mark is swept."""
+        self._last = mark
+
+
+class Sweeps(Protocol):
+    """What is swept: a store."""
+
+    @property
+    def traces(self) -> Traces:
+        """What is not swept yet."""
+
+    def sweep(self) -> bool:
+        """Sweep; whether it worked."""
+
+
+@final
+class Sweeper:
+    """A thread that sweeps a store by time, while the store takes reports."""
+
+    def __init__(
+        self, store: Sweeps, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._seconds, self._clock = store, seconds, clock
+        self._failed = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="deniable-sweeper", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the sweep that is under way."""
+        self._end.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        pause = self._seconds
+        while not self._end.wait(pause):
+            pause = self._sweep() if self._store.traces.unswept else self._seconds
+
+    def _sweep(self) -> float:
+        """Sweep; return the seconds until the next one."""
+        started, swept = self._clock(), False
+        with suppress(StoreUnavailable):
+            swept = self._store.sweep()
+        took = self._clock() - started
+        if self._failed >= _LOUD and swept:
+            _log.warning("the store is swept again")
+        self._failed = 0 if swept else self._failed + 1
+        if self._failed == _LOUD:
+            _log.warning(
+                "the store could not be swept %d times in a row: somebody reads it all the while, or it "
+                "cannot be written; until then its files tell in which order %d reports came",
+                *(_LOUD, self._store.traces.unswept),
+            )
+        return max(self._seconds if swept else min(self._seconds, _AGAIN), _REST * took)
