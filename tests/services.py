@@ -115,7 +115,14 @@ class Cluster:
     def _start(self) -> subprocess.Popen[bytes]:
         options = ("-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder))
         server = self._run(
-            "postgres", *options, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=40"
+            "postgres",
+            *options,
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            "max_connections=40",
+            "-c",
+            "wal_recycle=off",
         )
         deadline = time.monotonic() + 60
         while self._run("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)).wait() != 0:

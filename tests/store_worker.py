@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 import deniable as dn
+from deniable.collect import sweeping
 from deniable.collect.store import Arrival, open_store
 from deniable.plan import Plan
 from deniable.records import Sample, Split
@@ -46,8 +47,9 @@ def arrivals(plan: Plan, n: int, seed: int, number: int = 1) -> list[Arrival]:
 
 
 def add_until_killed(url: str, seed: int, acknowledged: Connection) -> None:
-    """Add batches, and tell which ids were counted as soon as that is known."""
+    """Add batches, sweep in between, and tell which ids were counted as soon as that is known."""
     draw = random.Random(seed)
+    sweeping.POOL = 100
     store = open_store(url)
     made = arrivals(SPLIT, 5_000, seed)
     while len(made) > 100:
@@ -55,14 +57,22 @@ def add_until_killed(url: str, seed: int, acknowledged: Connection) -> None:
         outcomes = store.add(some, 0.0)
         assert set(outcomes) == {"counted"}
         acknowledged.send_bytes(b"".join(one.ids[0] for one in some))
+        if draw.random() < 0.3:
+            store.sweep()
     signal.pause()
 
 
 def deliver(url: str, batches: list[list[Arrival]], seed: int, results: Connection) -> None:
-    """Add the same batches as everybody else, in an order of one's own."""
-    random.Random(seed).shuffle(batches)
-    store = open_store(url)
-    counted = sum(store.add(batch, 0.0).count("counted") for batch in batches)
+    """Add the same batches as everybody else, in an order of one's own; some reports move meanwhile."""
+    draw = random.Random(seed)
+    draw.shuffle(batches)
+    store, counted = open_store(url), 0
+    sweeping.POOL = 10
+    for batch in batches:
+        counted += store.add(batch, 0.0).count("counted")
+        if draw.random() < 0.2:
+            with store._database.transaction(write=True):
+                sweeping.mix(store._database)
     store.close()
     results.send(counted)
     results.close()

@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 import deniable as dn
-from deniable.collect import counting, postgres, sqlite
+from deniable.collect import counting, postgres, recount, sqlite, sweeping
 from deniable.collect.database import Database
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
@@ -113,6 +113,68 @@ def test_collectors_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) 
     assert one.check() == []
     one.close()
     other.close()
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_a_report_that_moves_is_not_counted_again(monkeypatch: pytest.MonkeyPatch, locked: bool) -> None:
+    """It is sent again in the middle of the transaction that takes it out of the arrivals."""
+    cluster = services.cluster()
+    url = cluster.url()
+    one, other, some = prepared(url), open_store(url), arrivals(SPLIT, 10, 1)
+    one.add(some, 0.0)
+    monkeypatch.setattr(sweeping, "POOL", 0)
+    if not locked:  # a planted fault
+        monkeypatch.setattr(Postgres, "lock_arrivals", lambda _: None)
+    outcomes = list[str]()
+    again = threading.Thread(target=lambda: outcomes.extend(other.add(some, 0.0)))
+
+    def send() -> None:
+        again.start()
+        while cluster.sql("SELECT count(*) FROM pg_locks WHERE NOT granted") == [(0,)]:
+            time.sleep(0.01)
+
+    at_commit(monkeypatch, one, send)
+    with one._database.transaction(write=True):
+        sweeping.mix(one._database)
+    again.join()
+    assert (outcomes == ["counted before"] * 10) is locked
+    twice = f"plan {SPLIT.id[:12]}, round 1: 10 reports are stored twice"
+    assert one.check() == ([] if locked else [twice])
+    one.close()
+    other.close()
+
+
+def test_reports_leave_a_full_pool_at_random(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 200 in a pool of 40, 160 leave. They are the oldest with a chance of 1e-42."""
+    store, some = prepared(make()), arrivals(SPLIT, 200, 1)
+    store.add(some, 0.0)
+    monkeypatch.setattr(sweeping, "POOL", 40)
+    assert store.sweep()
+    with store._database.transaction():
+        left, gone = (
+            [name for (name,) in store._database.run(f"SELECT id FROM {table}")] for table in recount.TABLES
+        )
+    assert (len(left), len(gone)) == (40, 160)
+    ids = [one.ids[0] for one in some]
+    assert set(gone) not in (set(ids[:160]), set(sorted(ids)[:160]), set(sorted(ids)[40:]))
+    assert store.add(some, 0.0) == ["counted before"] * 200
+    assert store.check() == []
+    store.close()
+
+
+@pytest.mark.parametrize(("bytes_", "left"), [(1 << 20, 120), (590, 59)])
+def test_a_pool_is_bounded_in_bytes(
+    make: Make, monkeypatch: pytest.MonkeyPatch, bytes_: int, left: int
+) -> None:
+    """As if the reports had ten bytes each."""
+    store, some = prepared(make()), arrivals(SPLIT, 120, 1)
+    size = len(some[0].bodies[0])
+    store.add(some, 0.0)
+    monkeypatch.setattr(sweeping, "POOL_BYTES", bytes_ * size // 10)
+    assert store.sweep()
+    with store._database.transaction():
+        assert store._database.run("SELECT COUNT(*) FROM arrivals") == [(left,)]
+    store.close()
 
 
 def test_a_closed_connection_leaves_its_tallies_to_the_next() -> None:
@@ -242,9 +304,10 @@ def test_nothing_acknowledged_is_lost_by_a_kill(make: Make) -> None:
             ours.close()
         process.join()
         acknowledged.update(text[at : at + 16] for text in said for at in range(0, len(text), 16))
-        key = {"plan": 1, "round": 1}
+        key, names = {"plan": 1, "round": 1}, list(acknowledged)
         with store._database.transaction():
-            assert store._database.present("arrivals", key, "id", list(acknowledged)) == acknowledged
+            found = [store._database.present(table, key, "id", names) for table in recount.TABLES]
+        assert (found[0] | found[1], found[0] & found[1]) == (acknowledged, set())
     assert store.counted(SPLIT.id) >= len(acknowledged) >= KILLS
     assert store.check() == []
     store.close()

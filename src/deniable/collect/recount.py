@@ -67,7 +67,7 @@ def add_tallies(database: Database, known: Known, number: int | None = None) -> 
 
 
 def _check(database: Database, known: Known, number: int, total: Integers, gone: Integers) -> Iterator[str]:
-    found, empty, after = known.sums.zero(), 0, b""
+    found, empty, twice, after = known.sums.zero(), 0, 0, b""
     while block := rows(database, known.key, number, after, BLOCK, scrubbed=True):
         bodies = [body for _, body in block if body is not None]
         reports, sound = known.wire.sound(bodies)
@@ -75,7 +75,10 @@ def _check(database: Database, known: Known, number: int, total: Integers, gone:
             yield f"{int((~sound).sum())} reports are not in their canonical form"
         found += known.count(reports)
         empty += len(block) - len(bodies)
+        twice += len(block) - len({name for name, _ in block})
         after = block[-1][0]
+    if twice:
+        yield f"{twice} reports are stored twice"
     if empty != gone[0]:
         yield f"{empty} reports have no body, but {gone[0]} were scrubbed"
     yield from _differences(known, total, found + gone)

@@ -1,0 +1,130 @@
+"""Seizes the live files of a study every second, and tries to link and to order its reports.
+
+The planted fault is a store that is never swept. There the same reading of the same files succeeds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import final
+
+import pytest
+
+from deniable.collect import sweeping
+from deniable.collect.postgres import Postgres
+from deniable.collect.store import Arrival, open_store
+from deniable.collect.sweeping import Sweeper
+from tests import seizure, services
+from tests.collect.test_store import hashed
+from tests.seizure import Evidence
+from tests.store_worker import SPLIT, arrivals
+
+MOST = 2000  # reports, more than a study of a few seconds gets
+SEIZURES, PATIENCE = 3, 40  # that must see swept reports, and that are made at most
+FEW = 30  # reports of which an order would be seen
+KINDS = ("sqlite", "postgres")
+
+
+@final
+class Study:
+    """Reports with invitations that come one by one, to a store that may be swept."""
+
+    def __init__(self, kind: str, folder: Path, seconds: float) -> None:
+        self._path = folder / "a.db"
+        self._cluster = services.cluster() if kind == "postgres" else None
+        self._url = f"sqlite:///{self._path}" if self._cluster is None else self._cluster.url()
+        self.store = open_store(self._url)
+        self.store.register(SPLIT, invited=True)
+        self.store.set_round(SPLIT.id, 1)
+        self._some = [Arrival(*one[:4], hashed(i)) for i, one in enumerate(arrivals(SPLIT, MOST, 1))]
+        self.store.invite(SPLIT.id, [hashed(i) for i in range(MOST)])
+        self.store.sweep()
+        self.came: dict[bytes, float] = {}
+        """When the reports were acknowledged."""
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._collect)
+        self._sweeper = Sweeper(self.store, seconds)
+
+    def _collect(self) -> None:
+        for one in self._some:
+            if self._end.wait(0.005):
+                return
+            assert self.store.add([one], 0.0) == ["counted"]
+            self.came[one.ids[0]] = time.time()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While reports come; what is not swept then is left as it is."""
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._end.set()
+            self._thread.join()
+            self._sweeper.close()
+            self.store._database.close()
+
+    def seize(self) -> tuple[list[bytes], list[bytes], Evidence]:
+        """The reports so far, those of them that were swept, and what the files tell."""
+        moment, came = self.store.traces.swept or 0.0, list(self.came.items())
+        if self._cluster is None:
+            found = seizure.read_sqlite(seizure.seize_sqlite(self._path))
+        else:
+            found = seizure.read_postgres(seizure.seize_postgres(self._cluster, self._url))
+        return [name for name, _ in came], [name for name, when in came if when < moment], found
+
+
+@pytest.fixture(autouse=True)
+def sweep_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeping, "_REST", 1)
+    monkeypatch.setattr(sweeping, "_AGAIN", 0.1)
+
+
+def look(study: Study) -> list[tuple[int, int, int]]:
+    """How many swept reports were linked, ordered, and seen in earlier tallies, by each seizure."""
+    told: list[tuple[int, int, int]] = []
+    with study.running():
+        for _ in range(PATIENCE):
+            time.sleep(1)
+            _, swept, found = study.seize()
+            if len(swept) >= FEW:
+                told.append((found.linked(swept), found.ordered(swept), found.past(len(swept))))
+            if len(told) == SEIZURES:
+                break
+    assert len(told) == SEIZURES, f"it was swept too rarely: {len(study.came)} reports"
+    return told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_swept_is_neither_linked_nor_ordered(kind: str, tmp_path: Path) -> None:
+    assert look(Study(kind, tmp_path, 0.6)) == [(0, 0, 0)] * SEIZURES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_not_swept_is_linked_and_ordered(kind: str, tmp_path: Path) -> None:
+    """PostgreSQL overwrites most deleted invitations by itself, but one a page."""
+    study = Study(kind, tmp_path, 1000.0)
+    with study.running():
+        while len(study.came) < 100:
+            time.sleep(0.1)
+        came, _, found = study.seize()
+    assert found.ordered(came) == len(came)
+    assert found.linked(came) == len(came) if kind == "sqlite" else found.linked(came) > 5
+    assert kind == "sqlite" or found.past(len(came)) > 0
+
+
+def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: all is swept but the log."""
+    monkeypatch.setattr(Postgres, "_drop_log", lambda _: None)
+    study = Study("postgres", tmp_path, 1000.0)
+    with study.running():
+        while len(study.came) < 100:
+            time.sleep(0.1)
+        assert study.store.sweep()
+        _, swept, found = study.seize()
+    assert len(swept) >= FEW
+    assert (found.linked(swept), found.ordered(swept)) == (0, len(swept))
