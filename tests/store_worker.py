@@ -72,7 +72,7 @@ def deliver(url: str, batches: list[list[Arrival]], seed: int, results: Connecti
         counted += store.add(batch, 0.0).count("counted")
         if draw.random() < 0.2:
             with store._database.transaction(write=True):
-                sweeping.mix(store._database)
+                sweeping.mix(store._database, {})
     store.close()
     results.send(counted)
     results.close()

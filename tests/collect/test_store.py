@@ -455,7 +455,7 @@ def test_any_history_is_that_of_the_model(
             store.scrub(SAMPLED.id)
         elif verb == "sweep":
             with store._database.transaction(write=True):
-                sweeping.mix(store._database)
+                sweeping.mix(store._database, {})
         else:
             store.close()
             stores[turn % 2] = open_store(url)

@@ -135,7 +135,7 @@ def test_a_report_that_moves_is_not_counted_again(monkeypatch: pytest.MonkeyPatc
 
     at_commit(monkeypatch, one, send)
     with one._database.transaction(write=True):
-        sweeping.mix(one._database)
+        sweeping.mix(one._database, {})
     again.join()
     assert (outcomes == ["counted before"] * 10) is locked
     twice = f"plan {SPLIT.id[:12]}, round 1: 10 reports are stored twice"

@@ -86,6 +86,7 @@ class Collector:
     def __init__(self, store: Store, reader: Store, served: Sequence[Served], settings: Settings) -> None:
         """Takes two connections to one store, so that readers do not keep reports waiting."""
         self.metrics = Metrics(store.traces)
+        reader.traces = store.traces
         self.connections: Connections | None = None
         """All that are open; the server sets this."""
         self.limits = settings.limits

@@ -174,7 +174,6 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
 
 def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -> Batch:
     """The reports with an unused invitation or ticket, one for each."""
-    key = batch.known.key
     stored = find_stored(database, batch)
     unused = _find_unused(database, batch)
     first: dict[bytes, int] = {}

@@ -75,14 +75,15 @@ class Database(ABC):
 
     @abstractmethod
     def lock_arrivals(self) -> None:
-        """Keep others from adding reports until the transaction ends."""
+        """Keep others from adding reports and using tickets until the transaction ends."""
 
     @abstractmethod
-    def mix(self, leaving: int) -> None:
-        """Write the arrivals again, in the order of their ids; this many at random go to `reports` instead.
+    def release(self, reports: int) -> None:
+        """Move this many of the arrivals, chosen at random, to `reports`; the arrivals are locked."""
 
-        It is called with the arrivals locked.
-        """
+    @abstractmethod
+    def rewrite(self, table: str) -> None:
+        """Write all rows of a locked table again, in the order of their keys."""
 
     @abstractmethod
     def clear(self, reports: bool) -> bool:

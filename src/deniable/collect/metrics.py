@@ -48,8 +48,8 @@ class Metrics:
             *(f'deniable_refused_total{{reason="{reason}"}} {n}' for reason, n in self.refused.items()),
             *_head("deniable_queue_length", "gauge", "Reports that wait to be made durable."),
             f"deniable_queue_length {queue}",
-            *_head("deniable_unswept_reports", "gauge", "Reports whose order the store's files may tell."),
-            f"deniable_unswept_reports {self._traces.unswept}",
+            *_head("deniable_unswept", "gauge", "Reports and exchanges that were not swept yet."),
+            f"deniable_unswept {self._traces.unswept}",
             *_head(
                 "deniable_swept_timestamp_seconds",
                 "gauge",

@@ -25,6 +25,8 @@ _SETTINGS = (
     "SET enable_bitmapscan = off",
     "SET client_min_messages = error",
 )
+_CHANGING = ("arrivals", "tallies", "invitations", "tickets", "exchanges")
+"""Tables whose dead rows tell what happened."""
 # attempts to clear while others end their transactions, and seconds between them
 _TRIES, _PAUSE = 20, 0.01
 _MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
@@ -136,26 +138,27 @@ class Postgres(Database):
 
     def lock_arrivals(self) -> None:
         # readers may go on: they see what was there before
-        self.run("LOCK TABLE arrivals IN SHARE ROW EXCLUSIVE MODE")
+        self.run("LOCK TABLE arrivals, tickets, exchanges IN SHARE ROW EXCLUSIVE MODE")
 
-    def mix(self, leaving: int) -> None:
-        into = (
-            "INSERT INTO {} (plan, round, id, body) SELECT plan, round, id, body FROM gone ORDER BY 1, 2, 3"
-        )
-        gone = "gone AS (DELETE FROM arrivals {} RETURNING arrivals.plan, arrivals.round, arrivals.id, body)"
-        if leaving:
-            chosen = "chosen AS (SELECT plan, round, id FROM arrivals ORDER BY gen_random_uuid() LIMIT ?)"
-            same = " AND ".join(f"arrivals.{name} = chosen.{name}" for name in ("plan", "round", "id"))
-            some = gone.format(f"USING chosen WHERE {same}")
-            self.run(f"WITH {chosen}, {some} {into.format('reports')}", leaving)
-        # now all have the number of one transaction, and lie in the order of their ids
-        self.run(f"WITH {gone.format('')} {into.format('arrivals')}")
+    def release(self, reports: int) -> None:
+        # the server takes these numbers from the operating system
+        chosen = "SELECT plan, round, id FROM arrivals ORDER BY gen_random_uuid() LIMIT ?"
+        same = " AND ".join(f"arrivals.{name} = chosen.{name}" for name in ("plan", "round", "id"))
+        gone = f"DELETE FROM arrivals USING chosen WHERE {same} RETURNING arrivals.*"
+        into = "INSERT INTO reports SELECT * FROM gone ORDER BY plan, round, id"
+        self.run(f"WITH chosen AS ({chosen}), gone AS ({gone}) {into}", reports)
+
+    def rewrite(self, table: str) -> None:
+        # then all have the number of one transaction, and lie in the order of their keys
+        keys = "1, 2, 3" if table == "arrivals" else "1, 2"
+        gone = f"DELETE FROM {table} RETURNING *"
+        self.run(f"WITH gone AS ({gone}) INSERT INTO {table} SELECT * FROM gone ORDER BY {keys}")
 
     def clear(self, reports: bool) -> bool:
         cleaner = Postgres(self._url, create=False)  # so that this connection can add reports meanwhile
         try:
             with cleaner.outside():
-                return cleaner._clear(("arrivals", "tallies", "invitations", *["reports"] * reports))
+                return cleaner._clear((*_CHANGING, *["reports"] * reports))
         finally:
             cleaner.close()
 
@@ -175,7 +178,8 @@ class Postgres(Database):
             # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left
             # to a new file.
             for table in tables:
-                self.run(f"VACUUM (FULL) {table}")
+                if self.run(f"SELECT pg_relation_size('{table}')") != [(0,)]:
+                    self.run(f"VACUUM (FULL) {table}")
         except errors.LockNotAvailable:
             return False
         with suppress(errors.InsufficientPrivilege):

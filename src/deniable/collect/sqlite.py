@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from random import SystemRandom
 from typing import Any, ClassVar, final
 
 from deniable.collect.database import Database, StoreUnavailable
@@ -35,6 +34,7 @@ _PRAGMAS = (
     "cache_size = -32768",  # kilobytes: random ids touch pages all over the file
     # pages: so that most are changed many times before they are written to the file
     "wal_autocheckpoint = 8192",
+    "temp_store = MEMORY",  # what is sorted does not go to a file of its own
     "journal_size_limit = 67108864",  # bytes: a log that grew during a long read shrinks again
 )
 _COMPANIONS = ("-wal", "-shm")
@@ -139,15 +139,26 @@ class Sqlite(Database):
     def lock_arrivals(self) -> None:
         """Do nothing: a transaction that writes is the only one."""
 
-    def mix(self, leaving: int) -> None:
-        rows = self.run("SELECT plan, round, id, body FROM arrivals ORDER BY plan, round, id")
-        chosen = set(SystemRandom().sample(range(len(rows)), leaving))
+    def release(self, reports: int) -> None:
+        # the blobs come from a generator that the operating system seeds
+        self.run("CREATE TEMP TABLE leaving (plan, round, id, PRIMARY KEY (plan, round, id)) WITHOUT ROWID")
+        self.run(
+            "INSERT INTO leaving SELECT plan, round, id FROM arrivals ORDER BY randomblob(16) LIMIT ?",
+            reports,
+        )
+        rows = "arrivals WHERE (plan, round, id) IN (SELECT plan, round, id FROM leaving)"
+        self.run(f"INSERT INTO reports SELECT plan, round, id, body FROM {rows} ORDER BY plan, round, id")
+        self.run(f"DELETE FROM {rows}")
+        self.run("DROP TABLE leaving")
+
+    def rewrite(self, table: str) -> None:
+        keys = "1, 2, 3" if table == "arrivals" else "1, 2"
+        self.run(f"CREATE TEMP TABLE written AS SELECT * FROM {table} ORDER BY {keys}")
         # All at once, so that its pages are overwritten with zeros: within a page, rows lie in the order in
         # which they were inserted.
-        self.run("DELETE FROM arrivals")
-        insert = "INSERT INTO {} (plan, round, id, body) VALUES (?, ?, ?, ?)"
-        self.many(insert.format("reports"), (rows[i] for i in sorted(chosen)))
-        self.many(insert.format("arrivals"), (row for i, row in enumerate(rows) if i not in chosen))
+        self.run(f"DELETE FROM {table}")
+        self.run(f"INSERT INTO {table} SELECT * FROM written ORDER BY rowid")
+        self.run("DROP TABLE written")
 
     def clear(self, reports: bool) -> bool:
         with self.outside():

@@ -129,7 +129,7 @@ class Store:
         self._plans: dict[str, Known] = {}
         self._connections = 0
         self.traces = Traces()
-        """What came through this store and is not swept yet."""
+        """What came and is not swept yet; stores of one collector share them."""
         self._sweeping = threading.Lock()
         self.ping()
 
@@ -277,6 +277,7 @@ class Store:
             if there and database.use_invitations(known.key, [invitation]):
                 new = "INSERT INTO exchanges (plan, hash, blinded) VALUES (?, ?, ?)"
                 database.run(new, known.key, invitation, blinded)
+                self.traces.add(1, 0)
                 return True
             sql = "SELECT blinded FROM exchanges WHERE plan = ? AND hash = ?"
             return [bytes(found) for (found,) in database.run(sql, known.key, invitation)] == [blinded]
@@ -427,7 +428,7 @@ class Store:
         try:
             before = self.traces.begin()
             with self._database.transaction(write=True):
-                sweeping.mix(self._database)
+                sweeping.mix(self._database, self.traces.sizes)
             swept = self._database.clear(reports)
             if swept:
                 self.traces.end(before)

@@ -4,6 +4,7 @@ Reports arrive in a table of their own, `arrivals`. A sweep has two steps.
 
 1. It writes all arrivals again in one transaction, in the order of their random ids. They stay there, as a
    pool in which later ones are mixed. When the pool is full, reports chosen at random leave it for `reports`.
+   So it does with the hashes of tickets, in the order of these.
 2. It clears what the first step left behind: the log of SQLite; the dead rows of PostgreSQL and, where this
    is allowed, its log.
 
@@ -25,7 +26,7 @@ from deniable.collect.database import Database, StoreUnavailable
 SECONDS = 60.0
 """Seconds between two sweeps, where something arrived; what `deniable serve --sweep` changes."""
 POOL = 10_000
-"""Reports that stay among the arrivals when others leave; these leave once there are twice as many."""
+"""Reports that stay among the arrivals when others leave; they leave once there are twice as many."""
 POOL_BYTES = 8 << 20
 """Bytes of bodies that stay there, at most."""
 MOST = 100_000
@@ -40,17 +41,25 @@ _LOUD = 10  # attempts that fail in a row before the log says so
 _log = logging.getLogger("deniable.collect")
 
 
-def mix(database: Database) -> None:
-    """Write all arrivals again in the order of their ids, and let some leave, within a transaction."""
+def mix(database: Database, sizes: dict[str, int]) -> None:
+    """Write all arrivals again in the order of their ids, and let some leave, within a transaction.
+
+    `sizes` has the lengths of other tables when they were last written again, and is changed: a long one is
+    left alone until it has grown by a tenth.
+    """
     database.lock_arrivals()
     [(n, size)] = database.run(
         "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM arrivals"
     )
-    if n <= 2 * POOL and size <= 2 * POOL_BYTES:
-        database.mix(0)
-    else:
-        stay = POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)
-        database.mix(n - stay)
+    if n > 2 * POOL or size > 2 * POOL_BYTES:
+        database.release(n - (POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)))
+    database.rewrite("arrivals")
+    for table in ("tickets", "exchanges"):
+        [(n,)] = database.run(f"SELECT COUNT(*) FROM {table}")
+        last = sizes.get(table, 0)
+        if n != last and (n <= 2 * POOL or 10 * n >= 11 * last):
+            database.rewrite(table)
+            sizes[table] = n
 
 
 class Mark(NamedTuple):
@@ -66,6 +75,8 @@ class Traces:
     """How much came to a store since it was swept. One thread adds and another may sweep."""
 
     def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+        """How many rows tables had that were written again."""
         self._reports = self._bytes = 0
         self._last = Mark(0, 0, 0.0)
         self._tried = Mark(0, 0, 0.0)
