@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import final
 
@@ -128,3 +128,35 @@ def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: 
         _, swept, found = study.seize()
     assert len(swept) >= FEW
     assert (found.linked(swept), found.ordered(swept)) == (0, len(swept))
+
+
+def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
+    """As for a user who has no rights, with a server that keeps much; then with the rights it takes."""
+    cluster = services.cluster()
+    url, schema = cluster.url(), f"s{id(tmp_path)}"
+    cluster.sql("CREATE ROLE clerk LOGIN")
+    cluster.sql(f"CREATE SCHEMA {schema} AUTHORIZATION clerk")
+    mine = f"{cluster.address.replace('postgres@', 'clerk@')}?options=-csearch_path%3D{schema}"
+    cluster.sql("ALTER ROLE clerk SET log_statement = 'all'")
+    cluster.sql("ALTER ROLE clerk SET log_min_duration_statement = 0")
+    cluster.sql("SELECT pg_create_physical_replication_slot('standby')")
+    try:
+        with closing(open_store(mine)) as store:
+            found = store.exposures()
+            assert [text.rpartition("; ")[2] for text in found] == [
+                "set log_min_duration_statement = -1",
+                "set log_statement = none",
+                "do without them, or treat them as this server",
+                "GRANT pg_read_all_stats to this user",
+                "GRANT pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user",
+            ]
+            assert store.sweep()
+    finally:
+        cluster.sql("SELECT pg_drop_replication_slot('standby')")
+    cluster.sql("ALTER ROLE clerk RESET ALL")
+    cluster.sql("GRANT pg_checkpoint, pg_read_all_stats TO clerk")
+    cluster.sql("GRANT EXECUTE ON FUNCTION pg_switch_wal() TO clerk")
+    for each in (mine, url, f"sqlite:///{tmp_path}/a.db"):
+        with closing(open_store(each)) as store:
+            assert store.exposures() == []
+            assert store.sweep()

@@ -101,6 +101,10 @@ class Database(ABC):
         """What the database finds wrong with its own files."""
 
     @abstractmethod
+    def exposures(self) -> list[str]:
+        """How the database is set up to keep what sweeps clear, and what to do about it."""
+
+    @abstractmethod
     def _begin(self, write: bool) -> None:
         """Begin a transaction, to read from one snapshot or to write; connect where necessary."""
 

@@ -12,6 +12,7 @@ import psycopg
 from psycopg import conninfo, errors
 
 from deniable.collect.database import Database
+from deniable.collect.exposure import find_exposures
 from deniable.errors import InvalidParameter
 
 _DEFAULTS = {"connect_timeout": "5", "tcp_user_timeout": "15000", "application_name": "deniable"}
@@ -213,6 +214,9 @@ class Postgres(Database):
 
     def damage(self) -> list[str]:
         return []
+
+    def exposures(self) -> list[str]:
+        return find_exposures(self.run)
 
     def _cursor(self) -> psycopg.Cursor[tuple[Any, ...]]:
         if self._connection is None:

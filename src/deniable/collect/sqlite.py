@@ -178,6 +178,9 @@ class Sqlite(Database):
     def damage(self) -> list[str]:
         return [text for (text,) in self.run("PRAGMA quick_check(10)") if text != "ok"]
 
+    def exposures(self) -> list[str]:
+        return []
+
     @property
     def _open(self) -> sqlite3.Connection:
         assert self._connection is not None

@@ -410,6 +410,11 @@ class Store:
         with self._database.transaction():
             return self._database.damage()
 
+    def exposures(self) -> list[str]:
+        """How the database is set up to keep what sweeps clear, in plain words, with what to do about it."""
+        with self._database.transaction():
+            return self._database.exposures()
+
     def tidy(self) -> None:
         """Sweep, also what a killed collector left; what cannot be done now is tried again later."""
         with suppress(StoreUnavailable):

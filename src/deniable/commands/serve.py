@@ -152,6 +152,8 @@ def run_collector(
             register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         _warn_of_closed_rounds(opened, served, time.time())
+        for exposure in opened.exposures():
+            click.echo(f"warning: {exposure}", err=True)
         opened.tidy()
         _print_addresses(serving.address_of(taken), served, token, origin)
         outside = serving.outside_address(taken)

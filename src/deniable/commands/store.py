@@ -67,12 +67,15 @@ def check_store(store: str, as_json: bool) -> None:
     """Count all reports again.
 
     The counts are compared with the tallies that estimates are made from. Scrubbed reports cannot be counted
-    again: the count that was kept of them is added.
+    again: the count that was kept of them is added. A warning names each setting of PostgreSQL that tells
+    more about arrivals than it must.
     """
     with _open_store(store) as opened:
-        problems, name = opened.check(), opened.name
+        problems, exposures, name = opened.check(), opened.exposures(), opened.name
         plans = [each.plan.id for each in opened.plans()]
         rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
+    for exposure in exposures:
+        click.echo(f"warning: {exposure}", err=True)
     if as_json:
         facts = [
             {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed}
