@@ -78,8 +78,11 @@ class Database(ABC):
         """Keep others from adding reports and using tickets until the transaction ends."""
 
     @abstractmethod
-    def release(self, reports: int) -> None:
-        """Move this many of the arrivals, chosen at random, to `reports`; the arrivals are locked."""
+    def release(self, staying: int) -> None:
+        """Write the locked arrivals again, in the order of their keys: this many at random stay.
+
+        The others go to `reports`.
+        """
 
     @abstractmethod
     def rewrite(self, table: str) -> None:

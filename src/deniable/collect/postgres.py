@@ -141,13 +141,17 @@ class Postgres(Database):
         # readers may go on: they see what was there before
         self.run("LOCK TABLE arrivals, tickets, exchanges IN SHARE ROW EXCLUSIVE MODE")
 
-    def release(self, reports: int) -> None:
+    def release(self, staying: int) -> None:
         # the server takes these numbers from the operating system
         chosen = "SELECT plan, round, id FROM arrivals ORDER BY gen_random_uuid() LIMIT ?"
-        same = " AND ".join(f"arrivals.{name} = chosen.{name}" for name in ("plan", "round", "id"))
-        gone = f"DELETE FROM arrivals USING chosen WHERE {same} RETURNING arrivals.*"
-        into = "INSERT INTO reports SELECT * FROM gone ORDER BY plan, round, id"
-        self.run(f"WITH chosen AS ({chosen}), gone AS ({gone}) {into}", reports)
+        rows = "SELECT gone.* FROM gone NATURAL {} JOIN staying {} ORDER BY 1, 2, 3"
+        leave = rows.format("LEFT", "WHERE stays IS NULL")
+        self.run(
+            f"WITH staying AS MATERIALIZED (SELECT *, true AS stays FROM ({chosen}) AS chosen), gone AS "
+            f"(DELETE FROM arrivals RETURNING *), older AS (INSERT INTO reports {leave}) INSERT INTO "
+            f"arrivals {rows.format('INNER', '')}",
+            staying,
+        )
 
     def rewrite(self, table: str) -> None:
         # then all have the number of one transaction, and lie in the order of their keys

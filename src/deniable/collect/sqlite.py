@@ -139,21 +139,27 @@ class Sqlite(Database):
     def lock_arrivals(self) -> None:
         """Do nothing: a transaction that writes is the only one."""
 
-    def release(self, reports: int) -> None:
+    def release(self, staying: int) -> None:
         # the blobs come from a generator that the operating system seeds
-        self.run("CREATE TEMP TABLE leaving (plan, round, id, PRIMARY KEY (plan, round, id)) WITHOUT ROWID")
+        columns = "plan INTEGER, round INTEGER, id BLOB, PRIMARY KEY (plan, round, id)"
+        self.run(f"CREATE TEMP TABLE staying ({columns}) WITHOUT ROWID")
         self.run(
-            "INSERT INTO leaving SELECT plan, round, id FROM arrivals ORDER BY randomblob(16) LIMIT ?",
-            reports,
+            "INSERT INTO staying SELECT plan, round, id FROM arrivals ORDER BY randomblob(8) LIMIT ?", staying
         )
-        rows = "arrivals WHERE (plan, round, id) IN (SELECT plan, round, id FROM leaving)"
-        self.run(f"INSERT INTO reports SELECT plan, round, id, body FROM {rows} ORDER BY plan, round, id")
-        self.run(f"DELETE FROM {rows}")
-        self.run("DROP TABLE leaving")
+        self.run(
+            "INSERT INTO reports SELECT * FROM arrivals AS each WHERE NOT EXISTS (SELECT 1 FROM staying "
+            "WHERE plan = each.plan AND round = each.round AND id = each.id) ORDER BY plan, round, id"
+        )
+        self._rewrite("arrivals", "staying CROSS JOIN arrivals USING (plan, round, id)")
+        self.run("DROP TABLE staying")
 
     def rewrite(self, table: str) -> None:
+        self._rewrite(table, table)
+
+    def _rewrite(self, table: str, rows: str) -> None:
+        """Let a table have these rows, in the order of its first columns, which are unique."""
         keys = "1, 2, 3" if table == "arrivals" else "1, 2"
-        self.run(f"CREATE TEMP TABLE written AS SELECT * FROM {table} ORDER BY {keys}")
+        self.run(f"CREATE TEMP TABLE written AS SELECT {table}.* FROM {rows} ORDER BY {keys}")
         # All at once, so that its pages are overwritten with zeros: within a page, rows lie in the order in
         # which they were inserted.
         self.run(f"DELETE FROM {table}")

@@ -52,8 +52,9 @@ def mix(database: Database, sizes: dict[str, int]) -> None:
         "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM arrivals"
     )
     if n > 2 * POOL or size > 2 * POOL_BYTES:
-        database.release(n - (POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)))
-    database.rewrite("arrivals")
+        database.release(POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size))
+    else:
+        database.rewrite("arrivals")
     for table in ("tickets", "exchanges"):
         [(n,)] = database.run(f"SELECT COUNT(*) FROM {table}")
         last = sizes.get(table, 0)
