@@ -24,6 +24,7 @@ _SETTINGS = (
     # every query goes by a key; old statistics must not make it read millions of rows
     "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
+    "SET jit = off",  # it takes longer than any of the queries
     "SET client_min_messages = error",
 )
 _CHANGING = ("arrivals", "tallies", "invitations", "tickets", "exchanges")
@@ -138,6 +139,9 @@ class Postgres(Database):
         return self._number
 
     def lock_arrivals(self) -> None:
+        # all of it is read, and is not to be sorted in files
+        self.run("SET LOCAL enable_seqscan = on")
+        self.run("SET LOCAL work_mem = '256MB'")
         # readers may go on: they see what was there before
         self.run("LOCK TABLE arrivals, tickets, exchanges IN SHARE ROW EXCLUSIVE MODE")
 
