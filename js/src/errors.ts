@@ -61,6 +61,8 @@ export class AboveCap extends DeniableError {
   override get name(): string {
     return "AboveCap";
   }
+  /** The word for it, beside those of InvalidPlan. */
+  readonly reason = "cap";
 }
 
 /** A report that the collector refused, or that did not arrive; it can be sent again as it is. */

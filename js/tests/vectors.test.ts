@@ -121,7 +121,7 @@ describe.each(capped)("a device with a cap: $name", (one) => {
     for (const { plan, rounds } of one.answered)
       for (let round = 1; round <= rounds; round++) await answer(plan, round, 1e9);
     const found = await answer(one.plan, 1, one.cap ?? undefined).catch((problem: unknown) => problem);
-    expect(found instanceof AboveCap).toBe(!one.accepted);
+    expect(found instanceof AboveCap && found.reason === "cap").toBe(!one.accepted);
     if (one.accepted) expect(found).not.toBeInstanceOf(Error);
   });
 });

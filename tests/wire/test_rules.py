@@ -135,3 +135,9 @@ def test_a_round_is_answered_once_and_a_short_secret_refused() -> None:
             assert report.to_bytes().hex() == step["report"]
 
     check_each(check, vectors.read_file("rounds"))
+
+
+def test_the_losses_are_those_of_every_kind() -> None:
+    text = "".join(case["plan"] for _, case in vectors.read_file("losses"))
+    kinds = [*reader.NUMBERS, *reader.FAKES, "single", "split", "sample", "faked"]
+    assert [kind for kind in kinds if f'"kind":"{kind}"' not in text] == []
