@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,11 @@ def push_value(reports: Array) -> None:
     reports[FAKES : 10 * FAKES] = 8
 
 
+def push_values(reports: Array) -> None:
+    """No share is impossible alone, but together they are."""
+    reports[: 4 * FAKES] = 10 + np.arange(4 * FAKES) % 4
+
+
 FAULTS = [
     ("oue", push_bits, "pairs of values"),
     ("oue", push_bare_bit, "sizes of reports"),
@@ -145,6 +151,7 @@ FAULTS = [
     ("loloha", push_function, "hash functions"),
     ("hr", push_column, "unused rows"),
     ("grr", push_value, "possible shares"),
+    ("grr", push_values, "sums of groups"),
 ]
 
 
@@ -170,7 +177,7 @@ def test_tallies_alone_have_the_checks_of_shares(name: str) -> None:
     """A collector gives tallies, and no reports to look at."""
     plan = plan_of(name)
     found = HealthWatch(plan).health(plan.estimate(plan.tally(reports_of(plan, 1))))
-    assert {check.name for check in found.checks} <= {"sum of shares", "possible shares"}
+    assert {check.name for check in found.checks} <= {"sum of shares", "sums of groups", "possible shares"}
     assert "no alarm" in str(found)
 
 
@@ -208,6 +215,15 @@ def one_report(made: Any, count: int) -> Array:
     return np.repeat(by_chance(made, 1, 3), count, axis=0)
 
 
+def several_values(made: Any, count: int, values: int) -> Array:
+    """As many of the last values as fit in a report, and others by chance if there is room."""
+    generator = np.random.default_rng(5)
+    order = np.argsort(generator.random((count, K)) - (np.arange(K) >= K - values), axis=1)
+    reports = made.blank(count)
+    reports[:] = np.sort(order[:, : made.size], axis=1) if hasattr(made, "size") else order[:, 0]
+    return reports  # type: ignore[no-any-return]
+
+
 MADE_UP: dict[str, Callable[[Any, int], Array]] = {
     checks.ONE_VALUE: bare_bits,
     checks.ALL_VALUES: all_values,
@@ -218,6 +234,9 @@ MADE_UP: dict[str, Callable[[Any, int], Array]] = {
     checks.TWO_VALUES: lambda made, count: by_chance(made, count, 3, 4),
 }
 """Fakes of every kind that a check says it would notice; nobody has the last value."""
+MADE_UP |= {
+    checks.SEVERAL_VALUES.format(values): partial(several_values, values=values) for values in (2, 4, 8, 16)
+}
 
 
 def count_alarms(plan: Plan, part: float, studies: int) -> dict[str, int]:
@@ -257,7 +276,10 @@ def test_shares_that_always_add_up_are_not_checked(name: str, k: int) -> None:
     made = dn.PROTOCOLS[name].make(k, 1.0)
     estimate = made.estimate(made.tally(made.privatize([0] * 100, dn.seeded(1))))
     assert isinstance(estimate, dn.Estimate)
-    assert [one.name for one in checks.check_shares("town", estimate, 0.001)] == ["possible shares"]
+    assert [one.name for one in checks.check_shares("town", estimate, 0.001)] == [
+        "sums of groups",
+        "possible shares",
+    ]
 
 
 def test_a_check_that_cannot_notice_says_so() -> None:

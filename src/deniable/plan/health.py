@@ -22,6 +22,8 @@ LOOKED = 100_000
 MEANINGS: Mapping[str, str] = {
     "sum of shares": "Shares of honest reports add up to 100 %. Fakes that support too few or too many "
     "values move the sum.",
+    "sums of groups": "No people have shares of more than 100 % together. Fakes that push several values "
+    "give such sums.",
     "possible shares": "No people have a share far below 0 % or above 100 %. Fakes that push one value, or "
     "push against it, give such a share.",
     "sizes of reports": "How many values honest reports support is known. Fakes without the noise of the "

@@ -21,14 +21,17 @@ from deniable.exact import PRIME
 from deniable.law import Law, Marginal, Moments, walsh_transform
 from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Subset
 from deniable.rounds import HashedMemoized
+from deniable.summaries.covariance import known_squares
 from deniable.summaries.tails import (
     POWER,
     cells_noticed,
     compare_cells,
     least_noticed,
+    log_one_sided,
     normal_noticed,
     one_sided,
     pool_cells,
+    reach_of_log,
     several,
     two_sided,
 )
@@ -66,6 +69,7 @@ FOR_VALUE = "reports that all support one value"
 AGAINST_VALUE = "reports that all leave out a value that nobody has"
 ONE_FUNCTION = "reports with one hash function"
 ONE_COLUMN = "reports of one column"
+SEVERAL_VALUES = "reports that support as many of {} values as they can"
 TWO_VALUES = "reports that support two values, and others as by chance"
 TWO_COMMON_VALUES = f"reports that support two of the {_PAIRED} commonest values, and others as by chance"
 
@@ -100,6 +104,8 @@ def check_shares(attribute: str, estimate: Estimate, tail: float) -> Iterator[Ch
             normal_noticed(error, abs(moved), tail / 2),
             ONE_VALUE if alone else ALL_VALUES,
         )
+    elif isinstance(law, Law) and law.k > 2:
+        yield _check_groups(attribute, estimate, law, tail)
     shares, errors = estimate.frequencies, np.maximum(estimate.standard_errors(), 1e-300)
     beyond = np.maximum(-shares, shares - 1) / errors
     worst = int(np.argmax(beyond))
@@ -110,6 +116,34 @@ def check_shares(attribute: str, estimate: Estimate, tail: float) -> Iterator[Ch
         f"the share of {_label(estimate, worst)} is {100 * float(shares[worst]):.4g} %",
         *_impossible(law, estimate.n, tail / (2 * estimate.k)),
     )
+
+
+def _check_groups(attribute: str, estimate: Estimate, law: Law, tail: float) -> Check:
+    """Whether the largest shares together are at most 1, where all shares always add up to 1.
+
+    Groups of every size are looked at, and any of the values may be the largest.
+    """
+    from scipy.special import gammaln
+
+    order = np.argsort(-estimate.frequencies, kind="stable")
+    sizes = 2 ** np.arange(1, int(math.log2(law.k - 1)) + 1)
+    found = []
+    for size in sizes.tolist():
+        chosen = np.zeros(law.k)
+        chosen[order[:size]] = 1.0
+        inside, outside = known_squares(estimate, chosen)
+        full, empty = (math.sqrt(max(float(one), 1e-300) / estimate.n) for one in (inside - 1, outside))
+        total = float(estimate.frequencies @ chosen)
+        groups = float(gammaln(law.k + 1) - gammaln(size + 1) - gammaln(law.k - size + 1))
+        p_value = math.exp(min(0.0, log_one_sided((total - 1) / full) + groups + math.log(sizes.size)))
+        pushed = (min(size, int(law.sizes.max())) - size * law.q) / law.gain
+        beyond = reach_of_log(math.log(tail / sizes.size) - groups) * full + POWER * max(full, empty)
+        noticed = min(1.0, (1 + beyond) / pushed) if pushed > 0 else 1.0
+        found.append((p_value, noticed, size, total))
+    p_value, _, size, total = min(found)
+    _, noticed, kind, _ = min(found, key=lambda one: one[1])
+    saw = f"the {size} largest shares add up to {100 * total:.4g} %"
+    return Check(attribute, "sums of groups", p_value, saw, noticed, SEVERAL_VALUES.format(kind))
 
 
 def _impossible(law: Law | Marginal, n: int, tail: float) -> tuple[float, str]:

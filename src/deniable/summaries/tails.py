@@ -23,6 +23,20 @@ def one_sided(deviates: Floats) -> Floats:
     return np.asarray(ndtr(-deviates))
 
 
+def log_one_sided(deviate: float) -> float:
+    """The logarithm of how often a normal number is so large, however rare that is."""
+    from scipy.special import log_ndtr
+
+    return float(log_ndtr(-deviate))
+
+
+def reach_of_log(tail: float) -> float:
+    """How large a normal number is that is exceeded so rarely: the inverse of `log_one_sided`."""
+    from scipy.special import ndtri_exp
+
+    return -float(ndtri_exp(tail))
+
+
 def two_sided(deviate: float) -> float:
     """How often a normal number is so far from 0."""
     return float(2 * one_sided(np.abs(deviate)))
