@@ -17,6 +17,7 @@ from deniable.estimate import consistency
 if TYPE_CHECKING:
     from deniable.collect.reading import Collected
     from deniable.plan import Plan
+    from deniable.summaries.recovery import FakeModel
 
 
 @click.command("estimate")
@@ -59,6 +60,19 @@ if TYPE_CHECKING:
     type=REAL,
     help="Also show where shares are if at most this share of reports was made up, such as 0.01.",
 )
+@click.option(
+    "--recover",
+    "model",
+    type=click.Choice(["random reports", "pushed values", "false answers"]),
+    help="Also show shares without the fakes, of which there are as many as --fakes says, of this kind.",
+)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A value that these fakes push, with --recover; may be repeated.",
+)
 @click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
 @console.as_json
 @console.force
@@ -76,6 +90,8 @@ def estimate_file(
     smooth: bool,
     quantile: Sequence[float],
     fakes: float | None,
+    model: FakeModel | None,
+    targets: Sequence[str],
     bins: bool,
     as_json: bool,
     force: bool,
@@ -89,11 +105,17 @@ def estimate_file(
     """
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
+    from deniable.plan.recovery import recover_plan
 
     if (reports is None) == (source is None):
         raise InvalidParameter(
             "reports come from a file, or with --from from a collector or its store; give one of both"
         )
+    if fakes is None if model else targets:
+        raise InvalidParameter(
+            "--recover takes --fakes, and --target takes --recover; all say what you believe"
+        )
+    pushed = _read_targets(targets)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
     watch = HealthWatch(read)
@@ -110,6 +132,11 @@ def estimate_file(
     asked = {} if source is None else {"round": number}
     health = watch.health(found.result)
     about = found.about() | asked | {"health": health.about()}
+    recovered = None
+    if model is not None:
+        assert fakes is not None
+        recovered = recover_plan(read, found.result, fakes, model, pushed, level)
+        about["recovered"] = recovered.about()
     for name in ("rows", "groups", "means", "quantiles"):
         about[name] = [row | asked for row in about[name]]
     writing.write_tables(out, [row | asked for row in found.table()], about)
@@ -118,6 +145,19 @@ def estimate_file(
         console.print_json(about)
     else:
         click.echo(f"{found.text(bins)}\n\n{health}")
+        if recovered is not None:
+            click.echo(f"\n{recovered}")
+
+
+def _read_targets(given: Sequence[str]) -> dict[str, list[str]]:
+    """Values by the names of their attributes."""
+    found: dict[str, list[str]] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise InvalidParameter(f"a target is an attribute and its value, such as town=Rome, got {text!r}")
+        found.setdefault(name, []).append(value)
+    return found
 
 
 def _fetch_collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:

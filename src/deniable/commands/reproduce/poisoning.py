@@ -85,12 +85,15 @@ def _print_rows(rows: Sequence[PoisoningPoint]) -> None:
             by_defense = groups.setdefault((row.protocol, row.epsilon, row.targets, row.attack), {})
             by_defense[row.defense] = row
     lines = [_format_line(some) for some in groups.values() if "nothing" in some]
+    shown = lines if len(lines) <= _SHOWN else [line for line in lines if line[3] == "MGA"]
     headers = ["protocol", "epsilon", "targets", "attack", "gain", "expected", "published", "alarmed"]
     headers += ["worst case", "recovered", "norm-sub"]
     runs = f"{format_count(first.runs, 'run')}, seed {first.seed}; gains in points"
-    console.print_table(f"{about}; {runs}", headers, lines[:_SHOWN])
-    if len(lines) > _SHOWN:
-        click.echo(f"\u2026 and {len(lines) - _SHOWN:,} more; -o writes all, and --json prints them")
+    console.print_table(f"{about}; {runs}", headers, shown)
+    if len(shown) < len(lines):
+        click.echo(
+            f"\u2026 and {len(lines) - len(shown):,} of other attacks; -o writes all, and --json prints them"
+        )
     for row in rows:
         if row.defense.startswith("planner") and row.attack == "MGA":
             chosen = row.refused or f"chooses {row.protocol}, where MGA gains {_points(row.gain)} points"
