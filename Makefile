@@ -90,19 +90,20 @@ hashes: .venv/bin/python  ## write hashes.txt anew: the hash of every file that 
 RELEASE := build/tools/bin
 verified = $(RELEASE)/pip --disable-pip-version-check --python $(1) install --quiet --no-index --find-links build/wheels -c constraints.txt
 
-release: js/node_modules/ready  ## the wheel, its sources and two bills of materials (CycloneDX) in dist/, from files with known hashes
+release: js/node_modules/ready  ## the wheel, its sources and two bills of materials (CycloneDX) in dist/, from Python packages with known hashes
 	rm -rf dist build
 	$(PYTHON) -m venv build/tools
 	$(RELEASE)/pip download --quiet --disable-pip-version-check --require-hashes -r hashes.txt -d build/wheels
 	$(call verified,build/tools) build cyclonedx-bom hatchling
 	node js/pages/build.mjs build/pages && diff -r build/pages src/deniable/collect/pages
 	$(RELEASE)/python -m build --no-isolation
+	cd dist && sha256sum * > ../build/before
 	$(PYTHON) -m venv --without-pip build/product
 	$(call verified,build/product) "$$(ls dist/*.whl)[all]"
 	$(RELEASE)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/deniable.cdx.json build/product
 	cd js/pages && npx --yes @cyclonedx/cyclonedx-npm@6.0.1 --omit dev --flatten-components --short-PURLs --output-reproducible \
 		--output-file ../../dist/deniable-pages.cdx.json
-	cd dist && sha256sum * > SHA256SUMS
+	cd dist && sha256sum --check --quiet ../build/before && sha256sum * > SHA256SUMS  # what npm ran changed nothing
 
 clean:
 	rm -rf .venv out site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
