@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect import arrivals, health, messages
+from deniable.collect.app import Collector, Settings
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.store import open_store
@@ -224,15 +227,19 @@ def bodies_of(n: int, seed: int = 1) -> list[bytes]:
     return [one.body for one in reports_of(POISONED, n, seed=seed)]
 
 
+def show(minutes: MinuteCounts) -> Arrivals:
+    found = asyncio.run(minutes.show(POISONED.id, 1))
+    assert found is not None
+    return found
+
+
 def test_minutes_are_counted_for_a_day() -> None:
     clock = Seconds()
     minutes = MinuteCounts({POISONED.id: Served(POISONED)}, 100, clock)
-    assert minutes.show(POISONED.id, 1) is None
+    assert asyncio.run(minutes.show(POISONED.id, 1)) is None
 
     def seen() -> Arrivals:
-        found = minutes.show(POISONED.id, 1)
-        assert found is not None
-        return found
+        return show(minutes)
 
     clock.now = 150.0
     minutes.add(POISONED.id, 1, bodies_of(3))
@@ -264,8 +271,7 @@ def test_minutes_keep_no_single_report() -> None:
     [one] = minutes._rounds.values()
     assert len(one._bodies) == 150
     clock.now = 121.0
-    found = minutes.show(POISONED.id, 1)
-    assert found is not None
+    found = show(minutes)
     assert found.busiest is not None
     assert found.busiest.n == 150
     assert one._bodies == []
@@ -278,7 +284,55 @@ def test_a_full_minute_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> N
     minutes = MinuteCounts({POISONED.id: Served(POISONED)}, 100, clock)
     minutes.add(POISONED.id, 1, some)
     clock.now = 61.0
-    found = minutes.show(POISONED.id, 1)
-    assert found is not None
+    found = show(minutes)
     assert found.minutes == (150,)
     assert found.busiest == POISONED.tally(Wire(POISONED).reports(some[:120]))
+
+
+def test_a_minute_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last reports of a night are forgotten, too: none come after them, and nobody asks. A minute takes
+    0.5 seconds here, so that a slow machine adds within one.
+    """
+    monkeypatch.setattr(arrivals, "MINUTE", 0.5)
+    url = f"sqlite:///{tmp_path}/reports.db"
+    some = bodies_of(150)
+
+    async def last_of_a_night() -> bool:
+        app = Collector(open_store(url), open_store(url), [Served(POISONED)], Settings("token"))
+        app.start()
+        app._minutes.add(POISONED.id, 1, some)
+        [one] = app._minutes._rounds.values()
+        held, deadline = len(one._bodies), time.monotonic() + 10
+        while one._bodies and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        forgotten = held == 150 and not one._bodies
+        await app.stop()
+        return forgotten
+
+    assert asyncio.run(last_of_a_night())
+
+
+@final
+class Waiting:
+    """A plan whose tallies wait until somebody has done something else, for a second at most."""
+
+    def __init__(self) -> None:
+        self.beside, self.waited = threading.Event(), True
+
+    def tally(self, reports: Any) -> Any:
+        self.waited = self.beside.wait(1.0)
+        return POISONED.tally(reports)
+
+
+def test_nobody_waits_while_a_minute_is_added_up() -> None:
+    plan, clock = Waiting(), Seconds()
+    served: Any = type("Slow", (), {"plan": plan, "wire": Wire(POISONED)})
+    minutes = MinuteCounts({POISONED.id: served}, 100, clock)
+    minutes.add(POISONED.id, 1, bodies_of(150))
+    clock.now = 61.0
+    minutes.add(POISONED.id, 1, bodies_of(1, seed=2))
+    plan.beside.set()
+    found = show(minutes)
+    assert plan.waited, "who sent the next report waited for the tally"
+    assert found.busiest is not None
+    assert found.busiest.n == 150

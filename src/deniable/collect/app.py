@@ -128,11 +128,12 @@ class Collector:
         return self._writer.waiting if self._writer else 0
 
     def start(self) -> None:
-        """Begin to write, within the event loop that will serve."""
+        """Begin to write and to end minutes, within the event loop that will serve."""
         self._writer = Writer(
             self._stores[0], committed=self.metrics.committed, observe=self._readiness.observe
         )
         self._sweeper = Sweeper(self._stores[0], self._sweep_seconds)
+        self._minutes.start()
 
     async def stop(self) -> None:
         """Write what has arrived, and end."""
@@ -143,6 +144,7 @@ class Collector:
         if self._sweeper is not None:
             await asyncio.to_thread(self._sweeper.close)
         await asyncio.to_thread(self._stores[0].tidy)
+        self._minutes.stop()
         for store in self._stores:
             store.close()
 

@@ -1,14 +1,16 @@
 """Counts the reports of each minute of the last day, in memory only: nothing of it is ever written.
 
-Of single reports nothing is kept but for the minute that is running. When it ends, what its reports said is
-added up if no minute of the day had more of them, and they are forgotten.
+Of single reports nothing is kept but for the minute that is running. A timer ends it. What its reports said
+is then added up in a thread if no minute of the day had more of them, and they are forgotten.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import final
 
 from deniable.collect.intake import Served
@@ -26,10 +28,10 @@ _HELD = 1 << 20  # bytes of the reports of one minute; more of them are only cou
 class Minutes:
     """The minutes of one round, up to the one that is running."""
 
-    def __init__(self, one: Served, least: int, started: int) -> None:
-        self._one, self._least = one, least
+    def __init__(self, one: Served, least: int, started: int, beside: Executor) -> None:
+        self._one, self._least, self._beside = one, least, beside
         self._counts: deque[int] = deque(maxlen=DAY)
-        self._busiest: tuple[int, int, Tallies] | None = None
+        self._busiest: tuple[int, int, Future[Tallies]] | None = None
         self._now, self._count, self._bytes = started, 0, 0
         self._bodies: list[bytes] = []
 
@@ -51,15 +53,25 @@ class Minutes:
             self._busiest = None
         most = 0 if self._busiest is None else self._busiest[1]
         if self._count > most and len(self._bodies) >= self._least:
-            said = self._one.plan.tally(self._one.wire.reports(self._bodies))
+            # in a thread: many reports take a while, and nobody else should wait for that
+            said = self._beside.submit(_add_up, self._one, self._bodies)
             self._busiest = self._now, self._count, said
         self._counts.append(self._count)
         self._counts.extend([0] * min(DAY, now - self._now - 1))
         self._now, self._count, self._bytes, self._bodies = now, 0, 0, []
 
-    def show(self) -> Arrivals:
+    async def show(self) -> Arrivals:
         """What is known of the minutes that ended."""
-        return Arrivals(tuple(self._counts), None if self._busiest is None else self._busiest[2])
+        counts, busiest = tuple(self._counts), self._busiest
+        if busiest is None:
+            return Arrivals(counts)
+        # shielded: if one who asks goes away, others still need it
+        said = asyncio.wrap_future(busiest[2])
+        return Arrivals(counts, await asyncio.shield(said))
+
+
+def _add_up(one: Served, bodies: Sequence[bytes]) -> Tallies:
+    return one.plan.tally(one.wire.reports(bodies))
 
 
 @final
@@ -72,11 +84,30 @@ class MinuteCounts:
         self._served, self._least, self._seconds = served, max(1, least), seconds
         self._started = self.now
         self._rounds: dict[tuple[str, int], Minutes] = {}
+        self._beside = ThreadPoolExecutor(1, "deniable-minutes")
+        self._timer: asyncio.Task[None] | None = None
 
     @property
     def now(self) -> int:
         """The minute that is running."""
         return int(self._seconds() // MINUTE)
+
+    def start(self) -> None:
+        """Begin to end minutes on time, within the event loop that serves."""
+        self._timer = asyncio.create_task(self._end_minutes())
+
+    def stop(self) -> None:
+        """End no more minutes."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._beside.shutdown(wait=False, cancel_futures=True)
+
+    async def _end_minutes(self) -> None:
+        """Forget the reports of each minute when it ends, even if no more come and nobody asks."""
+        while True:
+            await asyncio.sleep((self.now + 1) * MINUTE - self._seconds())
+            for one in self._rounds.values():
+                one.pass_to(self.now)
 
     def has_passed(self, minute: int, plan_id: str, number: int) -> bool:
         """Whether a minute is over in a round to which reports have come since the start."""
@@ -86,13 +117,14 @@ class MinuteCounts:
         """Count reports that have just been made durable."""
         key = plan_id, number
         if key not in self._rounds:
-            self._rounds[key] = Minutes(self._served[plan_id], self._least, self._started)
+            one = self._served[plan_id]
+            self._rounds[key] = Minutes(one, self._least, self._started, self._beside)
         self._rounds[key].add(bodies, self.now)
 
-    def show(self, plan_id: str, number: int) -> Arrivals | None:
+    async def show(self, plan_id: str, number: int) -> Arrivals | None:
         """What is known of a round; None where nothing has come since the start."""
         found = self._rounds.get((plan_id, number))
         if found is None:
             return None
         found.pass_to(self.now)
-        return found.show()
+        return await found.show()

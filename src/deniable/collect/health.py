@@ -76,7 +76,8 @@ class Looks:
         async with self._looking:
             last = self._last.get(key)
             if last is None or self._is_due(key, n):
-                arrivals, minute = self._minutes.show(*key), self._minutes.now
+                minute = self._minutes.now
+                arrivals = await self._minutes.show(*key)
                 last = await asyncio.to_thread(self._look, key, last, arrivals, minute)
                 self._last[key] = last
             return last
