@@ -17,9 +17,11 @@ import pytest
 from deniable.collect import sweeping
 from deniable.collect.postgres import Postgres
 from deniable.collect.store import Arrival, open_store
-from deniable.collect.sweeping import Sweeper
+from deniable.collect.sweeping import Sweeper, Traces
 from tests import seizure, services
 from tests.collect.test_store import hashed
+from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
+from tests.running import run_in
 from tests.seizure import Evidence
 from tests.store_worker import SPLIT, arrivals
 
@@ -160,3 +162,50 @@ def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
         with closing(open_store(each)) as store:
             assert store.exposures() == []
             assert store.sweep()
+
+
+def test_a_collector_sweeps_by_time(tmp_path: Path) -> None:
+    plan = small_plan()
+    with collecting(tmp_path, [plan], "--sweep", "0.2") as running:
+        [report] = some_reports(plan, 1)
+        sent = HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY)
+        assert sent.status_code == 201
+        came, deadline = time.time(), time.monotonic() + 30
+        while (found := running.metrics())["deniable_swept_timestamp_seconds"] < came:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.05)
+        assert found["deniable_unswept"] == 0
+        assert (tmp_path / "reports.db-wal").stat().st_size == 0
+
+
+@pytest.mark.parametrize("seconds", ["0", "nan", "4000"])
+def test_seconds_that_are_none(seconds: str, tmp_path: Path) -> None:
+    small_plan().write(tmp_path / "plan.json")
+    refused = run_in(tmp_path, "serve", "plan.json", "--sweep", seconds)
+    assert (refused.code, "from 0.1 to 3600" in refused.err or "number" in refused.err) == (2, True)
+
+
+def test_a_sweep_that_does_not_succeed_is_tried_again_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    class Read:
+        """A store that somebody reads for a while."""
+
+        traces, tries = Traces(), 0
+
+        def sweep(self) -> bool:
+            self.tries += 1
+            if self.tries > 12:
+                self.traces.end(self.traces.begin())
+            return self.tries > 12
+
+    store = Read()
+    store.traces.add(3, 0)
+    sweeper, deadline = Sweeper(store, 0.001), time.monotonic() + 30
+    while store.traces.unswept or len(caplog.messages) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    sweeper.close()
+    assert [text[:38] for text in caplog.messages] == [
+        "the store could not be swept 10 times ",
+        "the store is swept again",
+    ]
+    assert store.tries == 13
