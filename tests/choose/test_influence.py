@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.choose import Considered, Objective, consider, warn_influence
+from deniable.choose import Considered, Objective, consider, warn_influence, warn_uninvited
 from deniable.mechanisms import ExactMechanism
 
 PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}
@@ -67,3 +69,32 @@ def test_metric_contributions_are_those_of_the_inverse() -> None:
         low, high = mechanism.contributions
         assert low == pytest.approx(decoder.min(), rel=1e-6)
         assert high == pytest.approx(decoder.max(), rel=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "cap"), [(0.1, 5.0), (0.5, 3.0)])
+def test_a_cap_that_nothing_keeps_names_the_epsilon_that_would(epsilon: float, cap: float) -> None:
+    """A thousandth less would not do."""
+    study = dn.Study(
+        {"town": [str(one) for one in range(30)]}, epsilon, objective=Objective(influence_cap=cap)
+    )
+    with pytest.raises(dn.InvalidParameter, match="is the smallest that keeps this cap") as refused:
+        study.plan(1000)
+    named = float(str(refused.value).rpartition("; epsilon ")[2].split()[0])
+    assert replace(study, epsilon=named).plan(1000).names == ("town",)
+    with pytest.raises(dn.InvalidParameter, match="nothing fits"):
+        replace(study, epsilon=round(named - 0.001, 3)).plan(1000)
+
+
+def test_no_epsilon_is_named_for_other_caps() -> None:
+    """All keep the cap on fakes, and none the one on a guess."""
+    both = Objective(influence_cap=50, success_cap=0.01)
+    study = dn.Study({"town": [str(one) for one in range(30)]}, 1.0, objective=both)
+    with pytest.raises(dn.InvalidParameter, match="nothing fits") as refused:
+        study.plan(1000)
+    assert "smallest" not in str(refused.value)
+
+
+def test_operators_are_warned_by_the_same_threshold() -> None:
+    for name, warned in {"grr": True, "hr": False}.items():
+        study = dn.Study({"town": [str(one) for one in range(100)]}, 1.0, protocol=name)
+        assert (warn_uninvited(study.plan(1000).mechanism, ["town"]) is not None) is warned

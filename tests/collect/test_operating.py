@@ -547,3 +547,21 @@ def test_invitations_are_private_from_the_first_byte_and_none_is_lost(
     store = open_store(STORE)
     assert store.invitations_left(PLAN.id) == 3, "invitations that nobody holds"
     store.close()
+
+
+def test_plans_that_anybody_may_answer_are_warned_of(tmp_path: Path) -> None:
+    """A fake of one counts for 59 people, a fake of the other for 2."""
+    towns = {"town": [str(one) for one in range(100)]}
+    open_one = Plan.of(towns, dn.grr(100, 1.0), 1000, title="open")
+    harmless = Plan.of(towns, dn.hr(100, 1.0), 1000, title="harmless")
+    with collecting(tmp_path, [open_one, harmless]) as running:
+        said = running.errors()
+        assert f"warning: plan {open_one.id[:12]}: anybody may answer, and a made-up report of 'town'" in said
+        assert "counts for up to 59 people: --invited takes" in said
+        assert "deniable plan --influence 5" in said
+        assert harmless.id[:12] not in said
+        assert running.stop() == 0
+    again = tmp_path / "invited"
+    again.mkdir()
+    with collecting(again, [open_one], "--invited") as running:
+        assert "anybody may answer" not in running.errors()

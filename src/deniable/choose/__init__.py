@@ -7,10 +7,10 @@ ALLOMFREE) are choices among two at f = 0.
 
 from deniable.choose.candidate import Considered, Size
 from deniable.choose.exposure import exposure, warn_distant
-from deniable.choose.influence import warn_influence
+from deniable.choose.influence import warn_influence, warn_uninvited
 from deniable.choose.objective import Objective
 from deniable.choose.ranking import consider, consider_repeated
-from deniable.choose.sizing import epsilon_needed, people_needed, plainer, warning
+from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import RECORD_NAMES
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Considered",
     "Objective",
     "Size",
+    "advise_epsilon",
     "consider",
     "consider_repeated",
     "epsilon_needed",
@@ -26,6 +27,7 @@ __all__ = [
     "plainer",
     "warn_distant",
     "warn_influence",
+    "warn_uninvited",
     "warning",
 ]
 

@@ -100,10 +100,15 @@ def consider_repeated(
 
 def best_of(task: Task) -> Considered:
     """The one that `consider` puts first."""
-    best = _rank(task, alternatives=False)[0]
+    best = best_ranked(task)
     if best.why_not is not None:
         raise InvalidParameter(f"nothing meets the objective; {best.name}: {best.why_not}")
     return best
+
+
+def best_ranked(task: Task) -> Considered:
+    """The same, even if it is excluded."""
+    return _rank(task, alternatives=False)[0]
 
 
 def _rank(task: Task, alternatives: bool) -> list[Considered]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective, unasked_error
-from deniable.choose.ranking import best_of
+from deniable.choose.ranking import best_of, best_ranked
 from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
@@ -97,20 +97,56 @@ def epsilon_needed(
     return _epsilon(task, _targets(target, len(ks)))
 
 
+def advise_epsilon(
+    ks: Sizes,
+    cap: float,
+    mechanisms: Names | None = None,
+    protocols: Protocols | None = None,
+    per: Per = "record",
+    given: Given | None = None,
+) -> str:
+    """In plain words, the smallest epsilon, in thousandths, at which something keeps a cap on influence.
+
+    Found by bisection as well. Other caps are left out: a larger epsilon may break these.
+
+    >>> print(advise_epsilon([100], cap=5))
+    epsilon 0.406 is the smallest that keeps this cap
+    """
+    task = checked_task(
+        ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per, given=given
+    )
+
+    def enough(epsilon: float) -> bool:
+        return best_ranked(replace(task, epsilon=epsilon)).why_not is None
+
+    found = _smallest(enough, _LARGEST)
+    if found is None:
+        return f"no epsilon up to {_LARGEST:g} keeps this cap"
+    return f"epsilon {found:g} is the smallest that keeps this cap"
+
+
 def _epsilon(task: Task, targets: Sequence[float]) -> float:
     """The smallest epsilon up to the task's own."""
 
-    def enough(steps: int) -> bool:
-        return _reaches(best_of(replace(task, epsilon=steps / _STEPS)), task.n, targets)
+    def enough(epsilon: float) -> bool:
+        return _reaches(best_of(replace(task, epsilon=epsilon)), task.n, targets)
 
-    low, high = 0, int(task.epsilon * _STEPS)
-    if not enough(high):
+    found = _smallest(enough, task.epsilon)
+    if found is None:
         raise InvalidParameter(
             f"no epsilon up to {task.epsilon:g} reaches this error with {task.n} people; ask more people"
         )
+    return found
+
+
+def _smallest(enough: Callable[[float], bool], most: float) -> float | None:
+    """The smallest epsilon in thousandths that is enough, by bisection; None where even the most is not."""
+    low, high = 0, int(most * _STEPS)
+    if not enough(high / _STEPS):
+        return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle / _STEPS) else (middle, high)
     return high / _STEPS
 
 

@@ -152,6 +152,7 @@ def run_collector(
             register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         _warn_of_closed_rounds(opened, served, time.time())
+        _warn_of_fakes(served)
         for exposure in opened.exposures():
             click.echo(f"warning: {exposure}", err=True)
         opened.tidy()
@@ -216,6 +217,16 @@ def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -
                 "rounds opens one"
             )
         click.echo(text, err=True)
+
+
+def _warn_of_fakes(served: Sequence[Served]) -> None:
+    """Warns of plans that anybody may answer, and of which a few fakes would move the shares."""
+    from deniable.choose import warn_uninvited
+
+    for one in served:
+        text = None if one.invited else warn_uninvited(one.plan.mechanism, one.plan.names)
+        if text is not None:
+            click.echo(f"warning: plan {one.plan.id[:12]}: {text}", err=True)
 
 
 def _warn_of_readers(files: Sequence[Path]) -> None:

@@ -13,7 +13,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, final
 
-from deniable.choose import Considered, Objective, consider, consider_repeated, epsilon_needed, people_needed
+from deniable.choose import (
+    Considered,
+    Objective,
+    advise_epsilon,
+    consider,
+    consider_repeated,
+    epsilon_needed,
+    people_needed,
+)
 from deniable.domain import Domain, checked_text
 from deniable.domain.grid import Grid
 from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
@@ -343,10 +351,23 @@ class Study:
         rows = self._consider(people)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
-            raise InvalidParameter(f"nothing fits this study; the nearest, {best.name}: {best.why_not}")
+            advice = self._advise(rows)
+            raise InvalidParameter(
+                f"nothing fits this study; the nearest, {best.name}: {best.why_not}{advice}"
+            )
         plan = Plan.of(self.attributes, best.mechanism, people, self.title, self.missing, self.rounds, rows)
         self._refuse_overspent(plan)
         return plan
+
+    def _advise(self, rows: Sequence[Considered]) -> str:
+        """Which epsilon would keep a cap on influence, if it is that cap that nothing keeps."""
+        cap = self.objective.influence_cap
+        if cap is None or self.repeated or not self._sharing:
+            return ""
+        if any(row.influence and max(row.influence) <= cap for row in rows):
+            return ""
+        ks, protocols, mechanism = self._build_task()
+        return f"; {advise_epsilon(ks, cap, mechanism, protocols, self.per, self._metric_mechanisms)}"
 
     def people_needed(self, error: float) -> int:
         """How many people it takes for standard errors of at most `error` (0.01 is a point) in every
