@@ -51,8 +51,10 @@ async function isPersistent(): Promise<boolean> {
   }
 }
 
+type Changed = (isForgotten: boolean) => unknown;
+
 /** Draw the section; `changed` is called when the limit was set or everything forgotten. */
-export function showDevice(ledger: Ledger, changed: () => void): void {
+export function showDevice(ledger: Ledger, changed: Changed): void {
   const section = find("device");
   const open = section.querySelector<HTMLDetailsElement>("details.ledger")?.open ?? false;
   section.hidden = false;
@@ -71,7 +73,7 @@ async function warn(section: HTMLElement): Promise<void> {
   if (note) note.hidden = isKept;
 }
 
-function inside(ledger: Ledger, open: boolean, changed: () => void): HTMLElement[] {
+function inside(ledger: Ledger, open: boolean, changed: Changed): HTMLElement[] {
   try {
     return [sent(ledger, open), keeping(), limit(ledger, changed)];
   } catch (problem) {
@@ -151,7 +153,7 @@ function keeping(): HTMLElement {
   );
 }
 
-function limit(ledger: Ledger, changed: () => void): HTMLElement {
+function limit(ledger: Ledger, changed: Changed): HTMLElement {
   const field = h("input", {
     type: "number",
     id: "cap",
@@ -173,7 +175,7 @@ function limit(ledger: Ledger, changed: () => void): HTMLElement {
       return;
     }
     announce(`The limit is ${ledger.cap ?? `${DEFAULT_CAP} in each study`} now.`);
-    changed();
+    changed(false);
   };
   return h(
     "form",
@@ -189,7 +191,7 @@ function limit(ledger: Ledger, changed: () => void): HTMLElement {
   );
 }
 
-function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
+function forgetting(ledger: Ledger, changed: Changed): HTMLElement {
   const dialog = h(
     "dialog",
     { "aria-labelledby": "forget-title", "aria-describedby": "forget-text" },
@@ -221,7 +223,7 @@ function forgetting(ledger: Ledger, changed: () => void): HTMLElement {
     remember("invitation", null);
     dialog.close();
     announce("Everything that this device remembered was deleted.");
-    changed();
+    changed(true);
   };
   return h(
     "div",

@@ -46,6 +46,8 @@ const DAMAGED =
   "Your link is damaged: its invitation is not valid. Copy the whole link, or its code, into this field.";
 const REFUSED_INVITATION =
   "The collector refused the report: the invitation is unknown or was used already. Your report waits on this device; you can send it with another invitation.";
+const CLOSED = "This round has closed. Your report was not counted; it stays on this device.";
+const HELD = "Nothing was sent. Your report and its ticket wait on this device.";
 const REFUSED_TICKET =
   "The collector refused the ticket: it was used already. Your report waits on this device; you can send it with another invitation.";
 const main = find("study");
@@ -54,6 +56,8 @@ let isDamaged = false; // the invitation in the link that was followed
 let ledger: Ledger;
 let tickets: typeof import("./tickets.js") | null = null; // where the study has them
 let turn = 0;
+let shown = new AbortController(); // ends the wait for a ticket when something else is shown
+let remembering = new AbortController(); // ends what is being sent when everything was forgotten
 
 /** A study that may be answered now. */
 interface Offer {
@@ -62,8 +66,14 @@ interface Offer {
   readonly round: number;
 }
 
-async function start(): Promise<void> {
+async function start(isForgotten = false): Promise<void> {
   const mine = ++turn;
+  shown.abort();
+  shown = new AbortController();
+  if (isForgotten) {
+    remembering.abort();
+    remembering = new AbortController();
+  }
   main.inert = true; // what is shown still is about to be replaced: an answer to it would be lost
   const { values, secret } = fragment("invitation");
   if (secret !== null) {
@@ -73,7 +83,7 @@ async function start(): Promise<void> {
   }
   try {
     ledger = remembered();
-    showDevice(ledger, () => void start());
+    showDevice(ledger, start);
     if (!isSecureContext) throw new Refused("insecure", INSECURE);
     const { plans } = await askJson<{ plans: Summary[] }>("plans");
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
@@ -173,7 +183,7 @@ function offer(
     put(
       head,
       promise(plan),
-      ...(summary.invited && invitation === null ? [asking(isDamaged).element] : []),
+      ...(summary.invited && invitation === null && !tickets?.isKept(ledger, plan) ? [asking(isDamaged).element] : []),
       questions(plan, locations, (given) => make(head, one, client, given)),
     );
   } catch (problem) {
@@ -224,7 +234,7 @@ async function make(head: HTMLElement, one: Offer, client: Client, given: readon
   } catch (problem) {
     return refuse(problem as Error);
   }
-  showDevice(ledger, () => void start());
+  showDevice(ledger, start);
   void persist(); // a browser may ask the person, who need not answer now
   const title = h("h2", { tabindex: -1 }, "Look before you send");
   put(head, title, cards(one.plan, report, given), sending(head, one, client, report, "Send"));
@@ -310,9 +320,9 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   const { element: field } = asked;
   const { plan, round } = one;
   const arrived = isReceived({ plan: plan.id, round });
-  const isKept = tickets !== null && !arrived && tickets.isKept(ledger, plan, round);
-  field.hidden = !one.summary.invited || invitation !== null || arrived || isKept;
-  if (isKept) void send();
+  field.hidden =
+    !one.summary.invited || invitation !== null || arrived || (tickets?.isKept(ledger, plan) ?? false);
+  if (!arrived && tickets?.isDue(ledger, plan, round)) void send();
   return h("div", { class: "act" }, field, !arrived && tickets?.hint(), notice, button);
 
   async function send(): Promise<void> {
@@ -321,34 +331,37 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
     button.textContent = "Sending…";
     notice.replaceChildren();
     let slow = 0;
+    const signal = AbortSignal.any([shown.signal, remembering.signal]);
+    const { signal: kept } = remembering;
     const forgetInvitation = (): void => remember("invitation", (invitation = null));
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
-      const token =
+      const ticket =
         tickets && !arrived
-          ? {
-              ticket: await tickets.obtain(
-                client,
-                HERE,
-                { round, invitation, attempts: ATTEMPTS },
-                { notice, button, exchanged: forgetInvitation },
-              ),
-            }
-          : invitation !== null && !tickets && { invitation };
+          ? await tickets.obtain(
+              client,
+              HERE,
+              { round, invitation, attempts: ATTEMPTS, signal },
+              { notice, button, exchanged: forgetInvitation },
+            )
+          : undefined;
+      if (ticket === null) return withhold();
+      const token = ticket ? { ticket } : invitation !== null && !tickets && { invitation };
       slow = setTimeout(
         () => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")),
         2500,
       );
-      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, ...token });
-      tickets?.drop(ledger, plan, round);
+      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, signal: kept, ...token });
+      if (ticket) tickets?.drop(ledger, plan);
       // unless it was forgotten meanwhile
       if (ledger.find(plan, round)) markReceived(plan.id, round);
       forgetInvitation(); // it is used; the next round takes another
-      showDevice(ledger, () => void start());
+      showDevice(ledger, start);
       if (!notice.isConnected) return; // another study is shown by now
       put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
       find("receipt").focus();
     } catch (problem) {
+      if ((problem as Error).name === "AbortError") return; // something else is shown
       notice.replaceChildren(h("p", { class: "notice bad" }, why(problem as Error)));
       button.disabled = false;
       button.textContent = "Try again";
@@ -357,13 +370,21 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
           once: true,
         });
       else if (problem instanceof NotSent && ["invitation", "ticket"].includes(problem.reason)) {
-        if (problem.reason === "ticket") tickets?.drop(ledger, plan, round);
+        if (problem.reason === "ticket") tickets?.drop(ledger, plan);
         field.hidden = false;
         asked.again();
       }
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /** The person decided not to send it; or another page has sent it, and this one shows that. */
+  function withhold(): void {
+    if (!tickets?.isKept(ledger, plan)) return void start();
+    notice.replaceChildren(h("p", { class: "notice" }, HELD));
+    button.disabled = false;
+    button.textContent = label;
   }
 }
 
@@ -404,7 +425,7 @@ function why(problem: Error): string {
   if (reason === "invitation") return REFUSED_INVITATION;
   if (reason === "ticket") return REFUSED_TICKET;
   if (reason === "closed")
-    return "This round has closed. Your report was not counted; it stays on this device.";
+    return tickets ? `${CLOSED} So does your ticket: it lets in your report of another round.` : CLOSED;
   if (problem.status >= 500 || problem.status === 429)
     return "The collector is busy. Your report waits on this device; try again in a moment.";
   return detail ? `The collector refused the report: ${detail}` : sentence(problem.message);
@@ -446,9 +467,9 @@ addEventListener("hashchange", () => {
 addEventListener("storage", ({ key, newValue }) => {
   if (find("device").hidden) return;
   if (newValue !== null || (key !== null && key !== "deniable"))
-    return showDevice(ledger, () => void start());
+    return showDevice(ledger, start);
   remember("invitation", null); // everything was forgotten in another tab
-  void start();
+  void start(true);
 });
 addEventListener("online", connection);
 addEventListener("offline", connection);

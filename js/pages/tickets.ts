@@ -1,16 +1,22 @@
 /** Exchanges an invitation for a ticket, and keeps the report back for a while, so that nothing links the two. */
 
 import type { Client, Ledger, Plan } from "../src/index.js";
-import { drop, exchange, find, WAIT } from "../src/tickets.js";
+import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
 import { h } from "./dom.js";
 
 export { drop };
 
 const [LEAST, MOST] = WAIT.map((milliseconds) => milliseconds / 60_000);
 
-/** Whether a ticket for this round is kept here, or was asked for. */
-export function isKept(ledger: Ledger, plan: Plan, round: number): boolean {
-  return find(ledger, plan, round) !== null;
+/** Whether a ticket of this plan is kept here, or was asked for. */
+export function isKept(ledger: Ledger, plan: Plan): boolean {
+  return find(ledger, plan) !== null;
+}
+
+/** Whether the report of this round is to be sent with a ticket that is kept, as the person asked before. */
+export function isDue(ledger: Ledger, plan: Plan, round: number): boolean {
+  const kept = find(ledger, plan);
+  return kept !== null && kept.ticket !== "" && kept.round === round;
 }
 
 /** What will happen, before it does. */
@@ -22,36 +28,53 @@ export function hint(): HTMLElement {
   );
 }
 
-/** The ticket of a round, when its report is to be sent: at a random time, or when the person says so. */
+interface Asked {
+  readonly round: number;
+  readonly invitation: string | null;
+  readonly attempts: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The ticket of a round, when its report is to be sent: at a random time, or when the person says so. It is null
+ * where the person decides not to send it, and where another page has sent it or everything was forgotten.
+ */
 export async function obtain(
   client: Client,
   url: string,
-  given: { readonly round: number; readonly invitation: string | null; readonly attempts: number },
+  asked: Asked,
   { notice, button, exchanged }: { notice: HTMLElement; button: HTMLElement; exchanged: () => void },
-): Promise<string> {
-  const { ticket, due } = await exchange(client, url, given.invitation ?? "", given);
+): Promise<string | null> {
+  const { plan, ledger } = client;
+  const { ticket, due } = await exchange(client, url, asked.invitation ?? "", asked);
+  asked.signal.throwIfAborted();
   exchanged();
   const before = button.textContent;
   button.textContent = "Waiting…";
-  await wait(due, notice);
+  if (!(await wait(due, notice, asked.signal))) await hold(ledger, plan);
   button.textContent = before;
-  return ticket;
+  return isDue(ledger, plan, asked.round) ? ticket : null;
 }
 
-function wait(due: number, notice: HTMLElement): Promise<void> {
+/** Whether to send: true when the time has come or the person says so, false when they say not to. */
+function wait(due: number, notice: HTMLElement, signal: AbortSignal): Promise<boolean> {
   const left = due - Date.now();
-  if (left <= 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
+  if (left <= 0) return Promise.resolve(true);
+  return new Promise((resolve, reject) => {
+    const end = (isSent: boolean): void => {
       clearTimeout(timer);
       removeEventListener("beforeunload", warn);
       notice.replaceChildren();
-      resolve();
+      resolve(isSent);
     };
     // the browser then asks whether to leave: who does not come back is not counted
     const warn = (event: Event): void => event.preventDefault();
     addEventListener("beforeunload", warn);
-    const timer = setTimeout(end, left);
+    signal.addEventListener("abort", () => {
+      reject(signal.reason);
+      end(false);
+    });
+    const timer = setTimeout(() => end(true), left);
     const at = new Date(due).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     notice.replaceChildren(
       h(
@@ -63,7 +86,12 @@ function wait(due: number, notice: HTMLElement): Promise<void> {
           `Your invitation was exchanged for a ticket. Your report leaves at about ${at}: a random time ${LEAST} to ${MOST} minutes after the exchange, so that the time does not link it to the invitation.`,
         ),
         h("p", {}, "Leave this page open. If you close it, the report leaves when you open it again."),
-        h("button", { type: "button", click: end }, "Send now"),
+        h(
+          "div",
+          { class: "row" },
+          h("button", { type: "button", click: () => end(true) }, "Send now"),
+          h("button", { type: "button", click: () => end(false) }, "Do not send"),
+        ),
       ),
     );
   });

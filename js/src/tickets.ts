@@ -5,7 +5,8 @@
  */
 
 import { RSABSSA } from "@cloudflare/blindrsa-ts";
-import type { Client } from "./client.js";
+import type { Client, SendOptions } from "./client.js";
+import type { NotSent } from "./errors.js";
 import type { Ledger } from "./ledger.js";
 import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
 import { type Bytes, below, subtle, system } from "./words.js";
@@ -27,50 +28,69 @@ export interface Kept {
   readonly ticket: string;
   /** When the report is to be sent, in milliseconds since 1970. */
   readonly due: number;
+  /** The round whose report is to be sent with it; 0 where the person has asked for none. */
+  readonly round: number;
 }
 
 /**
- * The ticket of a round. It is exchanged for the invitation once; afterwards, and on a page that was opened
- * again, it is the one that is kept.
+ * The ticket of a plan, for a report of this round. It is exchanged for the invitation once; afterwards, and on
+ * a page that was opened again, it is the one that is kept. A ticket is good in every round.
  */
 export async function exchange(
   client: Client,
   url: string,
   invitation: string,
-  { round = 1, attempts = 8 }: { readonly round?: number; readonly attempts?: number } = {},
+  { round = 1, ...options }: SendOptions & { readonly round?: number } = {},
 ): Promise<Kept> {
   const { plan, ledger } = client;
   const asked = await ledger.alone(async () => {
-    const before = find(ledger, plan, round);
-    if (before && (before.ticket || !invitation || before.invitation === invitation)) return before;
-    return keep(ledger, plan, round, await blind(plan, invitation));
+    const before = find(ledger, plan);
+    if (before && (before.ticket || !invitation || before.invitation === invitation))
+      return keep(ledger, plan, { ...before, round });
+    return keep(ledger, plan, { ...(await blind(plan, invitation)), round });
   });
   if (asked.ticket) return asked;
-  const signature = await client.sign(url, fromHexadecimal(asked.blinded), asked.invitation, { attempts });
+  const signature = await client
+    .sign(url, fromHexadecimal(asked.blinded), asked.invitation, options)
+    .catch(async (problem: Partial<NotSent>) => {
+      if (problem.reason === "invitation")
+        await ledger.alone(async () => {
+          if (find(ledger, plan)?.blinded === asked.blinded) drop(ledger, plan);
+        });
+      throw problem;
+    });
   const ticket = await unblind(plan, asked, signature);
   return ledger.alone(async () => {
-    const now = find(ledger, plan, round);
+    const now = find(ledger, plan);
     if (now?.ticket) return now; // another page was first
     const [least, most] = WAIT;
     const due = Date.now() + least + below(system(1), 0, most - least + 1);
     const one = { ...asked, inverse: "", invitation: "", ticket, due };
-    return now ? keep(ledger, plan, round, one) : one; // else everything was forgotten meanwhile
+    return now ? keep(ledger, plan, one) : one; // else everything was forgotten meanwhile
   });
 }
 
-/** The ticket that is kept for a round, or that was asked for; null where there is none. */
-export function find(ledger: Ledger, plan: Plan, round: number): Kept | null {
-  return all(ledger)[`${plan.id} ${round}`] ?? null;
+/** The ticket that is kept for a plan, or that was asked for; null where there is none. */
+export function find(ledger: Ledger, plan: Plan): Kept | null {
+  return all(ledger)[plan.id] ?? null;
 }
 
-/** Forget the ticket of a round: its report arrived, or it was refused. */
-export function drop(ledger: Ledger, plan: Plan, round: number): void {
-  const { [`${plan.id} ${round}`]: _, ...others } = all(ledger);
+/** Keep the ticket of a plan, but send no report with it before the person asks again. */
+export function hold(ledger: Ledger, plan: Plan): Promise<void> {
+  return ledger.alone(async () => {
+    const now = find(ledger, plan);
+    if (now) keep(ledger, plan, { ...now, round: 0 });
+  });
+}
+
+/** Forget the ticket of a plan: a report arrived with it, or it was refused. */
+export function drop(ledger: Ledger, plan: Plan): void {
+  const { [plan.id]: _, ...others } = all(ledger);
   ledger.tickets = JSON.stringify(others);
 }
 
-function keep(ledger: Ledger, plan: Plan, round: number, one: Kept): Kept {
-  ledger.tickets = JSON.stringify({ ...all(ledger), [`${plan.id} ${round}`]: one });
+function keep(ledger: Ledger, plan: Plan, one: Kept): Kept {
+  ledger.tickets = JSON.stringify({ ...all(ledger), [plan.id]: one });
   return one;
 }
 
@@ -79,7 +99,7 @@ function all(ledger: Ledger): Readonly<Record<string, Kept>> {
 }
 
 /** A message that the plan's tickets say, with random bytes before it, and blinded. */
-async function blind(plan: Plan, invitation: string): Promise<Kept> {
+async function blind(plan: Plan, invitation: string): Promise<Omit<Kept, "round">> {
   const message = [...new TextEncoder().encode(LABEL), ...fromHexadecimal(plan.id)];
   const prepared = SUITE.prepare(new Uint8Array(message));
   const { blindedMsg, inv } = await SUITE.blind(await keyOf(plan), prepared);

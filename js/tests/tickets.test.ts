@@ -4,7 +4,7 @@ import vectors from "../../spec/vectors/rfc9474.json" with { type: "json" };
 import { Client } from "../src/client.js";
 import { Ledger, memoryStore } from "../src/ledger.js";
 import { fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
-import { drop, exchange, find, WAIT } from "../src/tickets.js";
+import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
 import { type Document, small } from "./helpers.js";
 
 const whole = (text: string): bigint => BigInt(`0x${text}`);
@@ -126,8 +126,19 @@ describe("a ticket", () => {
     const report = await later.report({ color: "red" });
     expect(await later.send("https://collector.example", report, { ticket: kept.ticket })).toBe("counted");
     expect(seen[1]?.token).toBe(`Ticket ${kept.ticket}`);
-    drop(later.ledger, later.plan, 1);
-    expect(find(later.ledger, later.plan, 1)).toBe(null);
+    drop(later.ledger, later.plan);
+    expect(find(later.ledger, later.plan)).toBe(null);
+  });
+
+  it("is good in a later round, and waits where the person does not want to send", async () => {
+    const seen = collector();
+    const client = await device();
+    const url = "https://collector.example";
+    const first = await exchange(client, url, "first");
+    expect(await exchange(client, url, "", { round: 2 })).toEqual({ ...first, round: 2 });
+    expect(seen.length).toBe(1);
+    await hold(client.ledger, client.plan);
+    expect(find(client.ledger, client.plan)).toEqual({ ...first, round: 0 });
   });
 
   it("is asked for with the same message until there is an answer", async () => {
@@ -149,6 +160,8 @@ describe("a ticket", () => {
     await expect(exchange(await device(other), "https://collector.example", "used")).rejects.toThrow(
       "refused the invitation",
     );
+    const refused = await device(other);
+    expect(find(refused.ledger, refused.plan)).toBe(null); // so that nobody sends it again unasked
     expect((await exchangeWith(other, "second")).token).toBe("Invitation second");
   });
 

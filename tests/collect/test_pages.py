@@ -778,7 +778,91 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
             make_drinks(visit.page)
             visit.page.get_by_role("button", name="Send", exact=True).click()
             expect(visit.page.get_by_text("the invitation is unknown or was used already")).to_be_visible()
+            visit.page.reload()
+            expect(visit.page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+            assert [one.method for one in visit.sent].count("POST") == 1, "it is not sent again unasked"
         assert counted(running, plan) == 2
+
+
+def test_a_report_that_waits_for_its_time_is_stopped(browser: Browser, run: Run, tmp_path: Path) -> None:
+    """By its own button, also on a page that is opened again; and by forgetting, here or in another tab."""
+    signing_key(0).write(tmp_path / "tickets.key")
+    plan = FILLED.with_ticket_key(signing_key(0).public)
+    with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
+        made = run("tokens", "plan-0.json", "--count", "3", "--url", running.url).out.split()
+        links = [row.split(",")[1] for row in made[1:]]
+        with waiting(browser, running, links[0]) as visit:
+            page = visit.page
+            page.get_by_role("button", name="Do not send").click()
+            expect(page.get_by_text("Nothing was sent. Your report and its ticket wait")).to_be_visible()
+            page.clock.fast_forward(1000 * WAIT[1])
+            page.reload()
+            expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+            assert reports_posted(visit) == 0
+            send(page)
+            assert reports_posted(visit) == 1, "the person asked for it, and its time has passed"
+        for link, in_another_tab in zip(links[1:], (False, True), strict=True):
+            with waiting(browser, running, link) as visit:
+                page = visit.page
+                other = visit.open() if in_another_tab else page
+                if in_another_tab:
+                    other.goto(f"{running.url}/#plan={plan.id}")
+                other.get_by_role("button", name="Forget me").click()
+                other.get_by_role("button", name="Forget everything").click()
+                expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+                for one in {page, other}:
+                    one.clock.fast_forward(1000 * WAIT[1])
+                page.reload()  # a warning would keep the page here
+                expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+                assert reports_posted(visit) == 0
+        assert counted(running, plan) == 1
+
+
+def test_a_ticket_is_good_in_the_next_round(browser: Browser, run: Run, tmp_path: Path) -> None:
+    """A round that closes while its report waits leaves the ticket, and another round asks for no other
+    invitation.
+    """
+    signing_key(0).write(tmp_path / "tickets.key")
+    plan = TWICE.with_ticket_key(signing_key(0).public)
+    with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
+        link = run("tokens", "plan-0.json", "--count", "1", "--url", running.url).out.split(",")[-1].strip()
+        with visiting(browser, running) as visit:
+            page = visit.page
+            page.goto(link)
+            page.get_by_label("Hours").fill("7")
+            make(page)
+            page.get_by_role("button", name="Send", exact=True).click()
+            expect(page.get_by_role("button", name="Send now")).to_be_visible()
+            set_round(running, plan, 1, "2020-01-01T00:00:00Z")
+            page.get_by_role("button", name="Send now").click()
+            expect(page.get_by_text("So does your ticket")).to_be_visible()
+            set_round(running, plan, 2, None)
+            page.reload()
+            page.get_by_label("Hours").fill("8")
+            expect(page.get_by_label("Your invitation")).to_be_hidden()
+            make(page)
+            expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+            page.get_by_role("button", name="Send", exact=True).click()
+            page.get_by_role("button", name="Send now").click()
+            expect(page.get_by_role("heading", name="Received, and counted")).to_be_focused()
+            assert sum(one.url.endswith("/signatures") for one in visit.sent) == 1
+        assert (counted(running, plan), counted(running, plan, 2)) == (0, 1)
+
+
+@contextmanager
+def waiting(browser: Browser, collector: Running, link: str) -> Iterator[Visit]:
+    """A visit whose report waits for its time, by a clock that the test moves."""
+    with visiting(browser, collector) as visit:
+        visit.context.clock.install()
+        visit.page.goto(link)
+        make_drinks(visit.page)
+        visit.page.get_by_role("button", name="Send", exact=True).click()
+        expect(visit.page.get_by_role("button", name="Send now")).to_be_visible()
+        yield visit
+
+
+def reports_posted(visit: Visit) -> int:
+    return sum(one.url.endswith("/reports") for one in visit.sent)
 
 
 def watch_connections(visit: Visit) -> dict[str, int]:
