@@ -16,6 +16,7 @@ import pytest
 
 from deniable.collect import sweeping
 from deniable.collect.postgres import Postgres
+from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sweeping import Sweeper, Traces
 from tests import seizure, services
@@ -117,6 +118,19 @@ def test_what_was_not_swept_is_linked_and_ordered(kind: str, tmp_path: Path) -> 
     assert found.ordered(came) == len(came)
     assert found.linked(came) == len(came) if kind == "sqlite" else found.linked(came) > 5
     assert kind == "sqlite" or found.past(len(came)) > 0
+
+
+def test_the_pages_of_sqlite_alone_tell_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the log is truncated, and rows stay where they were inserted."""
+    monkeypatch.setattr(Sqlite, "rewrite", lambda *_: None)
+    study = Study("sqlite", tmp_path, 1000.0)
+    with study.running():
+        while len(study.came) < 100:
+            time.sleep(0.1)
+        assert study.store.sweep()
+        _, swept, found = study.seize()
+    assert found.linked(swept) == 0
+    assert found.ordered(swept) >= FEW
 
 
 def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
