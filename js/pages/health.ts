@@ -59,19 +59,12 @@ function describe({ attribute, name, saw, means }: Check): HTMLElement {
   return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
 }
 
-/** From what share on fakes are noticed whenever they come, by the best check of each attribute. */
+/** From what share on fakes of which kind are noticed, by the best check; others may go unnoticed. */
 function noticed(checks: readonly Check[]): string {
-  const least = new Map<string, number>();
-  for (const { attribute, name, noticed: share } of checks)
-    if (attribute && name !== BURST) least.set(attribute, Math.min(share, least.get(attribute) ?? 1));
-  const shares = [...least.values()].sort((a, b) => a - b);
-  const [best = 1, worst = 1] = [shares[0], shares[shares.length - 1]];
-  if (best >= 1) return "There are too few reports to notice fakes.";
-  const from = rare(best);
-  const to = rare(worst);
-  return from === to
-    ? `Fakes of the plainest kinds are noticed from ${from} on.`
-    : `Fakes of the plainest kinds are noticed from ${from} to ${to} on, by question.`;
+  const some = checks.filter(({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1);
+  const best = some.sort((a, b) => a.noticed - b.noticed)[0];
+  if (!best) return "There are too few reports to notice fakes.";
+  return `Fakes are noticed from ${rare(best.noticed)} on if they are ${best.fakes}; other kinds may need more, or go unnoticed.`;
 }
 
 function details(checks: readonly Check[]): HTMLElement {

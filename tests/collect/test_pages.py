@@ -1604,8 +1604,9 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_pat
                 page.get_by_text("Health of the reports: no alarm in 4 checks at 4,000 reports; honest")
             ).to_be_visible()
             expect(
-                page.get_by_text("people raise one in 1,000 studies. Fakes of the plainest")
+                page.get_by_text("people raise one in 1,000 studies. Fakes are noticed from")
             ).to_be_visible()
+            expect(page.get_by_text("on if they are reports")).to_be_visible()
             page.get_by_text("All checks").click()
             expect(page.get_by_role("table", name="Checks of the reports").get_by_role("row")).to_have_count(
                 5

@@ -20,6 +20,7 @@ from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports
 from deniable.records import Records
 from deniable.summaries import health as checks
+from deniable.summaries.health import Check
 from tests import statistics
 from tests.statistics import (
     HEALTHY_STUDIES,
@@ -162,8 +163,38 @@ def test_fakes_are_noticed(name: str, push: Callable[[Array], None], noticed: st
     push(reports.records.columns[0])
     found = health_of(plan, reports)
     assert noticed in {check.name for check in found.alarms}
-    assert f"ALARM town, {noticed}" in str(found)
+    text = " ".join(str(found).split())
+    assert f"ALARM town, {noticed}" in text
+    assert health.MEANINGS[noticed] in text
+    assert health.ADVICE in text
+    for check in found.checks:
+        assert f"{check.name} " in text
+        assert check.fakes in text
     assert found.about()["alarms"] == len(found.alarms)
+
+
+def check_of(attribute: str, noticed: float, p_value: float = 0.5) -> Check:
+    return Check(attribute, "possible shares", p_value, "something", noticed, f"fakes of {noticed}")
+
+
+def test_the_text_names_the_kind_of_fakes_and_stays_short() -> None:
+    """Without an alarm one check of each attribute is shown, and with many attributes those of some."""
+    quiet = str(Health((check_of("town", 0.2), check_of("town", 0.027), check_of("job", 1.0))))
+    assert quiet.splitlines() == [
+        "Health of the reports: no alarm in 3 checks (honest people raise one in 1,000 studies)",
+        "  attribute  check            noticed from  kind of fakes",
+        "  town       possible shares         2.7 %  fakes of 0.027",
+        "  job        possible shares         never  fakes of 1.0",
+        "  ... and 1 more check; --json has all",
+        "  Fakes of other kinds may need a larger share, or are never noticed.",
+    ]
+    many = [check_of(f"question {j}", 0.1) for j in range(30)]
+    assert "  ... and 22 more checks; --json has all" in str(Health(tuple(many))).splitlines()
+    loud = str(Health((*many, check_of("town", 0.3, 1e-12)))).splitlines()
+    assert "  ALARM town, possible shares: something (p = 1e-12)" in loud
+    first = next(line for line in loud if "fakes of 0." in line)
+    assert first.startswith("  town "), "what is wrong is first"
+    assert "  ... and 23 more checks; --json has all" in loud
 
 
 def test_a_plan_without_anything_known_says_so() -> None:

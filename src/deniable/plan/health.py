@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from textwrap import indent
 from typing import Any, final
 
 from deniable.arrays import Array
 from deniable.estimate import Estimate
-from deniable.formatting import format_count, format_percent
+from deniable.formatting import fill_paragraph, format_count, format_percent, format_table
 from deniable.mechanisms import Tally
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports, Tallies
@@ -18,6 +19,10 @@ from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
 
 LOOKED = 100_000
 """Reports of an attribute that are looked at: more notice little more, and take long."""
+
+_SHOWN = 8  # checks in the table of a text
+_WIDTH = 106
+_KIND = "kind of fakes"
 
 MEANINGS: Mapping[str, str] = {
     "sum of shares": "Shares of honest reports add up to 100 %. Fakes that support too few or too many "
@@ -102,17 +107,45 @@ class Health:
         often = f"honest people raise one in {round(1 / self.level):,} studies"
         if not self.checks:
             return "Health of the reports: nothing about them is known beforehand"
-        least: dict[str, float] = {}
-        for one in self.checks:
-            if one.attribute:
-                least[one.attribute] = min(one.noticed, least.get(one.attribute, 1.0))
-        noticed = ", ".join(f"{format_percent(share)} in {name!r}" for name, share in least.items())
         alarms = format_count(len(self.alarms), "alarm") if self.alarms else "no alarm"
         lines = [f"Health of the reports: {alarms} in {format_count(len(self.checks), 'check')} ({often})"]
-        for one in self.alarms:
-            about = ", ".join(filter(None, (one.attribute, one.name)))
-            lines.append(f"  ALARM {about}: {one.saw} (p = {one.p_value:.1g})")
-        return "\n".join([*lines, f"  fakes of the plainest kinds are noticed from: {noticed}"])
+        for name in dict.fromkeys(one.name for one in self.alarms):
+            for one in self.alarms:
+                if one.name == name:
+                    about = ", ".join(filter(None, (one.attribute, name)))
+                    lines.append(f"  ALARM {about}: {one.saw} (p = {one.p_value:.1g})")
+            lines.append(indent(fill_paragraph(MEANINGS[name], _WIDTH), "    "))
+        if self.alarms:
+            lines.append(indent(fill_paragraph(ADVICE, _WIDTH), "  "))
+        return "\n".join([*lines, *self._list_noticed()])
+
+    def _list_noticed(self) -> list[str]:
+        """From what share on checks notice which fakes; without an alarm, the best one of each attribute."""
+        shown = list(self.checks)
+        if self.alarms:
+            concerned = {one.attribute for one in self.alarms}
+            shown.sort(key=lambda one: one.attribute not in concerned)
+        else:
+            best: dict[str, Check] = {}
+            for one in self.checks:
+                best[one.attribute] = min(best.get(one.attribute, one), one, key=lambda each: each.noticed)
+            shown = list(best.values())
+        shown = shown[:_SHOWN]
+        rows = [
+            [
+                one.attribute or "all",
+                one.name,
+                "never" if one.noticed >= 1 else format_percent(one.noticed),
+                one.fakes,
+            ]
+            for one in shown
+        ]
+        lines = format_table(["attribute", "check", "noticed from", _KIND], rows, ["check", _KIND])
+        more = len(self.checks) - len(shown)
+        if more:
+            lines.append(f"... and {format_count(more, 'more check')}; --json has all")
+        lines.append("Fakes of other kinds may need a larger share, or are never noticed.")
+        return [f"  {line}" for line in lines]
 
 
 def tail_of(level: float, looks: int, checks: int) -> float:
