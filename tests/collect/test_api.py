@@ -59,7 +59,7 @@ def collector() -> Iterator[Running]:
             store.set_round(plan.id, 1)
             store.invite(plan.id, [hash_invitation(code) for code in (b"first", b"second", b"third")])
         store.close()
-        signing_key(0).write(folder / "tickets.key")
+        signing_key(0).write(folder / "tickets.key", TICKETED.id)
         options = ("--minimum", "50", "--store", f"sqlite:///{folder}/here.db", "--ticket-key", "tickets.key")
         with collecting(folder, [ONE, AGAIN, BATCHED, INVITED, TICKETED], *options) as running:
             yield running

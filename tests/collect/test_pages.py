@@ -730,8 +730,8 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
     """The invitation and the report leave at different times, by different connections; a page that is opened
     again goes on where it was.
     """
-    signing_key(0).write(tmp_path / "tickets.key")
     plan = FILLED.with_ticket_key(signing_key(0).public)
+    signing_key(0).write(tmp_path / "tickets.key", plan.id)
     with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
         made = run("tokens", "plan-0.json", "--count", "2", "--url", running.url).out.split()
         (first, link), (_, second) = (row.split(",") for row in made[1:])
@@ -786,8 +786,8 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
 
 def test_a_report_that_waits_for_its_time_is_stopped(browser: Browser, run: Run, tmp_path: Path) -> None:
     """By its own button, also on a page that is opened again; and by forgetting, here or in another tab."""
-    signing_key(0).write(tmp_path / "tickets.key")
     plan = FILLED.with_ticket_key(signing_key(0).public)
+    signing_key(0).write(tmp_path / "tickets.key", plan.id)
     with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
         made = run("tokens", "plan-0.json", "--count", "3", "--url", running.url).out.split()
         links = [row.split(",")[1] for row in made[1:]]
@@ -822,8 +822,8 @@ def test_a_ticket_is_good_in_the_next_round(browser: Browser, run: Run, tmp_path
     """A round that closes while its report waits leaves the ticket, and another round asks for no other
     invitation.
     """
-    signing_key(0).write(tmp_path / "tickets.key")
     plan = TWICE.with_ticket_key(signing_key(0).public)
+    signing_key(0).write(tmp_path / "tickets.key", plan.id)
     with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
         link = run("tokens", "plan-0.json", "--count", "1", "--url", running.url).out.split(",")[-1].strip()
         with visiting(browser, running) as visit:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import random
 import stat
@@ -16,6 +17,7 @@ from functools import cache, partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -23,7 +25,8 @@ import deniable as dn
 from deniable.client import delivery
 from deniable.collect.intake import hash_invitation
 from deniable.collect.store import Store, StoreUnavailable, open_store
-from deniable.errors import InvalidParameter
+from deniable.commands.shared.stores import register_plan
+from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import InvalidPlan, Plan, canonical
 from deniable.tickets import SigningKey, Ticket, message_of
 from deniable.tickets.public import EXPONENT
@@ -197,6 +200,8 @@ def test_what_a_store_refuses(tmp_path: Path) -> None:
     store.register(ticketed(), invited=True)
     with pytest.raises(InvalidParameter, match="have the same ticket key"):
         store.register(ticketed("Other colors"), invited=True)
+    with pytest.raises(InvalidParameter, match=r"with a key of its own$"):
+        register_plan(store, ticketed("Other colors"), True)
     store.register(ticketed("Other colors", 1), invited=True)
     store.register(small_plan("Plain"), invited=True)
     with pytest.raises(InvalidParameter, match="without tickets"):
@@ -213,7 +218,7 @@ def test_the_whole_way(store_url: str, tmp_path: Path) -> None:
     invite(store_url, plan, "first", "second", "third", "fourth")
     invite(store_url, other, "elsewhere")
     for number in range(2):
-        signing_key(number).write(tmp_path / f"{number}.key")
+        signing_key(number).write(tmp_path / f"{number}.key", (plan, other)[number].id)
     options = ["--store", store_url, "--ticket-key", "0.key", "--ticket-key", "1.key"]
     environment = {"PYTHONPATH": hook(tmp_path, KILLED_ONCE.format(marker=str(tmp_path / "killed")))}
     with collecting(tmp_path, [plan, other], *options, **environment) as running:
@@ -297,14 +302,14 @@ def test_everything_that_a_collector_sees_fits_everybody(
     url = f"sqlite:///{tmp_path}/reports.db"
     for each in (plain, plan):
         invite(url, each, *names)
-    signing_key(0).write(tmp_path / "tickets.key")
+    signing_key(0).write(tmp_path / "tickets.key", plan.id)
     seen: list[tuple[delivery.Message, bytes]] = []
     post = delivery._post
 
-    def record(message: delivery.Message) -> tuple[int, bytes, str | None]:
-        status, answer, wished = post(message)
-        seen.append((message, answer))
-        return status, answer, wished
+    def record(message: delivery.Message) -> delivery.Response:
+        response = post(message)
+        seen.append((message, response.body))
+        return response
 
     monkeypatch.setattr(delivery, "_post", record)
     order = random.Random(1).sample(range(8), 8)
@@ -342,10 +347,10 @@ def test_a_device_waits_between_exchange_and_report(monkeypatch: pytest.MonkeyPa
     client = device(plan, 1)
     report = client.report(ANSWERS)
 
-    def answer(message: delivery.Message) -> tuple[int, bytes, None]:
+    def answer(message: delivery.Message) -> delivery.Response:
         if message.url.endswith("/signatures"):
-            return 200, signing_key(0).sign(message.body), None
-        return 201, b'{"outcome":"counted"}', None
+            return delivery.Response(200, signing_key(0).sign(message.body), delivery.BINARY)
+        return delivery.Response(201, b'{"outcome":"counted"}')
 
     monkeypatch.setattr(delivery, "_post", answer)
     monkeypatch.setattr("deniable.client.client.time.sleep", pauses.append)
@@ -358,11 +363,24 @@ def test_a_device_waits_between_exchange_and_report(monkeypatch: pytest.MonkeyPa
     assert client.send("http://localhost", report, "invitation", wait=7.5) == "counted"
     ticket = client.exchange("http://localhost", "invitation")
     assert client.send("http://localhost", report, ticket=ticket) == "counted"
+    assert client.send("http://localhost", report, ticket=ticket.to_text()) == "counted"
     assert pauses == [7.5]
     with pytest.raises(InvalidParameter, match="send the ticket alone"):
         client.send("http://localhost", report, "invitation", ticket=ticket)
-    with pytest.raises(InvalidParameter, match="seconds from 0 on, got -1"):
-        client.send("http://localhost", report, "invitation", wait=-1)
+    wrong: Any
+    for wrong in (-1, "5", True, math.nan):
+        with pytest.raises(InvalidParameter, match=f"seconds from 0 on, got {wrong!r}"):
+            client.send("http://localhost", report, "invitation", wait=wrong)
+    for wrong in (None, 7, b"code", ""):
+        with pytest.raises(InvalidParameter, match="an invitation is a code of letters and digits, got"):
+            client.exchange("http://localhost", wrong)
+    with pytest.raises(InvalidParameter, match="a ticket is a message and its signature"):
+        client.send("http://localhost", report, ticket="text")
+    with pytest.raises(InvalidParameter, match="or its text, got bytes"):
+        client.send("http://localhost", report, ticket=cast(Any, b"text"))
+    fresh = dn.Client(plan, fresh=True)
+    with pytest.raises(InvalidParameter, match="lost when the program ends; give the client a secret"):
+        fresh.send("http://localhost", fresh.report(ANSWERS), "invitation", wait=0)
     plain = device(small_plan(), 1)
     with pytest.raises(InvalidParameter, match="sent with the report"):
         plain.exchange("http://localhost", "invitation")
@@ -371,16 +389,19 @@ def test_a_device_waits_between_exchange_and_report(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_device_refuses_a_signature_of_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collector that gives each person another key would mark them; only the plan's counts."""
-    other = signing_key(1)
+    """A collector that gives each person another key would mark them; only the plan's counts. It is not asked
+    again, as a portal is, which answers in between by a page.
+    """
+    other, kinds = signing_key(1), iter(["text/html", delivery.BINARY])
 
-    def answer(message: delivery.Message) -> tuple[int, bytes, None]:
+    def answer(message: delivery.Message) -> delivery.Response:
         number = int.from_bytes(message.body) % other.public.modulus
-        return 200, other.sign(number.to_bytes(other.public.size)), None
+        return delivery.Response(200, other.sign(number.to_bytes(other.public.size)), next(kinds))
 
     monkeypatch.setattr(delivery, "_post", answer)
-    with pytest.raises(dn.NotSent, match="an answer that is no text"):
-        device(ticketed(), 1).exchange("http://localhost", "invitation", attempts=1)
+    with pytest.raises(DeniableError, match="no signature by the key in the plan; no report was sent"):
+        device(ticketed(), 1).exchange("http://localhost", "invitation")
+    assert next(kinds, None) is None
 
 
 # By commands.
@@ -397,6 +418,12 @@ def test_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     run(*made, "again.json")
     plan = Plan.read("plan.json")
     assert plan == Plan.read("again.json"), "the same key gives the same plan"
+    Path("study.toml").write_text('epsilon = 2.0\n[attributes]\ncolor = ["red", "green", "blue"]\n')
+    outcome = run(*made, "other.json")
+    assert outcome.code != 0
+    assert f"tickets.key is the ticket key of plan {plan.id[:12]}" in outcome.err
+    assert "name a new file" in outcome.err
+    assert not Path("other.json").exists()
     assert plan.ticket_key == SigningKey.read(Path("tickets.key")).public
     outcome = run("tokens", "plan.json", "--count", "2", "--url", "https://example.org", "-o", "list.csv")
     assert "serve the plan with --ticket-key" in outcome.err
@@ -413,7 +440,7 @@ def test_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ),
     ):
         if "other.key" in options:
-            signing_key(0).write(Path("other.key"))
+            signing_key(0).write(Path("other.key"), ticketed().id)
         outcome = run_in(tmp_path, "serve", "plan.json", *options)
         assert outcome.code != 0
         assert words in " ".join(outcome.err.split())

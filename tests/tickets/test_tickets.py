@@ -202,6 +202,22 @@ def test_signers_see_masked_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> No
     assert len({*seen, int.from_bytes(blinded)}) == 3
 
 
+def test_exponents_of_signers_are_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They differ by multiples of p - 1 and q - 1, which leave the signature as it is."""
+    key, seen = signing_key(0), dict[int, list[int]]()
+
+    def watch(base: int, exponent: int, modulus: int) -> int:
+        seen.setdefault(modulus, []).append(exponent)
+        return pow(base, exponent, modulus)
+
+    monkeypatch.setattr("deniable.tickets.signing.pow", watch, raising=False)
+    blinded = Blinding.of(key.public, PLAN, secret_of(1), "invitation").blinded
+    assert key.sign(blinded) == key.sign(blinded)
+    for prime, exponent in ((key._numbers.p, key._numbers.dmp1), (key._numbers.q, key._numbers.dmq1)):
+        assert len({exponent, *seen[prime]}) == 3
+        assert {one % (prime - 1) for one in seen[prime]} == {exponent}
+
+
 def test_a_device_notices_another_key() -> None:
     blinding = Blinding.of(signing_key(0).public, PLAN, secret_of(1), "invitation")
     for answer in (signing_key(1).sign(bytes([1]) * 256), bytes(256), b"", b"<html>a portal</html>"):
@@ -211,17 +227,21 @@ def test_a_device_notices_another_key() -> None:
 
 def test_key_files(tmp_path: Path) -> None:
     path = tmp_path / "tickets.key"
-    signing_key(0).write(path)
+    signing_key(0).write(path, PLAN)
+    assert SigningKey.read_plan_id(path) == PLAN
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert SigningKey.read(path).public == signing_key(0).public
     with pytest.raises(InvalidParameter, match="exists already"):
-        signing_key(1).write(path)
+        signing_key(1).write(path, PLAN)
     with pytest.raises(FileMissing, match="--ticket-key makes one"):
         SigningKey.read(tmp_path / "elsewhere" / "none.key")
     wrong = ec.generate_private_key(ec.SECP256R1())
-    path.write_bytes(wrong.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    with pytest.raises(InvalidParameter, match="not a ticket key"):
-        SigningKey.read(path)
+    label, text = path.read_bytes().split(b"\n", 1)
+    pem = wrong.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    for other in (label + b"\n" + pem, pem, text, b"\n" + label + b"\n" + text):
+        path.write_bytes(other)
+        with pytest.raises(InvalidParameter, match="not a ticket key"):
+            SigningKey.read(path)
     path.write_text("a key")
     with pytest.raises(InvalidParameter, match="not a ticket key"):
         SigningKey.read(path)

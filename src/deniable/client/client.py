@@ -14,10 +14,19 @@ from pathlib import Path
 from typing import final
 
 from deniable.arrays import Integers
-from deniable.client.delivery import BINARY, Message, NotSent, Receipt, deliver, is_address, read_reply
+from deniable.client.delivery import (
+    BINARY,
+    Message,
+    NotSent,
+    Receipt,
+    Response,
+    deliver,
+    is_address,
+    read_reply,
+)
 from deniable.client.ledger import Ledger
 from deniable.domain import is_missing
-from deniable.errors import DeniableError, InvalidParameter, InvalidValue, not_among
+from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
 from deniable.plan import InvalidPlan, Plan
 from deniable.tables import DEGREES
@@ -70,6 +79,7 @@ class Client:
         self._ledger = Ledger(secret=secret) if ledger is None else ledger
         self._ledger.refuse_above(cap, self.plan)
         self._cap = cap
+        self._fresh = fresh
         self._wire = Wire(self.plan)
 
     def __repr__(self) -> str:
@@ -149,6 +159,11 @@ class Client:
         key = self.plan.ticket_key
         if key is None:
             raise InvalidParameter("this plan has no tickets: its invitation is sent with the report")
+        if self._fresh:
+            raise InvalidParameter(
+                "a ticket comes from the device's secret, and with fresh=True it is lost when the program "
+                "ends; give the client a secret or a ledger"
+            )
         _check_address(url)
         _check_invitation(invitation)
         blinding = Blinding.of(key, self.plan.id, self._ledger.secret, invitation)
@@ -158,7 +173,7 @@ class Client:
             "invitation",
             Message(address, blinding.blinded, headers, timeout),
             attempts,
-            lambda answer: _unblind(blinding, answer),
+            lambda response: _unblind(blinding, response),
         )
 
     def send(
@@ -169,14 +184,14 @@ class Client:
         attempts: int = 8,
         timeout: float = 10.0,
         *,
-        ticket: Ticket | None = None,
+        ticket: Ticket | str | None = None,
         wait: float | None = None,
     ) -> Receipt:
         """Send a report until it has arrived; it is counted once, however often it is sent.
 
         If the plan takes tickets, an invitation is exchanged for one first. Then this waits for 1 to 10
         minutes at random, or for `wait` seconds, so that the time does not link the two; a program that is
-        ended meanwhile loses nothing. A ticket from `exchange` is sent at once.
+        ended meanwhile loses nothing. A ticket from `exchange`, or its text, is sent at once.
         """
         if not isinstance(report, Report):
             raise InvalidParameter(
@@ -189,6 +204,7 @@ class Client:
             _check_invitation(invitation)
         if self.plan.ticket_key is None and (ticket, wait) != (None, None):
             raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
+        ticket = None if ticket is None else _read_ticket(ticket)
         if self.plan.ticket_key is not None and invitation is not None:
             pause = _draw_wait() if wait is None else _checked_wait(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
@@ -204,16 +220,18 @@ class Client:
         )
 
 
-def _unblind(blinding: Blinding, answer: bytes) -> Ticket | None:
-    """The ticket; None for an answer that is none of the collector's, such as a portal's page."""
-    try:
-        return blinding.unblind(answer)
-    except DeniableError:
+def _unblind(blinding: Blinding, response: Response) -> Ticket | None:
+    """The ticket; None for an answer that is none of the collector's, such as a portal's page.
+
+    A signature by another key is refused for good: asked again, the collector would give the same one.
+    """
+    if response.kind != BINARY or len(response.body) != blinding.key.size:
         return None
+    return blinding.unblind(response.body)
 
 
-def _read_receipt(answer: bytes) -> Receipt | None:
-    return read_reply(answer).outcome
+def _read_receipt(response: Response) -> Receipt | None:
+    return read_reply(response.body).outcome
 
 
 def _draw_wait() -> float:
@@ -223,9 +241,19 @@ def _draw_wait() -> float:
 
 
 def _checked_wait(wait: float) -> float:
-    if not 0 <= wait < math.inf:
-        raise InvalidParameter(f"wait is a number of seconds from 0 on, got {wait}")
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
+        raise InvalidParameter(f"wait is a number of seconds from 0 on, got {wait!r}")
     return wait
+
+
+def _read_ticket(ticket: Ticket | str) -> Ticket:
+    if isinstance(ticket, str):
+        return Ticket.from_text(ticket)
+    if not isinstance(ticket, Ticket):
+        raise InvalidParameter(
+            f"a ticket is what client.exchange gives, or its text, got {type(ticket).__name__}"
+        )
+    return ticket
 
 
 def _check_address(url: str) -> None:
@@ -236,7 +264,8 @@ def _check_address(url: str) -> None:
 
 
 def _check_invitation(invitation: str) -> None:
-    if not (invitation.isascii() and invitation.isprintable() and invitation.strip()):
+    is_text = isinstance(invitation, str) and invitation.isascii()
+    if not (is_text and invitation.isprintable() and invitation.strip()):
         raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
 
 

@@ -31,6 +31,17 @@ class NotSent(DeniableError):
         """The collector's word for why, such as "invitation" or "closed"; empty where it gave none."""
 
 
+class Response(NamedTuple):
+    """What came back: also from a portal or a proxy."""
+
+    status: int
+    body: bytes
+    kind: str = ""
+    """The media type, in lower case."""
+    wished: str | None = None
+    """The pause that was asked for."""
+
+
 class Message(NamedTuple):
     """What is posted, and for how many seconds an answer is waited for."""
 
@@ -41,25 +52,26 @@ class Message(NamedTuple):
 
 
 def deliver(
-    what: str, message: Message, attempts: int, understand: Callable[[bytes], Answer | None]
+    what: str, message: Message, attempts: int, understand: Callable[[Response], Answer | None]
 ) -> Answer:
     """Post a message until the collector has answered it; `understand` gives None for any other answer."""
     problem, status, said = "it was not tried", 0, Reply()
     for attempt in range(attempts):
         pause = min(_PATIENCE, 0.1 * 2**attempt)
         try:
-            status, answer, wished = _post(message)
+            response = _post(message)
         except OSError as failure:
             problem, status, said = str(failure) or type(failure).__name__, 0, Reply()
         else:
-            found = understand(answer) if status in (200, 201) else None
+            status, answer = response.status, response.body
+            found = understand(response) if status in (200, 201) else None
             if found is not None:
                 return found
             said = read_reply(answer)
             problem = said.detail.rstrip(".") or f"{status} {_format_text(answer)}".rstrip()
             if status >= 400 and status not in _RETRIED:
                 raise NotSent(f"the collector refused the {what}: {problem}", status, said.reason)
-            pause = _pause(wished, pause)
+            pause = _pause(response.wished, pause)
         if attempt + 1 < attempts:
             time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
     text = f"the {what} did not arrive in {attempts} attempts ({problem}); send the same {what} again later"
@@ -77,8 +89,8 @@ def is_address(url: object) -> bool:
         return False
 
 
-def _post(message: Message) -> tuple[int, bytes, str | None]:
-    """Status, answer and wished pause; no redirect is followed, since an invitation is for the collector."""
+def _post(message: Message) -> Response:
+    """Post a message; no redirect is followed, since an invitation is for the collector."""
     import http.client
     from urllib.parse import urlsplit
 
@@ -88,7 +100,10 @@ def _post(message: Message) -> tuple[int, bytes, str | None]:
     try:
         connection.request("POST", parts.path, message.body, dict(message.headers))
         answer = connection.getresponse()
-        return answer.status, answer.read(_LONGEST), answer.headers.get("Retry-After")
+        headers = answer.headers
+        return Response(
+            answer.status, answer.read(_LONGEST), headers.get_content_type(), headers.get("Retry-After")
+        )
     except http.client.HTTPException as problem:
         raise OSError(f"the answer cannot be read ({type(problem).__name__})") from None
     finally:

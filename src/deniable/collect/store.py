@@ -468,7 +468,8 @@ class Store:
             if self._load_plan(other).plan.ticket_key == plan.ticket_key:
                 raise InvalidParameter(
                     f"plans {plan.id[:12]} and {other[:12]} have the same ticket key; make one of them again "
-                    "with a key of its own"
+                    "with a key of its own",
+                    "ticket-key",
                 )
 
     def _of(self, plan_id: str) -> Known:

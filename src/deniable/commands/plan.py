@@ -13,7 +13,7 @@ from deniable.commands.shared.options import FILE, Number, positive, whole
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from deniable.tickets import PublicKey
+    from deniable.plan import Plan
 
 
 @click.command("plan")
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--ticket-key",
     type=FILE,
-    help="Let invitations be exchanged for unlinkable tickets; the file of their key, made if missing.",
+    help="Let invitations be exchanged for unlinkable tickets; a new file for the key of this plan.",
 )
 @click.option("-o", "--out", type=FILE, help="Write the plan to this JSON file.")
 @click.option("--cite", is_flag=True, help="Also print BibTeX entries for what the plan uses.")
@@ -60,7 +60,7 @@ def make_plan(
         console.refuse_existing([out], force)
     plan = reading.plan_study(study, people, influence)
     if ticket_key is not None:
-        plan = plan.with_ticket_key(_read_or_make_key(ticket_key))
+        plan = _add_key(plan, ticket_key)
     if out is not None:
         plan.write(out, overwrite=force)
         click.echo(f"wrote {out}", err=True)
@@ -69,13 +69,21 @@ def make_plan(
         click.echo("\n" + plan.cite())
 
 
-def _read_or_make_key(file: Path) -> PublicKey:
-    """The public key of a key file; a new file is for its owner only."""
+def _add_key(plan: Plan, file: Path) -> Plan:
+    """The plan with a new key, or with the key that was made for the same plan before."""
     from deniable.tickets import SigningKey
 
     if file.exists():
-        return SigningKey.read(file).public
+        same = plan.with_ticket_key(SigningKey.read(file).public)
+        owner = SigningKey.read_plan_id(file)
+        if same.id != owner:
+            raise InvalidParameter(
+                f"{file} is the ticket key of plan {owner[:12]}, which differs from this one; every plan "
+                "has a key of its own: name a new file"
+            )
+        return same
     key = SigningKey.generate()
-    key.write(file)
+    made = plan.with_ticket_key(key.public)
+    key.write(file, made.id)
     click.echo(f"wrote {file}; deniable serve needs it, and who has it can make tickets", err=True)
-    return key.public
+    return made

@@ -169,21 +169,20 @@ def _read_signers(plans: Iterable[Plan], files: Sequence[Path]) -> dict[str, Sig
     from deniable.tickets import SigningKey
 
     _warn_of_readers(files)
-    keys = [SigningKey.read(file) for file in files]
-    found = {key.public: key for key in keys}
+    found = {SigningKey.read_plan_id(file): SigningKey.read(file) for file in files}
     signers: dict[str, SigningKey] = {}
     for plan in plans:
         if plan.ticket_key is None:
             continue
-        if plan.ticket_key not in found:
+        key = found.get(plan.id)
+        if key is None or key.public != plan.ticket_key:
             raise InvalidParameter(
                 f"plan {plan.id[:12]} takes tickets; name the file of the key that it was made with: "
                 "--ticket-key FILE"
             )
-        signers[plan.id] = found[plan.ticket_key]
-    used = {key.public for key in signers.values()}
-    for file, key in zip(files, keys, strict=True):
-        if key.public not in used:
+        signers[plan.id] = key
+    for file in files:
+        if SigningKey.read_plan_id(file) not in signers:
             raise InvalidParameter(f"{file} is the ticket key of no plan here; leave it out")
     return signers
 

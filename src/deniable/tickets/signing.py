@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -14,6 +15,9 @@ from deniable.tickets.public import EXPONENT, LEAST_BITS, PublicKey
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+
+_LABEL = re.compile(rb"deniable ticket key of plan ([0-9a-f]{64})\r?\n")
 
 
 @final
@@ -39,36 +43,49 @@ class SigningKey:
 
     @staticmethod
     def read(path: Path) -> SigningKey:
-        """Read a key file, PKCS #8 in PEM."""
+        """Read a key file: the id of its plan in the first line, then PKCS #8 in PEM."""
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-        file = files.require_file(path, "deniable plan --ticket-key makes one")
+        SigningKey.read_plan_id(path)
         try:
-            key = load_pem_private_key(file.read_bytes(), None)
+            key = load_pem_private_key(path.read_bytes(), None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, RSAPrivateKey):
             raise InvalidParameter(f"{path} is not a ticket key: an RSA key in PEM, without a password")
         return SigningKey(key)
 
-    def write(self, path: Path) -> None:
-        """Write the key to a new file that only its owner reads."""
+    @staticmethod
+    def read_plan_id(path: Path) -> str:
+        """The id of the only plan that the key in a file is for."""
+        file = files.require_file(path, "deniable plan --ticket-key makes one")
+        found = _LABEL.match(file.read_bytes())
+        if found is None:
+            raise InvalidParameter(
+                f"{path} is not a ticket key: its first line names no plan; deniable plan "
+                "--ticket-key makes one"
+            )
+        return found[1].decode()
+
+    def write(self, path: Path, plan_id: str) -> None:
+        """Write the key of this plan to a new file that only its owner reads."""
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
         files.refuse_existing(path, False)
         text = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         with files.replacing(path, private=True) as temporary, temporary.open("wb") as file:
-            file.write(text)
+            file.write(f"deniable ticket key of plan {plan_id}\n".encode() + text)
             file.flush()
             os.fsync(file.fileno())
 
     def sign(self, blinded: bytes) -> bytes:
         """The blind signature of a blinded message: always the same for the same message.
 
-        The message is multiplied by a random number first, so that the time it takes says nothing about the
-        key. The result is checked: one that went wrong could reveal the factors of the modulus.
+        The message is multiplied by a random number first, and the exponents are random too. So the time it
+        takes tells nothing that depends on the message. The result is checked: one that went wrong could
+        reveal the factors of the modulus.
         """
         modulus = self.public.modulus
         number = self.public.check_blinded(blinded)
@@ -88,5 +105,7 @@ class SigningKey:
     def _apply(self, number: int) -> int:
         """The private operation, by the two factors of the modulus."""
         key = self._numbers
-        first, second = pow(number, key.dmp1, key.p), pow(number, key.dmq1, key.q)
+        # multiples of p - 1 and q - 1 change the exponents, and not the powers
+        first = pow(number, key.dmp1 + secrets.randbits(64) * (key.p - 1), key.p)
+        second = pow(number, key.dmq1 + secrets.randbits(64) * (key.q - 1), key.q)
         return second + key.q * ((first - second) * key.iqmp % key.p)

@@ -42,6 +42,8 @@ def register_plan(store: Store, plan: Plan, invited: bool) -> None:
     try:
         store.register(plan, invited)
     except InvalidParameter as problem:
+        if problem.reason == "ticket-key":  # another store would only hide it
+            raise
         raise InvalidParameter(f"{problem}; collect it in another store, with --store") from None
 
 
