@@ -33,6 +33,8 @@ RATES = {
     "a quick wave": wave(1000, 2.5),
     "a wave": wave(50, 10),
     "a slow wave": wave(200, 60),
+    "a wave at the start": wave(1000, 2.5)[100:],
+    "a wave that has begun": wave(1000, 2.5)[:102],
 }
 
 
@@ -66,9 +68,9 @@ def test_waves_are_allowed_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_counts_that_scatter_are_allowed_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts with 8 times the variance of Poisson numbers, as those."""
+    """Counts with 20 times the variance of Poisson numbers, as those."""
     monkeypatch.setattr(bursts, "_overdispersion", lambda _: 1.0)
-    assert minute(counts(RATES["a slow wave"], 1, 8.0)).p_value < HEALTHY_TAIL
+    assert minute(counts(RATES["a slow wave"], 1, 20.0)).p_value < HEALTHY_TAIL
 
 
 @pytest.mark.parametrize("name", RATES)
@@ -76,7 +78,7 @@ def test_the_stated_burst_is_noticed(name: str) -> None:
     alarms = 0
     for seed in range(NOTICED_STUDIES):
         came = counts(RATES[name], seed)
-        came[20 + 5 * seed] += math.ceil(minute(came).noticed * PEOPLE)
+        came[20 + seed * (len(came) - 40) // NOTICED_STUDIES] += math.ceil(minute(came).noticed * PEOPLE)
         alarms += minute(came).p_value < TAIL
     statistics.at_least(alarms, NOTICED_STUDIES, NOTICED, f"bursts among {name}")
 
@@ -85,8 +87,31 @@ def test_a_burst_is_described() -> None:
     came = [2] * 40 + [90] + [4] * 20
     assert minute(came).saw == (
         "90 reports came in one minute, 21 minutes ago; in the five minutes before there were 2 a minute, "
-        "and in the five after 4"
+        "and in the five minutes after 4"
     )
+
+
+@pytest.mark.parametrize("minutes_ago", [58, 56, 40, 5, 3, 2])
+def test_bursts_are_seen_near_the_start_and_the_end(minutes_ago: int) -> None:
+    came = counts(np.full(60, 5.0), 1)
+    assert minute(came).p_value > HEALTHY_TAIL
+    came[-minutes_ago] += 200
+    found = minute(came)
+    assert found.p_value < TAIL
+    assert f" {minutes_ago} minutes ago; in the " in found.saw
+
+
+def test_bursts_that_are_never_seen() -> None:
+    """The blind spots that the documents state: just after a start, just now, all the time, and in a row."""
+    quiet = counts(np.full(60, 5.0), 1)
+    for minutes_ago in (60, 59, 1):
+        came = list(quiet)
+        came[-minutes_ago] += 200
+        assert minute(came).p_value > HEALTHY_TAIL
+    often = [one + 200 * (j % 4 == 0) for j, one in enumerate(quiet)]
+    in_a_row = [one + 200 * (30 <= j < 34) for j, one in enumerate(quiet)]
+    assert minute(often).p_value > HEALTHY_TAIL
+    assert minute(in_a_row).p_value > HEALTHY_TAIL
 
 
 def test_short_times_say_nothing() -> None:

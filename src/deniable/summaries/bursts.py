@@ -9,13 +9,16 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.estimate import Estimate
+from deniable.formatting import format_count
 from deniable.law import Moments
 from deniable.mechanisms import Tally
 from deniable.summaries.health import Check
 from deniable.summaries.tails import POWER, normal_noticed, several
 
 AROUND = 5
-"""Minutes before and after one that it is compared with."""
+"""Minutes before and after one that it is compared with; fewer near the start and the end."""
+WAITED = 2
+"""Minutes after a start that are not judged: devices that waited for the collector come in them at once."""
 TIMES = 3.0
 """How many times the mean rate of the minutes before, or of those after, a minute of honest people may have.
 A wave that decays exponentially stays below that if it takes 1.7 minutes or more to halve.
@@ -23,6 +26,7 @@ A wave that decays exponentially stays below that if it takes 1.7 minutes or mor
 LEAST = 30
 """Minutes that must have passed before any is judged."""
 _QUARTILE = 1.3233  # of a chi-square with one degree of freedom: three quarters are below
+_WORDS = ("", "minute", "two minutes", "three minutes", "four minutes", "five minutes")
 _WORST = 8  # values whose exact p-values are computed
 ONE_MINUTE = "reports that all come in one minute, even where most others come"
 ONE_MINUTE_ONE_VALUE = "reports that all come in the busiest minute and support one value"
@@ -33,25 +37,32 @@ def check_minutes(counts: Sequence[int], n: int, tail: float) -> Check | None:
 
     The rate of a minute is at most TIMES the mean rate of the minutes before, or of those after. If people
     come independently of each other, the p-value then holds for any rates. If counts scatter more, that is
-    measured and allowed for, which is good for a variance of up to four means.
+    measured and allowed for, which is good for a variance of up to four means. While the minutes after one
+    come, it is judged up to AROUND times, and the p-value counts them all.
     """
     came = np.asarray(counts, dtype=np.float64)
     if came.size < LEAST:
         return None
     factor = _overdispersion(came)
-    sums = np.convolve(came, np.ones(AROUND), mode="valid")
-    now, before, after = came[AROUND:-AROUND], sums[: -AROUND - 1], sums[AROUND + 1 :]
-    p_values = np.maximum(_tail(now, before, factor), _tail(now, after, factor))
-    worst = int(np.argmin(p_values))
+    judged = np.arange(WAITED, came.size - 1)
+    start, end = np.maximum(0, judged - AROUND), np.minimum(came.size, judged + AROUND + 1)
+    sums, now = np.concatenate([[0.0], np.cumsum(came)]), came[judged]
+    before, after = sums[judged] - sums[start], sums[end] - sums[judged + 1]
+    minutes_before, minutes_after = judged - start, end - judged - 1
+    p_values = np.maximum(
+        _tail(now, before, minutes_before, factor), _tail(now, after, minutes_after, factor)
+    )
+    worst, tries = int(np.argmin(p_values)), AROUND * now.size
     most = float(np.maximum(before, after).max())
     return Check(
         "",
         "reports in one minute",
-        several(float(p_values[worst]), now.size),
-        f"{now[worst]:,.0f} reports came in one minute, {now.size + AROUND - worst} minutes ago; in the five "
-        f"minutes before there were {before[worst] / AROUND:.3g} a minute, and in the five after "
-        f"{after[worst] / AROUND:.3g}",
-        _minute_noticed(most, factor, n, tail / now.size),
+        several(float(p_values[worst]), tries),
+        f"{now[worst]:,.0f} reports came in one minute, {format_count(came.size - judged[worst], 'minute')} "
+        f"ago; in the {_WORDS[minutes_before[worst]]} before there were "
+        f"{before[worst] / minutes_before[worst]:.3g} a minute, and in the "
+        f"{_WORDS[minutes_after[worst]]} after {after[worst] / minutes_after[worst]:.3g}",
+        _minute_noticed(most, factor, n, tail / tries),
         ONE_MINUTE,
     )
 
@@ -64,18 +75,18 @@ def _overdispersion(came: Floats) -> float:
     return max(1.0, float(np.quantile(apart, 0.75)) / _QUARTILE) if apart.size else 1.0
 
 
-def _tail(now: Floats, around: Floats, factor: float) -> Floats:
+def _tail(now: Floats, around: Floats, minutes: Integers | int, factor: float) -> Floats:
     """How often so many of these reports come in the one minute, if its rate is TIMES that of the others."""
     from scipy.special import betainc
 
-    share = TIMES / (TIMES + AROUND)
+    share = TIMES / (TIMES + minutes)
     return np.where(now > 0, betainc(np.maximum(now, 1) / factor, around / factor + 1, share), 1.0)
 
 
 def _minute_noticed(around: float, factor: float, n: int, tail: float) -> float:
     """The share of the reports that is noticed if it comes in one minute among so many others."""
     tried = np.geomspace(1, max(2.0, float(n)), 500)
-    quiet = np.flatnonzero(_tail(tried, np.full(tried.size, around), factor) >= tail)
+    quiet = np.flatnonzero(_tail(tried, np.full(tried.size, around), AROUND, factor) >= tail)
     most = tried[min(quiet[-1] + 1, tried.size - 1)] if quiet.size else tried[0]
     return min(1.0, float(most + POWER * math.sqrt(factor * most) - around / AROUND) / n)
 
