@@ -4,6 +4,7 @@ and what everything that a collector sees reveals about who sent which report.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import math
@@ -11,6 +12,7 @@ import os
 import random
 import stat
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from functools import cache, partial
@@ -24,6 +26,7 @@ import pytest
 import deniable as dn
 from deniable.client import delivery
 from deniable.collect.intake import hash_invitation
+from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store, StoreUnavailable, open_store
 from deniable.commands.shared.stores import register_plan
 from deniable.errors import DeniableError, InvalidParameter
@@ -253,6 +256,11 @@ def test_the_whole_way(store_url: str, tmp_path: Path) -> None:
         assert answer.json()["outcomes"] == ["counted", "ticket", "counted before"]
         assert three_at_once(url, plan) == "counted"
         check_refusals(url, plan)
+        counts = {name: n for name, n in running.metrics().items() if f'{{plan="{plan.id}"}}' in name}
+        assert {name.partition("{")[0]: n for name, n in counts.items()} == {
+            "deniable_exchanges": 4,
+            "deniable_tickets_used": 3,
+        }
         assert running.stop() == 0
     store = open_store(store_url)
     assert store.check() == []
@@ -289,6 +297,29 @@ def check_refusals(url: str, plan: Plan) -> None:
     assert HTTP.post(address, content=good, headers=header).headers["connection"] == "close"
     store_is_left = HTTP.post(address, content=bytes([2]) * 256, headers=header)
     assert store_is_left.status_code == 403, "the good message used it"
+
+
+def test_repeated_exchanges_are_signed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a time: 13 ms of one core each, which nobody can ask for again and again by one invitation."""
+    right, now, most, made = SigningKey.sign, list[bytes](), list[int](), list[bytes]()
+
+    def watch(self: SigningKey, blinded: bytes) -> bytes:
+        now.append(blinded)
+        made.append(blinded)
+        time.sleep(0.01)
+        most.append(len(now))
+        now.remove(blinded)
+        return right(self, blinded)
+
+    monkeypatch.setattr(SigningKey, "sign", watch)
+    messages = [bytes([number]) * 256 for number in (1, 2, 3)]
+
+    async def ask() -> list[bytes]:
+        signatures = Signatures()
+        return await asyncio.gather(*(signatures.sign(signing_key(0), one) for one in messages * 5))
+
+    assert asyncio.run(ask()) == [right(signing_key(0), one) for one in messages] * 5
+    assert (sorted(made), max(most)) == (messages, 1)
 
 
 def test_everything_that_a_collector_sees_fits_everybody(

@@ -25,6 +25,7 @@ from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
+from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate.consistency import NAMES
@@ -63,6 +64,7 @@ class Handlers:
         self._files = read_files()
         self._openapi = msgspec.json.encode(describe())
         self._exporting = asyncio.Lock()
+        self._signatures = Signatures()
         self._looks = Looks(store, served, minimum, minutes)
 
     async def stop(self) -> None:
@@ -134,7 +136,7 @@ class Handlers:
             self._store.exchange, one.plan.id, invitation, sha256(blinded).digest()
         ):
             raise Refusal("invitation", _NOT_EXCHANGED)
-        signature = await asyncio.to_thread(one.signer.sign, blinded)
+        signature = await self._signatures.sign(one.signer, blinded)
         # closed, so that the report comes by another connection
         headers = _UNSTORED | {"connection": "close"}
         return Response(signature, headers=headers, media_type="application/octet-stream")
@@ -219,8 +221,15 @@ class Handlers:
                 for each in self._store.rounds(plan_id)
             ]
 
+        def tickets() -> dict[str, tuple[int, int]]:
+            return {
+                plan_id: (self._store.exchanged(plan_id), self._store.tickets_used(plan_id))
+                for plan_id, one in self._served.items()
+                if one.signer is not None
+            }
+
         counts = await self._read(reports)
-        text = self._metrics.text(self._queue(), counts, self._looks.last)
+        text = self._metrics.text(self._queue(), counts, await self._read(tickets), self._looks.last)
         self._looks.catch_up(counts)
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 

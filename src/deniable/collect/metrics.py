@@ -33,10 +33,14 @@ class Metrics:
         self._seconds += seconds
 
     def text(
-        self, queue: int, reports: Iterable[tuple[str, int, int]], looks: Mapping[Key, Look] | None = None
+        self,
+        queue: int,
+        reports: Iterable[tuple[str, int, int]],
+        tickets: Mapping[str, tuple[int, int]],
+        looks: Mapping[Key, Look] | None = None,
     ) -> str:
         """All counters as text; `reports` has the counted reports, by plan and round, `looks` the last ones
-        at their health.
+        at their health; `tickets` has the exchanges and the used tickets, by plan.
         """
         lines = [
             *_head(
@@ -62,6 +66,10 @@ class Metrics:
             *self._histogram("deniable_commit_seconds"),
             *_head("deniable_reports", "gauge", "Reports in the store, by plan and round."),
             *(f"deniable_reports{_labels(plan=plan, round=number)} {n}" for plan, number, n in reports),
+            *_head("deniable_exchanges", "gauge", "Invitations that were exchanged for a ticket, by plan."),
+            *(f"deniable_exchanges{_labels(plan=plan)} {n}" for plan, (n, _) in tickets.items()),
+            *_head("deniable_tickets_used", "gauge", "Tickets that let in a report, by plan."),
+            *(f"deniable_tickets_used{_labels(plan=plan)} {n}" for plan, (_, n) in tickets.items()),
             *_describe_looks(looks or {}),
         ]
         return "\n".join(lines) + "\n"

@@ -284,10 +284,11 @@ class Store:
 
     def exchanged(self, plan_id: str) -> int:
         """How many invitations were exchanged for a ticket and not withdrawn since."""
-        with self._database.transaction():
-            sql = "SELECT COUNT(*) FROM exchanges WHERE plan = ?"
-            [(found,)] = self._database.run(sql, self._load_plan(plan_id).key)
-        return int(found)
+        return self._count_rows("exchanges", plan_id)
+
+    def tickets_used(self, plan_id: str) -> int:
+        """How many tickets let in a report."""
+        return self._count_rows("tickets", plan_id)
 
     def withdraw(self, plan_id: str) -> int:
         """Withdraw all unused invitations; return how many there were. Traces go as those of used ones do.
@@ -309,10 +310,7 @@ class Store:
 
     def invitations_left(self, plan_id: str) -> int:
         """How many invitations were not used yet."""
-        with self._database.transaction():
-            sql = "SELECT COUNT(*) FROM invitations WHERE plan = ?"
-            [(left,)] = self._database.run(sql, self._load_plan(plan_id).key)
-        return int(left)
+        return self._count_rows("invitations", plan_id)
 
     def tallies(self, plan_id: str, number: int | None = None) -> Tallies:
         """All that estimates need, however many reports there are.
@@ -493,6 +491,12 @@ class Store:
         if number is not None and not found:
             raise no_round(known.plan, number)
         return found
+
+    def _count_rows(self, table: str, plan_id: str) -> int:
+        with self._database.transaction():
+            sql = f"SELECT COUNT(*) FROM {table} WHERE plan = ?"
+            [(found,)] = self._database.run(sql, self._load_plan(plan_id).key)
+        return int(found)
 
     def _count_reports(self, known: Known, number: int | None) -> int:
         return sum(int(row[0]) for row in self._sums(known, number).values())
