@@ -72,7 +72,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--sweep",
-    metavar="SECONDS",
     type=REAL,
     default="60",
     show_default=True,
