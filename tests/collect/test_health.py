@@ -299,14 +299,19 @@ def test_a_minute_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     async def last_of_a_night() -> bool:
         app = Collector(open_store(url), open_store(url), [Served(POISONED)], Settings("token"))
-        app.start()
+        events: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        told: asyncio.Queue[Any] = asyncio.Queue()
+        serving = asyncio.create_task(app({"type": "lifespan"}, events.get, told.put))
+        await events.put({"type": "lifespan.startup"})
+        await told.get()
         app._minutes.add(POISONED.id, 1, some)
         [one] = app._minutes._rounds.values()
         held, deadline = len(one._bodies), time.monotonic() + 10
         while one._bodies and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
         forgotten = held == 150 and not one._bodies
-        await app.stop()
+        await events.put({"type": "lifespan.shutdown"})
+        await serving
         return forgotten
 
     assert asyncio.run(last_of_a_night())

@@ -128,12 +128,11 @@ class Collector:
         return self._writer.waiting if self._writer else 0
 
     def start(self) -> None:
-        """Begin to write and to end minutes, within the event loop that will serve."""
+        """Begin to write, within the event loop that will serve."""
         self._writer = Writer(
             self._stores[0], committed=self.metrics.committed, observe=self._readiness.observe
         )
         self._sweeper = Sweeper(self._stores[0], self._sweep_seconds)
-        self._minutes.start()
 
     async def stop(self) -> None:
         """Write what has arrived, and end."""
@@ -170,6 +169,7 @@ class Collector:
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         self.start()
+        self._minutes.start()
         state = scope.get("state", {})
         state["metrics"] = self.metrics
         if self.connections is not None:
