@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.plan import Plan
+from deniable.plan.recovery import recover_plan
 from tests.running import Run
 
 TOWNS = ["Rome", "Oslo", "Kiel", "Bern"]
@@ -43,6 +44,8 @@ def test_recovered_shares_stand_beside_the_estimates(run: Run) -> None:
     assert before["Rome"] > 0.2, "the fakes have pushed it"
     assert shares["Rome"] == pytest.approx(0.1, abs=0.05)  # three standard errors
     assert list(json.loads(run(*RECOVER, "random reports", "--json").out)["recovered"]) == ["town", "smokes"]
+    run(*RECOVER, "random reports", "-o", "table.csv")
+    assert "recovered low" in Path("table.csv").read_text().splitlines()[0]
 
 
 def test_what_cannot_be_recovered_is_refused(run: Run) -> None:
@@ -70,3 +73,24 @@ def test_fakes_among_fake_answers_are_not_taken_out(run: Run) -> None:
         *("estimate", "plan.json", "faked.parquet", "--fakes", "0.1", "--recover", "random reports")
     )
     assert "among fake answers (RS+FD)" in refused.err
+
+
+def test_fakes_are_a_share_of_all_reports(run: Run) -> None:
+    """Where people report one question of two, fakes that push a value all report its question."""
+    plan = Plan.of({"town": TOWNS, "smokes": ["yes", "no"]}, dn.smp([4, 2], 2.0, "grr"), people=PEOPLE)
+    answers = {"town": ["Oslo"] * PEOPLE, "smokes": ["yes"] * PEOPLE}
+    reports = plan.privatize(answers, dn.seeded(1))
+    sampled = reports.records.columns[0]
+    made_up = int(FAKES * PEOPLE)  # all on one question, of which they are a tenth
+    sampled[:made_up] = 0
+    found = plan.estimate(plan.tally(reports))
+    shares = recover_plan(plan, found, made_up / found.n, "pushed values", {"town": ["Rome"]})
+    recovered = shares.recoveries["town"]
+    assert recovered.fakes == pytest.approx(made_up / len(sampled))
+    # five standard errors
+    assert recovered.frequencies[0] == pytest.approx(0.0, abs=5 * float(found.estimates["town"].stderr[0]))
+    assert found.estimates["town"].frequencies[0] > 0.1
+    assert shares.columns("town", "Rome")["recovered"] == recovered.frequencies[0]
+    assert shares.columns("smokes", "yes")["recovered"] is None
+    with pytest.raises(dn.InvalidParameter, match="fewer than the 18,000 fakes"):
+        recover_plan(plan, found, 0.9, "pushed values", {"town": ["Rome"]})

@@ -139,7 +139,10 @@ def estimate_file(
         about["recovered"] = recovered.about()
     for name in ("rows", "groups", "means", "quantiles"):
         about[name] = [row | asked for row in about[name]]
-    writing.write_tables(out, [row | asked for row in found.table()], about)
+    table = [row | asked for row in found.table()]
+    if recovered is not None:
+        table = [row | recovered.columns(row["attribute"], row["value"]) for row in table]
+    writing.write_tables(out, table, about)
     writing.save_plots(plot_files, partial(found.plot, bins))
     if as_json:
         console.print_json(about)

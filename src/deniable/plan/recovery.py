@@ -8,7 +8,7 @@ from typing import Any, final
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
-from deniable.formatting import format_percent
+from deniable.formatting import format_count
 from deniable.plan.plan import Plan
 from deniable.plan.result import Result
 from deniable.summaries.recovery import FakeModel, Recovery, recover_shares
@@ -46,16 +46,27 @@ class Recovered:
             for name, one in self.recoveries.items()
         }
 
+    def columns(self, attribute: object, value: object) -> dict[str, float | None]:
+        """What a row of a table about this value says besides."""
+        names = ("recovered", "recovered low", "recovered high")
+        one = self.recoveries.get(str(attribute))
+        labels = [] if one is None else list(map(str, self._labels(str(attribute))))
+        if one is None or str(value) not in labels:
+            return dict.fromkeys(names)
+        code = labels.index(str(value))
+        parts = (one.frequencies, one.low, one.high)
+        return {name: float(part[code]) for name, part in zip(names, parts, strict=True)}
+
     def __str__(self) -> str:
         lines: list[str] = []
         for name, one in self.recoveries.items():
-            lines += [f"{name!r}. {one}:"]
+            lines += [f"{name!r}, {format_count(self.estimates[name].n, 'report')}. {one}:"]
             labels, before = self._labels(name), self.estimates[name].frequencies
             order = [*self.targets[name], *(-one.frequencies).argsort().tolist()]
             for value in list(dict.fromkeys(order))[:_SHOWN]:
-                ends = " to ".join(format_percent(float(end[value])) for end in (one.low, one.high))
-                shares = " -> ".join(format_percent(float(part[value])) for part in (before, one.frequencies))
-                lines.append(f"  {labels[value]}: {shares}, from {ends}")
+                shown = (before[value], one.frequencies[value], one.low[value], one.high[value])
+                share, recovered, low, high = (f"{100 * part:.1f} %" for part in shown)
+                lines.append(f"  {labels[value]}: {share} -> {recovered}, from {low} to {high}")
         return "\n".join(lines)
 
     def _labels(self, name: str) -> Sequence[object]:
@@ -73,7 +84,9 @@ def recover_plan(
 ) -> Recovered:
     """Take this share of fakes out of the attributes that have targets; out of all, if these are random.
 
-    Nothing is guessed: the model, how many fakes there are and what they push is what you believe.
+    Nothing is guessed: the model, how many of all reports are fakes, and what they push is what you believe.
+    Where people report some of the attributes, fakes that push values report those that have targets, each as
+    often. Of the reports of such an attribute, they are a larger share.
     """
     for name in targets:
         if name not in result.estimates:
@@ -89,8 +102,13 @@ def recover_plan(
             raise InvalidParameter(
                 f"{name!r} is reported among fake answers (RS+FD): no made-up reports can be taken out"
             )
-        part = plan.content.parts[attribute]
-        recoveries[name] = recover_shares(part, result.estimates[name], fakes, model, codes[name], level)
+        part, estimate = plan.content.parts[attribute], result.estimates[name]
+        aimed = model == "pushed values" and estimate.n < result.n
+        share = fakes * result.n / (estimate.n * len(chosen)) if aimed else fakes
+        if share >= 1:
+            few = format_count(estimate.n, "report")
+            raise InvalidParameter(f"{name!r} has {few}, fewer than the {fakes * result.n:,.0f} fakes")
+        recoveries[name] = recover_shares(part, estimate, share, model, codes[name], level)
     return Recovered(result.estimates, recoveries, codes)
 
 
