@@ -236,6 +236,8 @@ def test_the_whole_way(store_url: str, tmp_path: Path) -> None:
         assert refused(lambda: two.exchange(url, "first")) == (403, "invitation")
         ticket = one.exchange(url, "first")
         assert ticket == device(plan, 1).exchange(url, "first"), "as often as a device asks"
+        link = f"{url}/#plan={plan.id}&invitation=first"
+        assert ticket == one.exchange(url, link), "a link has its code"
         assert one.send(url, report, ticket=ticket) == "counted"
         assert one.send(url, report, ticket=ticket) == "counted before"
         assert one.send(url, report) == "counted before"

@@ -165,7 +165,7 @@ class Client:
                 "ends; give the client a secret or a ledger"
             )
         _check_address(url)
-        _check_invitation(invitation)
+        invitation = _read_invitation(invitation)
         blinding = Blinding.of(key, self.plan.id, self._ledger.secret, invitation)
         headers = {"Content-Type": BINARY, "Authorization": f"Invitation {invitation}"}
         address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
@@ -201,7 +201,7 @@ class Client:
         if ticket is not None and invitation is not None:
             raise InvalidParameter("a ticket was exchanged for its invitation; send the ticket alone")
         if invitation is not None:
-            _check_invitation(invitation)
+            invitation = _read_invitation(invitation)
         if self.plan.ticket_key is None and (ticket, wait) != (None, None):
             raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
         ticket = None if ticket is None else _read_ticket(ticket)
@@ -263,10 +263,12 @@ def _check_address(url: str) -> None:
         )
 
 
-def _check_invitation(invitation: str) -> None:
+def _read_invitation(invitation: str) -> str:
+    """The code, from itself or from its link."""
     is_text = isinstance(invitation, str) and invitation.isascii()
     if not (is_text and invitation.isprintable() and invitation.strip()):
         raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
+    return invitation.rpartition("invitation=")[2].partition("&")[0]
 
 
 def _read(plan: Plan | Path | str | bytes) -> Plan:

@@ -94,6 +94,11 @@ def _attributes(content: Content, here: Considered) -> str:
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
         "is right about a person's answer",
     ]
+    if any(some):  # an answer may not be in the report
+        lines.append(
+            "if reported: the same for people whose report holds that answer, if the attacker knows that it "
+            "does"
+        )
     moved = [(much, -j) for j, much in enumerate(here.influence) if not content.parts[j].numeric]
     if moved:
         much, most = max(moved)
@@ -105,11 +110,6 @@ def _attributes(content: Content, here: Considered) -> str:
         lines.append(
             "a number: the typical error is that of its mean, and the guess is in which half of its range "
             "it is"
-        )
-    if any(some):  # an answer may not be in the report
-        lines.append(
-            "if reported: the same for people whose report holds that answer, if the attacker knows that it "
-            "does"
         )
     return "\n".join(lines)
 
