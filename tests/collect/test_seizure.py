@@ -10,15 +10,16 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import final
+from typing import ClassVar, final
 
 import pytest
 
 from deniable.collect import sweeping
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
-from deniable.collect.store import Arrival, open_store
+from deniable.collect.store import Arrival, StoreUnavailable, open_store
 from deniable.collect.sweeping import Sweeper, Traces
+from deniable.errors import InvalidParameter
 from tests import seizure, services
 from tests.collect.test_store import hashed
 from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
@@ -223,3 +224,24 @@ def test_a_sweep_that_does_not_succeed_is_tried_again_and_named(caplog: pytest.L
         "the store is swept again",
     ]
     assert store.tries == 13
+
+
+def test_what_an_earlier_process_left_is_swept_without_a_new_report() -> None:
+    """And a sweep that fails, however it does, is not the last one."""
+    swept = threading.Event()
+
+    class Left:
+        traces = Traces()
+        failures: ClassVar[list[Exception]] = [InvalidParameter("no"), StoreUnavailable("busy")]
+
+        def sweep(self) -> bool:
+            if self.failures:
+                raise self.failures.pop()
+            self.traces.end(self.traces.begin())
+            swept.set()
+            return True
+
+    sweeper = Sweeper(Left(), 0.01)
+    assert swept.wait(30)
+    sweeper.close()
+    assert not Left.traces.is_due

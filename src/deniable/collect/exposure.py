@@ -23,6 +23,8 @@ _SETTINGS: Mapping[str, tuple[str, str]] = {
     "track_commit_timestamp": ("off", "the server keeps the time of every transaction"),
     "archive_mode": ("off", "the server archives its log, which has the time and invitation of every report"),
     "wal_keep_size": ("0", "the server keeps its log, which has the time and invitation of every report"),
+    "wal_init_zero": ("on", "new files of the server's log begin with what the disk held"),
+    "log_lock_waits": ("off", _STATEMENTS),
     "wal_recycle": ("off", "the server uses files of its log again with what they held"),
 }
 """The value of each setting that tells least, and what another one does."""

@@ -167,7 +167,7 @@ class Postgres(Database):
         cleaner = Postgres(self._url, create=False)  # so that this connection can add reports meanwhile
         try:
             with cleaner.outside():
-                return cleaner._clear((*_CHANGING, *["reports"] * reports))
+                return cleaner._clear((*_CHANGING, *["reports", "rounds"] * reports))
         finally:
             cleaner.close()
 

@@ -299,10 +299,11 @@ class Store:
             known = self._load_plan(plan_id)
             self._lock(known)  # what is being counted is counted first
             [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations WHERE plan = ?", known.key)
+            [(exchanged,)] = self._database.run("SELECT COUNT(*) FROM exchanges WHERE plan = ?", known.key)
             self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
             self._database.run("DELETE FROM exchanges WHERE plan = ?", known.key)
-        if left:
-            self.traces.add(int(left), 0)
+        if left or exchanged:
+            self.traces.add(int(left) + int(exchanged), 0)
             # they are withdrawn; this is tried again when the store is closed
             with suppress(StoreUnavailable):
                 self.sweep()

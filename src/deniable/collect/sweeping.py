@@ -8,8 +8,9 @@ Reports arrive in a table of their own, `arrivals`. A sweep has two steps.
 2. It clears what the first step left behind: the log of SQLite; the dead rows of PostgreSQL and, where this
    is allowed, its log.
 
-After a sweep the files tell of a report that it is in the pool, or with which others it left the pool. Until
-then they tell more. An interrupted sweep loses nothing: each step is a transaction, or can be repeated.
+After a sweep the files tell of a report that it is in the pool, or with which others it left the pool; and,
+by equations, between which two snapshots of the tallies it came (docs/threats.md). Until then they tell more.
+An interrupted sweep loses nothing: each step is a transaction, or can be repeated.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NamedTuple, Protocol, final
 
 from deniable.collect.database import Database, StoreUnavailable
@@ -36,6 +36,7 @@ MOST_BYTES = 64 << 20
 
 _REST = 20  # a sweep that takes a second is followed by at least this many without one
 _AGAIN = 5.0  # seconds until one that did not succeed is tried again
+_LONGEST = 600.0  # seconds: no pause between two attempts is longer
 _LOUD = 10  # attempts that fail in a row before the log says so
 
 _log = logging.getLogger("deniable.collect")
@@ -58,6 +59,7 @@ def mix(database: Database, sizes: dict[str, int]) -> None:
     for table in ("tickets", "exchanges"):
         [(n,)] = database.run(f"SELECT COUNT(*) FROM {table}")
         last = sizes.get(table, 0)
+        last = last if last <= n else 0  # some were withdrawn, and what came since is in order
         if n != last and (n <= 2 * POOL or 10 * n >= 11 * last):
             database.rewrite(table)
             sizes[table] = n
@@ -81,6 +83,12 @@ class Traces:
         self._reports = self._bytes = 0
         self._last = Mark(0, 0, 0.0)
         self._tried = Mark(0, 0, 0.0)
+        self._lock = threading.Lock()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is anything to sweep: what came, or what an earlier process may have left."""
+        return self.unswept > 0 or self.swept is None
 
     @property
     def unswept(self) -> int:
@@ -94,8 +102,9 @@ class Traces:
 
     def add(self, reports: int, size: int) -> bool:
         """Note durable reports and their size; whether a sweep is due by their number."""
-        self._reports += reports
-        self._bytes += size
+        with self._lock:
+            self._reports += reports
+            self._bytes += size
         return self._reports - self._tried.reports >= MOST or self._bytes - self._tried.bytes >= MOST_BYTES
 
     def begin(self) -> Mark:
@@ -140,13 +149,17 @@ class Sweeper:
     def _work(self) -> None:
         pause = self._seconds
         while not self._end.wait(pause):
-            pause = self._sweep() if self._store.traces.unswept else self._seconds
+            pause = self._sweep() if self._store.traces.is_due else self._seconds
 
     def _sweep(self) -> float:
         """Sweep; return the seconds until the next one."""
         started, swept = self._clock(), False
-        with suppress(StoreUnavailable):
+        try:
             swept = self._store.sweep()
+        except StoreUnavailable:
+            pass
+        except Exception:  # one failure must not end all later sweeps
+            _log.exception("a sweep failed")
         took = self._clock() - started
         if self._failed >= _LOUD and swept:
             _log.warning("the store is swept again")
@@ -157,4 +170,6 @@ class Sweeper:
                 "cannot be written; until then its files tell in which order %d reports came",
                 *(_LOUD, self._store.traces.unswept),
             )
-        return max(self._seconds if swept else min(self._seconds, _AGAIN), _REST * took)
+        # each attempt writes all arrivals again, which grows the files for as long as somebody reads
+        again = min(self._seconds, _AGAIN) * 2.0 ** max(0, self._failed - _LOUD)
+        return max(self._seconds if swept else min(again, _LONGEST), _REST * took)
