@@ -108,7 +108,7 @@ class Looks:
     async def stop(self) -> None:
         """End a look that is being taken."""
         self._stopping.set()
-        if self._overdue is not None:
+        if self._overdue is not None and not self._overdue.cancelled():
             await self._overdue
 
     def _look(self, key: Key, last: Look | None, arrivals: Arrivals | None, minute: int) -> Look:
