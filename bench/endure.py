@@ -68,6 +68,7 @@ class Disk:
 
     def make_room(self) -> None:
         (self.folder / "ballast").unlink()
+        os.sync()  # else it is back after the next repair
 
     def fail(self) -> None:
         """What the kernel does after an error of the medium: it remounts the file system read-only."""
