@@ -103,6 +103,16 @@ def look(study: Study) -> list[tuple[int, int, int]]:
     return told
 
 
+def seize_after_one_sweep(study: Study) -> tuple[list[bytes], Evidence]:
+    """The reports that were swept, and what the files tell then."""
+    with study.running():
+        while len(study.came) < 100:
+            time.sleep(0.1)
+        assert study.store.sweep()
+        _, swept, found = study.seize()
+    return swept, found
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_swept_is_neither_linked_nor_ordered(kind: str, tmp_path: Path) -> None:
     assert look(Study(kind, tmp_path, 0.6)) == [(0, 0, 0)] * SEIZURES
@@ -124,12 +134,7 @@ def test_what_was_not_swept_is_linked_and_ordered(kind: str, tmp_path: Path) -> 
 def test_the_pages_of_sqlite_alone_tell_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the log is truncated, and rows stay where they were inserted."""
     monkeypatch.setattr(Sqlite, "rewrite", lambda *_: None)
-    study = Study("sqlite", tmp_path, 1000.0)
-    with study.running():
-        while len(study.came) < 100:
-            time.sleep(0.1)
-        assert study.store.sweep()
-        _, swept, found = study.seize()
+    swept, found = seize_after_one_sweep(Study("sqlite", tmp_path, 1000.0))
     assert found.linked(swept) == 0
     assert found.ordered(swept) >= FEW
 
@@ -137,12 +142,7 @@ def test_the_pages_of_sqlite_alone_tell_the_order(tmp_path: Path, monkeypatch: p
 def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: all is swept but the log."""
     monkeypatch.setattr(Postgres, "_drop_log", lambda _: None)
-    study = Study("postgres", tmp_path, 1000.0)
-    with study.running():
-        while len(study.came) < 100:
-            time.sleep(0.1)
-        assert study.store.sweep()
-        _, swept, found = study.seize()
+    swept, found = seize_after_one_sweep(Study("postgres", tmp_path, 1000.0))
     assert len(swept) >= FEW
     assert (found.linked(swept), found.ordered(swept)) == (0, len(swept))
 
