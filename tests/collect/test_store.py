@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable.collect import counting, recount, schema, sweeping
-from deniable.collect.store import Arrival, Offer, Outcome, Store, StoreUnavailable, Times, open_store
+from deniable.collect.offers import Offer, Times
+from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import Plan, Tallies
@@ -191,7 +192,7 @@ def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
 
     thread = threading.Thread(target=work)
     with other._database.transaction(write=True):
-        other._lock(other._load_plan(SPLIT.id))
+        other._registry.lock(other._registry.load(SPLIT.id))
         thread.start()
         began.wait()
         time.sleep(0.2)
@@ -207,7 +208,7 @@ def check_waits(busy: Store, work: Callable[[], object]) -> None:
     """Work waits for a batch that another store is counting. It cannot fail by chance: only work may end."""
     thread = threading.Thread(target=work)
     with busy._database.transaction(write=True):
-        busy._lock(busy._load_plan(SPLIT.id))
+        busy._registry.lock(busy._registry.load(SPLIT.id))
         thread.start()
         thread.join(0.3)
         assert thread.is_alive(), "a batch is being counted"
@@ -475,7 +476,7 @@ def test_any_history_is_that_of_the_model(
 def test_a_check_finds_what_was_changed_by_hand(store: Store) -> None:
     store.add(arrivals(SPLIT, 100, 1) + arrivals(SAMPLED, 100, 1), 0.0)
     database = store._database
-    key = store._load_plan(SPLIT.id).key if SPLIT.id in store._plans else 0
+    key = store._registry.load(SPLIT.id).key if SPLIT.id in store._registry.loaded else 0
     with database.transaction(write=True):
         database.run("DELETE FROM arrivals WHERE plan = ? AND id < ?", key, b"\x20")
     assert len(store.check()) == 1

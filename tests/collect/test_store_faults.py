@@ -515,14 +515,14 @@ def lost_at_any_statement(url: str) -> None:
         some = [one._replace(invitation=hashed(n)) for n, one in enumerate(arrivals(SPLIT, 100, 1))]
         whole, failures = store._database, 0
         while True:
-            store._database = Broken(whole, failures)  # type: ignore[assignment]
+            store._database = store._registry._database = Broken(whole, failures)  # type: ignore[assignment]
             try:
                 store.add(some, 0.0)
                 break
             except StoreUnavailable:
                 failures += 1
             finally:
-                store._database = whole
+                store._database = store._registry._database = whole
             assert (store.counted(SPLIT.id), store.invitations_left(SPLIT.id)) == (0, 200)
             assert store.history(SPLIT.id, 1) == []
             assert store.check() == []

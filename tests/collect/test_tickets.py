@@ -150,14 +150,14 @@ def test_nothing_of_an_exchange_is_half_written(store_url: str) -> None:
         def count_failures(work: Callable[[], object], before: tuple[int, int, int]) -> int:
             whole, failures = store._database, 0
             while True:
-                store._database = Broken(whole, failures)  # type: ignore[assignment]
+                store._database = store._registry._database = Broken(whole, failures)  # type: ignore[assignment]
                 try:
                     work()
                     return failures
                 except StoreUnavailable:
                     failures += 1
                 finally:
-                    store._database = whole
+                    store._database = store._registry._database = whole
                 assert (
                     store.invitations_left(plan.id),
                     store.exchanged(plan.id),

@@ -20,86 +20,22 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from deniable.arrays import Integers
-from deniable.collect import counting, recount, sweeping
-from deniable.collect.counting import Arrival, Known, Locked, Outcome, State, is_open
+from deniable.collect import counting, invitations, recount, sweeping
+from deniable.collect.counting import Arrival, Outcome
 from deniable.collect.database import Database, StoreUnavailable
+from deniable.collect.offers import Offer, Registered, Round
+from deniable.collect.registry import Registry
 from deniable.collect.sweeping import Traces
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.plan import Plan, Tallies
 
-__all__ = [
-    "Arrival",
-    "Offer",
-    "Outcome",
-    "Registered",
-    "Round",
-    "Store",
-    "StoreUnavailable",
-    "Times",
-    "no_round",
-    "open_store",
-]
+__all__ = ["Arrival", "Outcome", "Store", "StoreUnavailable", "open_store"]
 
 # attempts to clear what was scrubbed while others read, and seconds between them
 _TRIES, _PAUSE = 20, 0.1
-
-
-@final
-@dataclass(frozen=True)
-class Registered:
-    """A plan that is collected."""
-
-    plan: Plan
-    invited: bool
-    """Whether every report takes an invitation."""
-
-
-@dataclass(frozen=True)
-class Times:
-    """When a round is open: from `opens` until before `closes` (seconds since 1970; None: no limit)."""
-
-    number: int
-    opens: float | None
-    closes: float | None
-
-    def is_open(self, now: float) -> bool:
-        """Whether reports are taken."""
-        return is_open(self.opens, self.closes, now)
-
-
-@final
-@dataclass(frozen=True)
-class Round(Times):
-    """A round, and how many reports it has."""
-
-    counted: int
-    scrubbed: int
-    """How many of those counted have no body any more."""
-
-
-@final
-@dataclass(frozen=True)
-class Offer:
-    """What is public about a plan: whether it takes invitations, and its rounds in order."""
-
-    invited: bool
-    rounds: list[Times]
-
-
-def no_round(plan: Plan, number: int) -> InvalidParameter:
-    """The message for a missing round: it was not opened yet, or the plan has no such round."""
-    rounds = plan.content.rounds or 1
-    if 1 <= number <= rounds:
-        return InvalidParameter(
-            f"round {number} of plan {plan.id[:12]} was not opened yet; deniable rounds opens it"
-        )
-    has = f"has rounds 1 to {rounds}" if rounds > 1 else "asks once, in round 1"
-    return InvalidParameter(f"plan {plan.id[:12]} has no round {number}: it {has}")
 
 
 def open_store(url: str, create: bool = True) -> Store:
@@ -126,8 +62,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._plans: dict[str, Known] = {}
-        self._connections = 0
+        self._registry = Registry(database)
         self.traces = Traces()
         """What came and is not swept yet; stores of one collector share them."""
         self._sweeping = threading.Lock()
@@ -149,27 +84,13 @@ class Store:
                 f"plan {plan.id[:12]} takes tickets, which invitations are exchanged for; register it with "
                 "invited=True"
             )
-        database = self._database
-        with database.transaction(write=True):
-            new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
-            database.run(new, plan.id, plan.to_json(), int(invited))
-            [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", plan.id)
-            self._refuse_shared_key(plan)
-            known = Known(key, plan)
-            before = self._lock(known).invited
-            if before != invited:
-                if self._count_reports(known, None):
-                    takes = "takes invitations" if before else "takes no invitations"
-                    raise InvalidParameter(
-                        f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now"
-                    )
-                database.run("UPDATE plans SET invited = ? WHERE key = ?", int(invited), key)
+        with self._database.transaction(write=True):
+            self._registry.register(plan, invited)
 
     def plans(self) -> list[Registered]:
         """All plans that were registered, the oldest first."""
         with self._database.transaction():
-            rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
-            return [Registered(self._load_plan(plan_id).plan, bool(invited)) for plan_id, invited in rows]
+            return self._registry.load_all()
 
     def set_round(
         self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None
@@ -178,46 +99,17 @@ class Store:
         if opens is not None and closes is not None and not opens < closes:
             raise InvalidParameter(f"a round opens before it closes, got {opens:g} and {closes:g}")
         with self._database.transaction(write=True):
-            known = self._load_plan(plan_id)
-            if not 1 <= number <= known.wire.rounds:
-                raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
-            # what is being counted is counted first, and after this nothing that came too late
-            self._lock(known)
-            nothing = known.sums.write(known.sums.zero())
-            when = [None if limit is None else float(limit) for limit in (opens, closes)]
-            self._database.run(
-                "INSERT INTO rounds (plan, number, opens, closes, scrubbed, last_snapshot) VALUES (?, ?, ?, "
-                "?, ?, 0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
-                "excluded.closes",
-                *(known.key, number, *when, nothing),
-            )
+            self._registry.set_round(plan_id, number, opens, closes)
 
     def offers(self) -> dict[str, Offer]:
         """What all plans offer now, by their ids; no tallies are read, so that anybody may ask often."""
-        sql = (
-            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes FROM plans LEFT JOIN "
-            "rounds ON rounds.plan = plans.key ORDER BY plans.key, rounds.number"
-        )
         with self._database.transaction():
-            rows = self._database.run(sql)
-        found: dict[str, Offer] = {}
-        for plan_id, invited, number, opens, closes in rows:
-            offer = found.setdefault(plan_id, Offer(bool(invited), []))
-            if number is not None:
-                offer.rounds.append(Times(number, opens, closes))
-        return found
+            return self._registry.list_offers()
 
     def rounds(self, plan_id: str) -> list[Round]:
         """The rounds of a plan, in order."""
         with self._database.transaction():
-            known = self._load_plan(plan_id)
-            sql = "SELECT number, opens, closes, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
-            found = self._database.run(sql, known.key)
-            totals = recount.add_tallies(self._database, known)
-        return [
-            Round(number, opens, closes, int(totals[number][0]), known.sums.read_n(gone))
-            for number, opens, closes, gone in found
-        ]
+            return self._registry.list_rounds(self._registry.load(plan_id))
 
     def add(self, arrivals: Sequence[Arrival], now: float | Callable[[], float]) -> list[Outcome]:
         """Count reports in one transaction; a refused report does not affect the others.
@@ -231,17 +123,18 @@ class Store:
         """
         outcomes: list[Outcome] = ["counted"] * sum([len(arrival.ids) for arrival in arrivals])
         database = self._database
-        if {arrival.plan_id for arrival in arrivals} - self._plans.keys():
+        if {arrival.plan_id for arrival in arrivals} - self._registry.loaded.keys():
             self.plans()
         # in one order, so that no two collectors wait for each other
         batches = sorted(
-            counting.read(arrivals, self._plans, outcomes), key=lambda batch: (batch.known.key, batch.round)
+            counting.read(arrivals, self._registry.loaded, outcomes),
+            key=lambda batch: (batch.known.key, batch.round),
         )
         if not batches:
             return outcomes
         with database.transaction(write=True):
             plans = {batch.known.key: batch.known for batch in batches}
-            locked = {key: self._lock(known, shared=True) for key, known in plans.items()}
+            locked = {key: self._registry.lock(known, shared=True) for key, known in plans.items()}
             when = now() if callable(now) else now
             for batch in batches:
                 counting.count(database, batch, locked[batch.known.key], when, outcomes)
@@ -254,12 +147,9 @@ class Store:
     def invite(self, plan_id: str, hashes: Iterable[bytes]) -> None:
         """Let in one report for each of these: SHA-256 hashes of random tokens."""
         given = sorted(hashes)
-        if any(len(each) != 32 for each in given):
-            raise InvalidParameter("an invitation is kept as the SHA-256 of its token, which has 32 bytes")
+        invitations.refuse_other_hashes(given)
         with self._database.transaction(write=True):
-            key = self._load_plan(plan_id).key
-            sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
-            self._database.many(sql, [(key, each) for each in given])
+            invitations.add_invitations(self._database, self._registry.load(plan_id), given)
 
     def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
         """Exchange an invitation for one signature; return whether it may be signed.
@@ -269,18 +159,14 @@ class Store:
         """
         database = self._database
         with database.transaction(write=True):
-            known = self._load_plan(plan_id)
+            known = self._registry.load(plan_id)
             if not known.takes_tickets:
                 raise InvalidParameter(f"plan {plan_id[:12]} takes invitations as they are, without tickets")
-            self._lock(known, shared=True)
-            there = database.present("invitations", {"plan": known.key}, "hash", [invitation])
-            if there and database.use_invitations(known.key, [invitation]):
-                new = "INSERT INTO exchanges (plan, hash, blinded) VALUES (?, ?, ?)"
-                database.run(new, known.key, invitation, blinded)
+            self._registry.lock(known, shared=True)
+            if invitations.exchange_invitation(database, known, invitation, blinded):
                 self.traces.add(1, 0)
                 return True
-            sql = "SELECT blinded FROM exchanges WHERE plan = ? AND hash = ?"
-            return [bytes(found) for (found,) in database.run(sql, known.key, invitation)] == [blinded]
+            return invitations.was_exchanged(database, known, invitation, blinded)
 
     def exchanged(self, plan_id: str) -> int:
         """How many invitations were exchanged for a ticket and not withdrawn since."""
@@ -296,18 +182,15 @@ class Store:
         Answers to exchanges are not given again either. Tickets that were made stay valid.
         """
         with self._database.transaction(write=True):
-            known = self._load_plan(plan_id)
-            self._lock(known)  # what is being counted is counted first
-            [(left,)] = self._database.run("SELECT COUNT(*) FROM invitations WHERE plan = ?", known.key)
-            [(exchanged,)] = self._database.run("SELECT COUNT(*) FROM exchanges WHERE plan = ?", known.key)
-            self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
-            self._database.run("DELETE FROM exchanges WHERE plan = ?", known.key)
+            known = self._registry.load(plan_id)
+            self._registry.lock(known)  # what is being counted is counted first
+            left, exchanged = invitations.withdraw_invitations(self._database, known)
         if left or exchanged:
-            self.traces.add(int(left) + int(exchanged), 0)
+            self.traces.add(left + exchanged, 0)
             # they are withdrawn; this is tried again when the store is closed
             with suppress(StoreUnavailable):
                 self.sweep()
-        return int(left)
+        return left
 
     def invitations_left(self, plan_id: str) -> int:
         """How many invitations were not used yet."""
@@ -324,8 +207,8 @@ class Store:
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
         """The same, with the number of their round: None where none was named, and none has reports."""
         with self._database.transaction():
-            known = self._load_plan(plan_id)
-            rows = self._sums(known, number)
+            known = self._registry.load(plan_id)
+            rows = self._registry.add_tallies(known, number)
         found = {n: row for n, row in rows.items() if row[0]}
         if number is None and len(found) > 1:
             asked = ", ".join(map(str, found))
@@ -336,24 +219,24 @@ class Store:
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """The tallies each time the count had grown by the square root of 2; the last are today's."""
         with self._database.transaction():
-            known = self._load_plan(plan_id)
+            known = self._registry.load(plan_id)
             sql = "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ? ORDER BY n"
             found = dict(self._database.run(sql, known.key, number))
-            now = self._sums(known, number)[number]
+            now = self._registry.add_tallies(known, number)[number]
         rows = [*map(known.sums.read, found.values()), now]
         return [known.sums.tallies(row) for row in {int(row[0]): row for row in rows if row[0]}.values()]
 
     def counted(self, plan_id: str, number: int | None = None) -> int:
         """How many reports were counted, in one round or in all."""
         with self._database.transaction():
-            return self._count_reports(self._load_plan(plan_id), number)
+            return self._registry.count_reports(self._registry.load(plan_id), number)
 
     def bodies(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[list[bytes]]:
         """The reports that are not scrubbed, in blocks, ordered by random id; newer ones may be missing."""
         after = b""
         while True:
             with self._database.transaction():
-                rows = recount.rows(self._database, self._load_plan(plan_id).key, number, after, block)
+                rows = recount.rows(self._database, self._registry.load(plan_id).key, number, after, block)
             if not rows:
                 return
             yield [body for _, body in rows]
@@ -361,13 +244,15 @@ class Store:
 
     def scrub(self, plan_id: str, number: int | None = None) -> int:
         """Delete the bodies of reports, in one round or in all; return how many. Ids stay for duplicates."""
-        database, known = self._database, self._of(plan_id)
+        database = self._database
+        with database.transaction():
+            known = self._registry.load(plan_id)
         before = sum(each.scrubbed for each in self.rounds(plan_id))
         for each in [one.number for one in self.rounds(plan_id)] if number is None else [number]:
             after: bytes | None = b""
             while after is not None:  # a block at a time: others can write in between
                 with database.transaction(write=True):
-                    self._lock(known)
+                    self._registry.lock(known)
                     after = recount.scrub(database, known, each, after)
         tries = iter(range(_TRIES))
         while not self.sweep(reports=True):
@@ -389,7 +274,9 @@ class Store:
         try:
             with database.transaction():
                 self.plans()
-                return recount.check(database, sorted(self._plans.values(), key=lambda known: known.key))
+                return recount.check(
+                    database, sorted(self._registry.loaded.values(), key=lambda known: known.key)
+                )
         finally:
             database.close()
 
@@ -440,64 +327,6 @@ class Store:
         finally:
             self._sweeping.release()
 
-    def _lock(self, known: Known, shared: bool = False) -> Locked:
-        """Lock a plan against writers until the transaction ends; a shared lock lets others add reports."""
-        found = self._database.lock_plan(
-            known.key,
-            shared,
-            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes, "
-            "rounds.last_snapshot FROM plans LEFT JOIN rounds ON rounds.plan = plans.key WHERE plans.key = "
-            f"{known.key:d}",
-        )
-        if (
-            not found or found[0][0] != known.plan.id
-        ):  # a backup was put in its place, say: keys mean other plans there
-            self._plans.clear()
-            raise StoreUnavailable(
-                f"{self.name} has been replaced by another one, which has other plans; try again"
-            )
-        rounds = {number: State(*times) for _, _, number, *times in found if number is not None}
-        return Locked(bool(found[0][1]), rounds)
-
-    def _refuse_shared_key(self, plan: Plan) -> None:
-        """Refuse a plan whose ticket key another plan has: its tickets would let in reports of both."""
-        if plan.ticket_key is None:
-            return
-        for (other,) in self._database.run("SELECT id FROM plans WHERE id <> ?", plan.id):
-            if self._load_plan(other).plan.ticket_key == plan.ticket_key:
-                raise InvalidParameter(
-                    f"plans {plan.id[:12]} and {other[:12]} have the same ticket key; make one of them again "
-                    "with a key of its own",
-                    "ticket-key",
-                )
-
-    def _of(self, plan_id: str) -> Known:
+    def _count_rows(self, table: invitations.Table, plan_id: str) -> int:
         with self._database.transaction():
-            return self._load_plan(plan_id)
-
-    def _load_plan(self, plan_id: str) -> Known:
-        """A registered plan, within a transaction."""
-        if self._connections != self._database.connections:
-            self._plans.clear()
-            self._connections = self._database.connections
-        if plan_id not in self._plans:
-            rows = self._database.run("SELECT key, document FROM plans WHERE id = ?", plan_id)
-            if not rows:
-                raise InvalidParameter(f"plan {plan_id[:12]} is not registered in {self.name}")
-            self._plans[plan_id] = Known(rows[0][0], Plan.from_json(rows[0][1]))
-        return self._plans[plan_id]
-
-    def _sums(self, known: Known, number: int | None) -> dict[int, Integers]:
-        found = recount.add_tallies(self._database, known, number)
-        if number is not None and not found:
-            raise no_round(known.plan, number)
-        return found
-
-    def _count_rows(self, table: str, plan_id: str) -> int:
-        with self._database.transaction():
-            sql = f"SELECT COUNT(*) FROM {table} WHERE plan = ?"
-            [(found,)] = self._database.run(sql, self._load_plan(plan_id).key)
-        return int(found)
-
-    def _count_reports(self, known: Known, number: int | None) -> int:
-        return sum(int(row[0]) for row in self._sums(known, number).values())
+            return invitations.count_rows(self._database, self._registry.load(plan_id), table)

@@ -17,7 +17,8 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
 if TYPE_CHECKING:
-    from deniable.collect.store import Store, Times
+    from deniable.collect.offers import Times
+    from deniable.collect.store import Store
 
 
 @final

@@ -16,7 +16,8 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
-    from deniable.collect.store import Round, Store
+    from deniable.collect.offers import Round
+    from deniable.collect.store import Store
     from deniable.plan import Plan, Reports
 
 _which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
@@ -129,7 +130,7 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
     The tallies of PLAN stay, and with them all estimates; no report can be counted twice. Estimates that need
     the reports themselves cannot be made afterwards.
     """
-    from deniable.collect.store import no_round
+    from deniable.collect.offers import no_round
 
     with _open_store(store) as opened:
         plan = _choose_plan(opened, plan_file)
@@ -164,7 +165,7 @@ def export_store(store: str, plan_file: Path | None, number: int | None, out: Pa
     """
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
-    from deniable.collect.store import no_round
+    from deniable.collect.offers import no_round
 
     with _open_store(store) as opened:
         plan = _choose_plan(opened, plan_file)

@@ -1,0 +1,143 @@
+"""Keeps the plans of a store and their rounds. Every method runs within a transaction of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from deniable.arrays import Integers
+from deniable.collect import recount
+from deniable.collect.counting import Known, Locked, State
+from deniable.collect.database import Database, StoreUnavailable
+from deniable.collect.offers import Offer, Registered, Round, Times, no_round
+from deniable.errors import InvalidParameter
+from deniable.plan import Plan
+
+
+@final
+class Registry:
+    """The plans in a database, read once per connection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._plans: dict[str, Known] = {}
+        self._connections = 0
+
+    @property
+    def loaded(self) -> Mapping[str, Known]:
+        """The plans that were read, by their ids."""
+        return self._plans
+
+    def load(self, plan_id: str) -> Known:
+        """A registered plan."""
+        if self._connections != self._database.connections:
+            self._plans.clear()
+            self._connections = self._database.connections
+        if plan_id not in self._plans:
+            rows = self._database.run("SELECT key, document FROM plans WHERE id = ?", plan_id)
+            if not rows:
+                raise InvalidParameter(f"plan {plan_id[:12]} is not registered in {self._database.name}")
+            self._plans[plan_id] = Known(rows[0][0], Plan.from_json(rows[0][1]))
+        return self._plans[plan_id]
+
+    def load_all(self) -> list[Registered]:
+        """All plans that were registered, the oldest first."""
+        rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
+        return [Registered(self.load(plan_id).plan, bool(invited)) for plan_id, invited in rows]
+
+    def lock(self, known: Known, shared: bool = False) -> Locked:
+        """Lock a plan against writers until the transaction ends; a shared lock lets others add reports."""
+        found = self._database.lock_plan(
+            known.key,
+            shared,
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes, "
+            "rounds.last_snapshot FROM plans LEFT JOIN rounds ON rounds.plan = plans.key WHERE plans.key = "
+            f"{known.key:d}",
+        )
+        # a backup was put in its place, say: keys mean other plans there
+        if not found or found[0][0] != known.plan.id:
+            self._plans.clear()
+            raise StoreUnavailable(
+                f"{self._database.name} has been replaced by another one, which has other plans; try again"
+            )
+        rounds = {number: State(*times) for _, _, number, *times in found if number is not None}
+        return Locked(bool(found[0][1]), rounds)
+
+    def register(self, plan: Plan, invited: bool) -> None:
+        """Add a plan, or change whether it takes invitations, until its first report is counted."""
+        database = self._database
+        new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        database.run(new, plan.id, plan.to_json(), int(invited))
+        [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", plan.id)
+        self._refuse_shared_key(plan)
+        known = Known(key, plan)
+        before = self.lock(known).invited
+        if before != invited:
+            if self.count_reports(known):
+                takes = "takes invitations" if before else "takes no invitations"
+                raise InvalidParameter(
+                    f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now"
+                )
+            database.run("UPDATE plans SET invited = ? WHERE key = ?", int(invited), key)
+
+    def set_round(self, plan_id: str, number: int, opens: float | None, closes: float | None) -> None:
+        """Make a round, or change when it is open."""
+        known = self.load(plan_id)
+        if not 1 <= number <= known.wire.rounds:
+            raise InvalidParameter(f"the plan has rounds 1 to {known.wire.rounds}, got {number}")
+        # what is being counted is counted first, and after this nothing that came too late
+        self.lock(known)
+        nothing = known.sums.write(known.sums.zero())
+        when = [None if limit is None else float(limit) for limit in (opens, closes)]
+        self._database.run(
+            "INSERT INTO rounds (plan, number, opens, closes, scrubbed, last_snapshot) VALUES (?, ?, ?, "
+            "?, ?, 0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
+            "excluded.closes",
+            *(known.key, number, *when, nothing),
+        )
+
+    def list_offers(self) -> dict[str, Offer]:
+        """What all plans offer now, by their ids, without their tallies."""
+        rows = self._database.run(
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes FROM plans LEFT JOIN "
+            "rounds ON rounds.plan = plans.key ORDER BY plans.key, rounds.number"
+        )
+        found: dict[str, Offer] = {}
+        for plan_id, invited, number, opens, closes in rows:
+            offer = found.setdefault(plan_id, Offer(bool(invited), []))
+            if number is not None:
+                offer.rounds.append(Times(number, opens, closes))
+        return found
+
+    def list_rounds(self, known: Known) -> list[Round]:
+        """The rounds of a plan, in order."""
+        sql = "SELECT number, opens, closes, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
+        found = self._database.run(sql, known.key)
+        totals = recount.add_tallies(self._database, known)
+        return [
+            Round(number, opens, closes, int(totals[number][0]), known.sums.read_n(gone))
+            for number, opens, closes, gone in found
+        ]
+
+    def add_tallies(self, known: Known, number: int | None = None) -> dict[int, Integers]:
+        """The tallies of each round, or of one, which must have been made."""
+        found = recount.add_tallies(self._database, known, number)
+        if number is not None and not found:
+            raise no_round(known.plan, number)
+        return found
+
+    def count_reports(self, known: Known, number: int | None = None) -> int:
+        """How many reports were counted, in one round or in all."""
+        return sum(int(row[0]) for row in self.add_tallies(known, number).values())
+
+    def _refuse_shared_key(self, plan: Plan) -> None:
+        """Refuse a plan whose ticket key another plan has: its tickets would let in reports of both."""
+        if plan.ticket_key is None:
+            return
+        for (other,) in self._database.run("SELECT id FROM plans WHERE id <> ?", plan.id):
+            if self.load(other).plan.ticket_key == plan.ticket_key:
+                raise InvalidParameter(
+                    f"plans {plan.id[:12]} and {other[:12]} have the same ticket key; make one of them again "
+                    "with a key of its own",
+                    "ticket-key",
+                )
