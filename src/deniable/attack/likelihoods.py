@@ -9,7 +9,7 @@ the guess is in which half of its range it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import final
@@ -194,9 +194,14 @@ def likelihoods(part: Part, reports: Array) -> Floats:
 
 def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
     """Computes how likely each report is for a value drawn from these shares, up to a factor."""
+    return _prepare_likelihoods(part, reports)(shares)
+
+
+def _prepare_likelihoods(part: SetMechanism, reports: Array) -> Callable[[Floats], Floats]:
+    """The same as a function of the shares."""
     if part.names_value and reports.ndim == 1:
-        return np.asarray(1.0 + (part.odds - 1.0) * shares)[reports]
-    return Supports(part.k, pack_layers(part, reports)).forward(shares)
+        return lambda shares: np.asarray(1.0 + (part.odds - 1.0) * shares)[reports]
+    return Supports(part.k, pack_layers(part, reports)).forward
 
 
 @singledispatch
@@ -222,11 +227,24 @@ def _(fake: Blank, reports: Array) -> Floats:
     return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))
 
 
+@final
+class RealRatios:
+    """How many times likelier each of some reports is from people than from its fake, for any shares.
+
+    What does not depend on the shares is computed once.
+    """
+
+    def __init__(self, mechanism: Faked, records: Records) -> None:
+        both = list(zip(mechanism.fakes, records.columns, strict=True))
+        self._real = [_prepare_likelihoods(fake.part, column) for fake, column in both]
+        self._fake = [compute_fake_likelihoods(fake, column) for fake, column in both]
+
+    def compute(self, shares: Priors) -> Floats:
+        """Attributes by reports."""
+        columns = zip(self._real, self._fake, shares, strict=True)
+        return np.stack([real(believed) / fake for real, fake, believed in columns])
+
+
 def compute_real_ratios(mechanism: Faked, records: Records, shares: Priors) -> Floats:
     """Computes how many times likelier each report is from these people than from its fake."""
-    return np.stack(
-        [
-            compute_report_likelihoods(fake.part, column, believed) / compute_fake_likelihoods(fake, column)
-            for fake, column, believed in zip(mechanism.fakes, records.columns, shares, strict=True)
-        ]
-    )
+    return RealRatios(mechanism, records).compute(shares)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce, singledispatch
+from functools import cached_property, lru_cache, reduce, singledispatch
 from operator import add
 from typing import Any, Literal, final
 
@@ -22,6 +22,7 @@ from deniable.attack.inputs import checked_truth, records_from
 from deniable.attack.likelihoods import (
     Chance,
     Hidden,
+    RealRatios,
     Source,
     compute_fake_likelihoods,
     compute_real_ratios,
@@ -349,12 +350,13 @@ class Crossed:
         who = np.flatnonzero(self._fold_of == fold)
         return Records(who.size, tuple(column[who] for column in self.records.columns))
 
-    def _outside(self, fold: int) -> list[Floats]:
+    @cached_property
+    def _outside(self) -> list[list[Floats]]:
         """The marginals by all folds but one; of a single report nothing is outside, and its own must do."""
-        others = [tallies for other, tallies in enumerate(self._tallies) if other != fold] or self._tallies
-        return _scale_estimates(
-            self.mechanism, tuple(reduce(add, parts) for parts in zip(*others, strict=True))
-        )
+        every = self._tallies
+        others = [every[:fold] + every[fold + 1 :] or every for fold in range(len(every))]
+        summed = [tuple(reduce(add, parts) for parts in zip(*some, strict=True)) for some in others]
+        return [_scale_estimates(self.mechanism, tallies) for tallies in summed]
 
     def compute_ratios(self) -> Floats:
         """How many times likelier each report is from people than from its fake: attributes by people.
@@ -365,7 +367,7 @@ class Crossed:
         found = np.empty((self.mechanism.d, self.records.n))
         for fold in range(len(self._tallies)):
             found[:, self._fold_of == fold] = compute_real_ratios(
-                self.assumed, self._inside(fold), self._outside(fold)
+                self.assumed, self._inside(fold), self._outside[fold]
             )
         return found
 
@@ -382,19 +384,27 @@ class Crossed:
         d, folds = self.mechanism.d, len(self._tallies)
         if self.records.n < ENOUGH:
             return Chance(1 / d, 1 - 1 / d, exact=False)
-        words = seeded(int(numbers_from(self.seed, "all fake").integers(1 << 62)))
-        columns = tuple(fake.encode(words.rows(_FAKES, fake.words)) for fake in self.assumed.fakes)
-        fakes, everyone, gains = Records(_FAKES, columns), np.arange(_FAKES), np.empty((folds, _FAKES))
+        fakes, everyone, gains = (
+            _draw_fakes(self.assumed, self.seed),
+            np.arange(_FAKES),
+            np.empty((folds, _FAKES)),
+        )
         for fold, tallies in enumerate(self._tallies):
-            rule = np.argmax(compute_real_ratios(self.assumed, fakes, self._outside(fold)), axis=0)
-            judged = compute_real_ratios(
-                self.assumed, fakes, [one.frequencies for one in self.mechanism.estimate(tallies)]
-            )
+            rule = np.argmax(fakes.compute(self._outside[fold]), axis=0)
+            judged = fakes.compute([one.frequencies for one in self.mechanism.estimate(tallies)])
             # attributes of fakes are as likely from people as from fakes on average: only differences need be
             # simulated
             gains[fold] = (judged[rule, everyone] - judged.mean(axis=0)) / d
         of_folds, of_fakes = gains.mean(axis=1).var(ddof=1) / folds, gains.mean(axis=0).var(ddof=1) / _FAKES
         return Chance(float(1 / d + gains.mean()), math.sqrt(2 * of_folds + of_fakes), exact=False)
+
+
+@lru_cache(maxsize=1)  # whoever attacks many collections of one mechanism draws them once
+def _draw_fakes(mechanism: Faked, seed: int) -> RealRatios:
+    """Reports all of whose attributes are fakes."""
+    words = seeded(int(numbers_from(seed, "all fake").integers(1 << 62)))
+    columns = tuple(fake.encode(words.rows(_FAKES, fake.words)) for fake in mechanism.fakes)
+    return RealRatios(mechanism, Records(_FAKES, columns))
 
 
 def _scale_estimates(mechanism: Faked, tallies: Sequence[Tally]) -> list[Floats]:
