@@ -25,10 +25,35 @@ class Headed(Devices):
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         rounds = self._right.answer(sides, who)
-        return [
-            [Report(self._prefix, number, self._draw.randbytes(16), body).to_bytes() for body in bodies]
-            for number, bodies in enumerate(rounds, 1)
-        ]
+        return [self._add_headers(number, bodies) for number, bodies in enumerate(rounds, 1)]
+
+    def _add_headers(self, number: int, bodies: Sequence[bytes]) -> list[bytes]:
+        before = Report(self._prefix, number, bytes(16), b"").to_bytes()[:-16]
+        ids = self._draw.randbytes(16 * len(bodies))
+        return [before + ids[16 * i : 16 * i + 16] + body for i, body in enumerate(bodies)]
+
+
+class Recorded(Devices):
+    """Devices whose reports are kept: another audit that asks the same gets the same, without drawing it."""
+
+    def __init__(self, devices: Headed) -> None:
+        self.plan, self._devices = devices.plan, devices
+        self._asked: list[Integers] = []
+        self._sent: list[Sequence[Sequence[bytes]]] = []
+        self._next: int | None = None
+
+    def rewind(self) -> None:
+        """From here on, send what was sent."""
+        self._next = 0
+
+    def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
+        if self._next is None:
+            self._asked.append(who)
+            self._sent.append(self._devices.answer(sides, who))
+            return self._sent[-1]
+        assert np.array_equal(self._asked[self._next], who), "another audit asks something else"
+        self._next += 1
+        return self._sent[self._next - 1]
 
 
 class Correlated(Devices):

@@ -124,6 +124,8 @@ class Reader:
 
     def _readable(self, said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
         """Which reports are bytes; the others are refused for what they are, and looked at no further."""
+        if Unreadable not in set(map(type, said)):
+            return _all(said)
         why = [report.reason if isinstance(report, Unreadable) else "" for report in said]
         for reason in sorted(set(why) - {""}):
             wrong = np.fromiter((one == reason for one in why), dtype=bool, count=len(why))
