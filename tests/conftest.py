@@ -8,6 +8,8 @@ from pathlib import Path
 # Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning.
 # Under load, with tests side by side, that takes many times as long as one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests start hundreds of programs. Where bytecode is not kept, each would compile this package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 from hypothesis import settings
