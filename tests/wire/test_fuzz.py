@@ -110,15 +110,18 @@ async def ask(app: Collector, request: Request) -> Answer:
 
 def judged(request: Request, answer: Answer) -> str:
     """What became of a request; whatever is not an answer that we describe is a failure."""
-    shown = f"{request} gave {answer}"[:1000]
-    assert answer.status < 500 or answer.status == 503, shown
-    assert b"Traceback" not in answer.body, shown
+    assert answer.status < 500 or answer.status == 503, show(request, answer)
+    assert b"Traceback" not in answer.body, show(request, answer)
     if answer.status >= 400:
         problem = json.loads(answer.body) if answer.body else {"reason": "path"}
-        assert problem["reason"] != "fault", shown
-        assert answer.status == REASONS[problem["reason"]][0] or not answer.body, shown
+        assert problem["reason"] != "fault", show(request, answer)
+        assert answer.status == REASONS[problem["reason"]][0] or not answer.body, show(request, answer)
         return str(problem["reason"])
     return str(answer.status)
+
+
+def show(request: Request, answer: Answer) -> str:
+    return f"{request} gave {answer}"[:1000]
 
 
 async def ask_all(app: Collector, requests: Iterator[Request]) -> Counter[str]:
