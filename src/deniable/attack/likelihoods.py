@@ -200,7 +200,8 @@ def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Float
 def _prepare_likelihoods(part: SetMechanism, reports: Array) -> Callable[[Floats], Floats]:
     """The same as a function of the shares."""
     if part.names_value and reports.ndim == 1:
-        return lambda shares: np.asarray(1.0 + (part.odds - 1.0) * shares)[reports]
+        positions = reports.astype(np.intp)
+        return lambda shares: np.asarray(1.0 + (part.odds - 1.0) * shares)[positions]
     return Supports(part.k, pack_layers(part, reports)).forward
 
 
