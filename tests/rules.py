@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import deniable as dn
@@ -838,45 +839,54 @@ def rounds() -> Iterator[Case]:
 
 
 def batches() -> Iterator[Case]:
-    """Batches in both forms, with the reports that are in them or why each is refused."""
+    """Batches in both forms, with the reports that are in them or why each is refused.
+
+    No two batches have a report in common, so that one store can take all of them.
+    """
     plan = of(
         Sample((dn.grr(5, 1.0), dn.grr(300, 1.0))), {"color": COLORS, "town": [f"{v}" for v in range(300)]}
     )
     wire, other = Wire(plan), Wire(of(dn.grr(5, 1.0)))
     made = plan.privatize([{"color": "red", "town": f"{v}"} for v in range(6)], dn.seeded(5))
-    reports = [Report(wire.prefix, 1, bytes([i] * 16), body) for i, body in enumerate(wire.bodies(made))]
-    raw, texts = to_batch(reports), [wire.to_json(report).decode() for report in reports]
-    color = next(i for i, report in enumerate(reports) if report.body[0] == 0)
-    town = next(i for i, report in enumerate(reports) if report.body[0] == 1)
-    name = bytes(range(16))
+    bodies = wire.bodies(made)
+    color = next(body for body in bodies if body[0] == 0)
+    town = next(body for body in bodies if body[0] == 1)
+    ids = (number.to_bytes(16) for number in count(1))
 
-    def case(what: str, refused: str | None, outcomes: list[str] | None = None, **form: str) -> Case:
+    def new(body: bytes = color) -> Report:
+        return Report(wire.prefix, 1, next(ids), body)
+
+    def text_of(*reports: Report) -> str:
+        return ",".join(wire.to_json(report).decode() for report in reports)
+
+    def case(what: str, refused: str | None, outcomes: list[str] | None = None, **form: Any) -> Case:
         return {"name": what, "plan": plan.to_json(), "batch_refused": refused, "outcomes": outcomes, **form}
 
-    yield case("bytes", None, ["counted"] * 6, bytes=raw.hex())
-    yield case("JSON", None, ["counted"] * 6, json=f"[{','.join(texts)}]")
+    yield case("bytes", None, ["counted"] * 6, bytes=to_batch([new(body) for body in bodies]).hex())
+    yield case("JSON", None, ["counted"] * 6, json=f"[{text_of(*[new(body) for body in bodies])}]")
     yield case("no bytes", None, [], bytes="")
     yield case("an empty array", None, [], json="[]")
-    yield case(
-        "bytes, a report twice", None, ["counted", "counted before"], bytes=to_batch(reports[:1] * 2).hex()
-    )
-    yield case("JSON, a report twice", None, ["counted", "counted before"], json=f"[{texts[0]},{texts[0]}]")
+    twice = ["counted", "counted before"]
+    yield case("bytes, a report twice", None, twice, bytes=to_batch([new()] * 2).hex())
+    yield case("JSON, a report twice", None, twice, json=f"[{text_of(*[new()] * 2)}]")
+    raw = to_batch([new(), new()])
     yield case("bytes, cut off", "malformed", bytes=raw[:-1].hex())
     yield case("bytes, half a length", "malformed", bytes=(raw + b"\1\0").hex())
+    one, two = text_of(new()), text_of(new())
     for what, text in {
-        "cut off": f"[{texts[0]}",
-        "with a space": f"[{texts[0]}, {texts[1]} ]",
-        "not an array": texts[0],
-        "with a line feed": f"[{texts[0]}]\n",
+        "cut off": f"[{one}",
+        "with a space": f"[{one}, {two} ]",
+        "not an array": one,
+        "with a line feed": f"[{one}]\n",
     }.items():
         yield case(f"JSON, {what}", "malformed", json=text)
     # the same fault in both forms
-    data = json.loads(texts[color])
-    said = {**json.loads(texts[town]), "id": name.hex()}
+    name = next(ids)
+    said = {**json.loads(text_of(new(town))), "id": name.hex()}
     faults: dict[str, tuple[str, Report, dict[str, Any]]] = {
         "another plan": ("plan", Report(other.prefix, 1, name, b"\0"), {**said, "plan": other.prefix.hex()}),
-        "round 0": ("round", Report(wire.prefix, 0, name, reports[town].body), {**said, "round": 0}),
-        "round 2": ("round", Report(wire.prefix, 2, name, reports[town].body), {**said, "round": 2}),
+        "round 0": ("round", Report(wire.prefix, 0, name, town), {**said, "round": 0}),
+        "round 2": ("round", Report(wire.prefix, 2, name, town), {**said, "round": 2}),
         "nothing": ("size", Report(wire.prefix, 1, name, b""), {**said, "report": {}}),
         "too much": (
             "size",
@@ -895,13 +905,19 @@ def batches() -> Iterator[Case]:
         ),
     }
     for what, (reason, report, document) in faults.items():
-        good = reports[color]
-        text = f"[{texts[color]},{json_with(document)}]"
-        yield case(f"bytes, {what}", None, ["counted", reason], bytes=to_batch([good, report]).hex())
+        text = f"[{text_of(new())},{json_with(document)}]"
+        yield case(f"bytes, {what}", None, ["counted", reason], bytes=to_batch([new(), report]).hex())
         yield case(f"JSON, {what}", None, ["counted", reason], json=text)
     short = Report(wire.prefix, 1, name, b"\1\0")
     yield case("bytes, shorter than what it names", None, ["form"], bytes=to_batch([short]).hex())
-    assert data["report"].keys() == {"color"}
+    # as a rule: this many of one report, each with its number as its id
+    for size, first in ((10_000, 1 << 32), (10_001, 1 << 33)):
+        refused = "large" if size > 10_000 else None
+        for form, start in (("bytes", first), ("json", first + (1 << 20))):
+            model = Report(wire.prefix, 1, bytes(16), color)
+            unit = model.to_bytes().hex() if form == "bytes" else text_of(model)
+            many = {"form": form, "report": unit, "first_id": start, "number": size}
+            yield case(f"{form}, {size} reports", refused, None if refused else ["counted"], many=many)
 
 
 FILES = {

@@ -849,10 +849,13 @@ def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
 
 
 def by_rules(kind: str) -> Iterator[dict[str, Any]]:
-    """Vectors of the rules, which are made from the plans here."""
-    from tests import rules
+    """Vectors of the rules and of steps, which are made from the plans here."""
+    from tests import rules, steps
 
-    return rules.FILES[kind]()
+    return (rules.FILES | steps.FILES)[kind]()
+
+
+BY_RULES = ("refusals", "grids", "losses", "caps", "rounds", "batches", "ledgers", "invitations")
 
 
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
@@ -868,9 +871,7 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "metric/hostile-plans": hostile_metric_plans,
     "answers": answers,
     "devices": device_cases,
-    **{
-        kind: partial(by_rules, kind) for kind in ("refusals", "grids", "losses", "caps", "rounds", "batches")
-    },
+    **{kind: partial(by_rules, kind) for kind in BY_RULES},
 }
 
 

@@ -126,6 +126,41 @@ describe.each(capped)("a device with a cap: $name", (one) => {
   });
 });
 
+/** What a device that remembers sends, one step after the other, and what its plans count then. */
+interface Remembered {
+  readonly name: string;
+  readonly secret: string;
+  readonly cap: number | null;
+  readonly plans: readonly string[];
+  readonly steps: readonly {
+    readonly plan: number;
+    readonly round: number;
+    readonly answers: Answers;
+    readonly change: boolean;
+    readonly report: string | null;
+    readonly counted: number | null;
+  }[];
+}
+
+const remembered = (files["../../spec/vectors/ledgers.json"] ??
+  []) as readonly unknown[] as readonly Remembered[];
+
+describe.each(remembered)("a device that remembers: $name", ({ secret, cap, plans, steps }) => {
+  it("sends and counts", async () => {
+    const ledger = new Ledger();
+    for (const { plan, answers, report, counted, ...step } of steps) {
+      const options = { ledger, secret, ...(cap === null ? {} : { cap }) };
+      const send = async (): Promise<string> => {
+        const client = await Client.open(plans[plan] as string, options);
+        return hexadecimal((await client.report(answers, step)).bytes);
+      };
+      if (report === null) await expect(send()).rejects.toThrow(AboveCap);
+      else expect(await send()).toBe(report);
+      expect(ledger.lifetime().counted).toBe(counted);
+    }
+  });
+});
+
 /** A plan that states its true losses, and its ratios per record and per attribute. */
 interface Exact {
   readonly name: string;
@@ -148,8 +183,8 @@ describe.each(exact)("losses of $name", (one) => {
   });
 });
 
-it("has vectors of steps, caps and losses", () => {
-  expect([stepwise, capped, exact].map(({ length }) => length > 10)).toEqual([true, true, true]);
+it("has vectors of steps, caps, ledgers and losses", () => {
+  for (const file of [stepwise, capped, remembered, exact]) expect(file.length).toBeGreaterThan(10);
 });
 
 const answered = all.filter(

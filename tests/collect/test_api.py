@@ -28,6 +28,8 @@ from tests.keys import signing_key
 ONE, AGAIN = small_plan("One round"), small_plan("Asked again", rounds=True)
 INVITED = small_plan("By invitation")
 TICKETED = small_plan("With tickets").with_ticket_key(signing_key(0).public)
+ADMITTING = {case["plan"]: Plan.from_json(case["plan"]) for _, case in vectors.read_file("invitations")}
+"""The plans of the vectors of invitations and tickets, by their texts."""
 BATCHED = Plan.from_json(vectors.read_file("batches")[0][1]["plan"])
 MANY = 60
 
@@ -58,10 +60,21 @@ def collector() -> Iterator[Running]:
             store.register(plan, invited=True)
             store.set_round(plan.id, 1)
             store.invite(plan.id, [hash_invitation(code) for code in (b"first", b"second", b"third")])
+        for plan in ADMITTING.values():
+            store.register(plan, invited=True)
+            store.set_round(plan.id, 1)
+        for _, case in vectors.read_file("invitations"):
+            codes = [hash_invitation(code.encode()) for code in case["invitations"]]
+            store.invite(ADMITTING[case["plan"]].id, codes)
         store.close()
-        signing_key(0).write(folder / "tickets.key", TICKETED.id)
-        options = ("--minimum", "50", "--store", f"sqlite:///{folder}/here.db", "--ticket-key", "tickets.key")
-        with collecting(folder, [ONE, AGAIN, BATCHED, INVITED, TICKETED], *options) as running:
+        plans = [ONE, AGAIN, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
+        keys = {plan.ticket_key: plan.id for plan in plans}
+        options = ["--minimum", "50", "--store", f"sqlite:///{folder}/here.db"]
+        for number in range(2):
+            key, file = signing_key(number), f"tickets-{number}.key"
+            key.write(folder / file, keys[key.public])
+            options += ["--ticket-key", file]
+        with collecting(folder, plans, *options) as running:
             yield running
             assert "Traceback" not in running.errors()
 
@@ -266,26 +279,48 @@ def test_what_was_counted_is_counted_before_even_if_its_round_has_closed(collect
 
 
 def test_batches_in_both_forms_are_answered_as_the_vectors_say(collector: Running) -> None:
-    """A batch whose reports are new: each vector has a store that knows none of them."""
     seen: set[str] = set()
 
     def check(case: vectors.Case) -> None:
-        kind = BINARY if "bytes" in case else JSON
-        raw = bytes.fromhex(case["bytes"]) if "bytes" in case else case["json"].encode()
+        kind, raw = batch_of(case)
         answer = HTTP.post(f"{collector.url}/reports/batch", content=raw, headers=kind)
+        said = answer.json()
         if case["batch_refused"] is not None:
-            assert (answer.status_code, answer.json()["reason"]) == (400, case["batch_refused"])
+            status = 413 if case["batch_refused"] == "large" else 400
+            assert (answer.status_code, said["reason"]) == (status, case["batch_refused"])
             return
-        assert answer.status_code == 200
-        found = answer.json()["outcomes"]
-        assert len(found) == len(case["outcomes"])
-        for one, wanted in zip(found, case["outcomes"], strict=True):
-            # the same reports are in several batches, and count in the first of them
-            assert one == wanted or (one, wanted) == ("counted before", "counted")
-            seen.add(one)
+        wanted = case["outcomes"] * case.get("many", {"number": 1})["number"]
+        assert (answer.status_code, said["outcomes"]) == (200, wanted)
+        assert said["counted"] == wanted.count("counted")
+        seen.update(wanted)
 
     check_each(check, vectors.read_file("batches"))
     assert seen == {"counted", "counted before", "plan", "round", "size", "form"}
+
+
+def batch_of(case: vectors.Case) -> tuple[dict[str, str], bytes]:
+    """The batch of a vector, which may be a rule: a report, and how many there are with ids in a row."""
+    if "bytes" in case:
+        return BINARY, bytes.fromhex(case["bytes"])
+    if "json" in case:
+        return JSON, case["json"].encode()
+    many = case["many"]
+    ids = [number.to_bytes(16) for number in range(many["first_id"], many["first_id"] + many["number"])]
+    if many["form"] == "bytes":
+        model = Report.from_bytes(bytes.fromhex(many["report"]))
+        return BINARY, to_batch([model._replace(id=name) for name in ids])
+    return JSON, f"[{','.join(many['report'].replace('0' * 32, name.hex()) for name in ids)}]".encode()
+
+
+def test_invitations_and_tickets_of_batches_are_used_as_the_vectors_say(collector: Running) -> None:
+    def check(case: vectors.Case) -> None:
+        for one in case["batches"]:
+            allowed = {"Authorization": one["authorization"]} if one["authorization"] else {}
+            raw, headers = bytes.fromhex(one["bytes"]), {**BINARY, **allowed}
+            answer = HTTP.post(f"{collector.url}/reports/batch", content=raw, headers=headers)
+            assert (answer.status_code, answer.json()["outcomes"]) == (200, one["outcomes"])
+
+    check_each(check, vectors.read_file("invitations"))
 
 
 def test_one_invitation_of_a_batch_lets_one_report_in(collector: Running) -> None:

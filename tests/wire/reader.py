@@ -770,6 +770,24 @@ def is_allowed(plan: Data, cap: float | None, answered: Sequence[tuple[Data, int
     if any(other["id"] == plan["id"] for other, _ in answered):
         return True
     before = [] if cap is None else [counted(other, rounds) for other, rounds in answered]
-    figures = [counted(plan), *before]
+    return is_within(cap, [counted(plan), *before])
+
+
+def is_within(cap: float | None, figures: Sequence[int | None]) -> bool:
+    """Whether these add up to a cap at most; None is without a bound."""
     known = [one for one in figures if one is not None]
     return len(known) == len(figures) and sum(known) <= (4 if cap is None else cap) * 10**9
+
+
+def linked_loss(plan: Data) -> int:
+    """What each of several reports of one person counts, of a plan without rounds."""
+    return max(int(plan["losses"]["record"]), nanos(ln(linked(plan["mechanism"]))))
+
+
+def linked(data: Data) -> Fraction:
+    """R, but a real attribute among fakes is known."""
+    if data["kind"] == "faked":
+        return max(ratio(fake["part"]) for fake in data["fakes"])
+    if data["kind"] == "split":
+        return math.prod(map(linked, data["parts"]), start=Fraction(1))
+    return records(data, ratio)[0]

@@ -15,7 +15,7 @@ from tests import vectors
 from tests.cases import check_each
 from tests.plan.test_plan import SCHEMA, refuse_unfit
 from tests.vectors import Case
-from tests.wire import reader
+from tests.wire import memory, reader
 
 
 def plans() -> list[tuple[str, Case]]:
@@ -60,8 +60,10 @@ def test_a_plan_just_inside_of_a_rule_fits_the_schema() -> None:
 
 
 def test_the_reading_of_the_text_uses_nothing_of_the_library() -> None:
-    tree = ast.parse((vectors.FOLDER.parents[1] / "tests" / "wire" / "reader.py").read_text("utf-8"))
-    assert not [name for name in imported(tree) if name.startswith(("deniable", "tests", "numpy"))]
+    for file, own in (("reader.py", set()), ("memory.py", {"tests.wire.reader"})):
+        tree = ast.parse((vectors.FOLDER.parents[1] / "tests" / "wire" / file).read_text("utf-8"))
+        others = {name for name in imported(tree) if name.startswith(("deniable", "tests", "numpy"))}
+        assert others == own
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -97,6 +99,38 @@ def test_a_cap_is_compared_with_what_the_text_says() -> None:
         assert is_answered(case) == case["accepted"]
 
     check_each(check, vectors.read_file("caps"))
+
+
+def test_a_device_that_remembers_counts_what_the_text_says() -> None:
+    """The text alone says what is sent and counted, if it is told what would be drawn."""
+    seen = set()
+
+    def check(case: Case) -> None:
+        plans = [reader.read(text) for text in case["plans"]]
+        device = memory.Memory(case["cap"])
+        for step in case["steps"]:
+            text, secret = case["plans"][step["plan"]], bytes.fromhex(case["secret"])
+            report = (
+                dn.Client(text, secret=secret, cap=1e9)
+                .report(step["answers"], step["round"])
+                .to_bytes()
+                .hex()
+            )
+            sent = device.answer(plans[step["plan"]], step["round"], step["change"], report)
+            assert (sent, device.total()) == (step["report"], step["counted"])
+            seen.add((step["round"] > 1, step["change"], sent is None, step["counted"] is None))
+
+    check_each(check, vectors.read_file("ledgers"))
+    assert {(False, True, True, False), (False, True, False, False), (True, False, False, True)} <= seen
+
+
+def test_the_text_says_which_report_an_invitation_lets_in() -> None:
+    def check(case: Case) -> None:
+        sent = [(one["authorization"], bytes.fromhex(one["bytes"])) for one in case["batches"]]
+        found = memory.admit(reader.read(case["plan"]), case["invitations"], sent)
+        assert found == [one["outcomes"] for one in case["batches"]]
+
+    check_each(check, vectors.read_file("invitations"))
 
 
 def is_answered(case: Case) -> bool:
