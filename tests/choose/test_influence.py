@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.choose import Considered, Objective, consider, warn_influence, warn_uninvited
+from deniable.choose.influence import MUCH
 from deniable.mechanisms import ExactMechanism
+from deniable.tickets import SigningKey
 
 PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}
 """Points that 5 % of fakes move a target by, of 100 values at epsilon 1."""
@@ -56,11 +60,59 @@ def test_a_cap_on_influence_is_a_number_above_one(cap: object) -> None:
 
 
 def test_direct_reports_of_many_values_are_warned_of() -> None:
-    names = {"grr": "count for up to 59 people each", "hr": None}
+    names = {"grr": "1 % of fake reports moves a share of 'town' by up to 58.6 points", "hr": None}
     for name, text in names.items():
         made = dn.PROTOCOLS[name].make_exact(100, 1.0)
         found = warn_influence(Considered.of(made, "", [name], 1000, Objective(), names=("town",)))
         assert found is None if text is None else text in str(found)
+
+
+def test_many_points_are_warned_of_whatever_the_least_is() -> None:
+    """Three questions at epsilon 0.1: every protocol lets fake reports move them far."""
+    asked = {"smokes": ["yes", "no"], "color": ["red", "green", "blue"], "town": list("abcdef")}
+    plan = dn.Study(asked, 0.1).plan(500_000)
+    text = " ".join(plan.explain().split())
+    assert "1 % of fake reports moves a share of 'color' by up to 60 points" in text
+    assert "invitations, a larger epsilon, fewer questions, or a cap (deniable plan --influence 5)" in text
+    assert text.index("WARNING") < text.index("typical error")
+    assert "by up to 60 points: --invited" in str(warn_uninvited(plan.mechanism, plan.names))
+    invited = plan.with_ticket_key(SigningKey.generate().public)
+    assert "WARNING" not in invited.explain()
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 1.0, 1.5, 3.0])
+def test_the_threshold_is_the_one_that_is_stated(epsilon: float) -> None:
+    made = dn.PROTOCOLS["ss"].make_exact(30, epsilon)
+    assert isinstance(made, ExactMechanism)
+    found = Considered.of(made, "", ["ss"], 1000, Objective(), names=("town",))
+    assert (warn_influence(found) is not None) is (found.influence[0] > MUCH == 5.0)
+
+
+def test_a_cap_says_what_it_costs() -> None:
+    asked = {"smokes": ["yes", "no"], "color": ["red", "green", "blue"], "town": list("abcdef")}
+    free, capped, idle = (
+        dn.Study(asked, 1.0, objective=Objective(influence_cap=cap)).plan(50_000) for cap in (None, 7.2, 50)
+    )
+    before, after = (math.sqrt(sum(plan.considered[0].errors) / 3) for plan in (free, capped))
+    text = " ".join(capped.explain().split())
+    assert "without it the choice would be SMP[grr, grr, ss]" in text
+    assert f"with a typical error of {100 * before:.1f} points" in text
+    assert f"Now it is SMP[grr, grr, blh], with {100 * after:.1f} points and 6.49 people." in text
+    assert before < after
+    assert "costs nothing" in idle.explain()
+    assert idle.id == free.id
+    assert "The cap of" not in free.explain()
+
+
+def test_a_study_that_asks_again_says_what_a_cap_costs() -> None:
+    options: dict[str, Any] = {"epsilon_first": 1.0, "epsilon_forever": 2.0}
+    capped = dn.Study({"town": list("abcdefgh")}, objective=Objective(influence_cap=4.2), **options).plan(
+        1000
+    )
+    free = dn.Study({"town": list("abcdefgh")}, **options).plan(1000)
+    name = free.considered[0].name
+    assert name != capped.considered[0].name
+    assert f"without it the choice would be {name}, with" in " ".join(capped.explain().split())
 
 
 def test_metric_contributions_are_those_of_the_inverse() -> None:

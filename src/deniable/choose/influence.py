@@ -1,39 +1,41 @@
-"""Warns in plain words where a few made-up reports would move the shares."""
+"""Warns in plain words where a few fake reports would move the shares."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from deniable.choose.candidate import Considered, influence_of, label, one_in, the_same
+from deniable.formatting import format_points
 from deniable.records import RecordMechanism
 
-_MUCH = 5.0  # times what the protocol that leaves fakes least would allow
+MUCH = 5.0
+"""Points that 1 % of fake reports may move a share by without a warning."""
 
 
 def warn_influence(considered: Considered) -> str | None:
-    """Warn before launch that reports that were made up count for many people, or None.
+    """Warn before launch that a few fake reports would move a share by many points, or None.
 
-    Noise is undone by a factor, and a fake is multiplied by it, too. With yes-or-no reports about halves of
-    the values (`hr`), the factor is (e^epsilon + 1) / (e^epsilon - 1). Direct reports of many values have a
-    far larger one.
+    Whoever sends a fake report chooses what it says, without noise. The estimate takes the noise out again by
+    a multiplication, and so multiplies the fake report, too: by more with a smaller epsilon, by more where
+    only some people report an attribute, and by most with direct reports of many values.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.choose.objective import Objective
     >>> towns = Considered.of(grr(100, 1.0), "", ["grr"], 10_000, Objective(), names=("town",))
     >>> print(warn_influence(towns))
-    Made-up reports of 'town' count for up to 59 people each: 1 % of fakes moves a share by up to 59 points.
-    Where anybody may answer, set a cap on it (influence_cap = 5), or invite people.
+    If anybody may answer, a few fake reports move the shares: 1 % of fake reports moves a share of 'town' by
+    up to 58.6 points. What helps: invitations, a larger epsilon, fewer questions, or a cap (deniable plan
+    --influence 5).
     """
     moved = [] if considered.mechanism is None else _list_moved(considered.mechanism)
     if not moved:
         return None
     worst, *others = (j for _, j in moved)
-    much = moved[0][0]
     return (
-        f"Made-up reports of {label(considered.names, worst)} count for up to {much:,.0f} people each: 1 % "
-        f"of fakes moves a share by up to {much:,.0f} points. {the_same(considered.names, sorted(others))}"
-        "Where anybody may answer, set a cap on it (influence_cap = 5), or invite people."
+        "If anybody may answer, a few fake reports move the shares: 1 % of fake reports moves a share of "
+        f"{label(considered.names, worst)} by up to {format_points(moved[0][0] / 100)}. "
+        f"{the_same(considered.names, sorted(others))}What helps: invitations, a larger epsilon, fewer "
+        "questions, or a cap (deniable plan --influence 5)."
     )
 
 
@@ -43,27 +45,30 @@ def warn_uninvited(mechanism: RecordMechanism, names: Sequence[str]) -> str | No
     >>> from deniable.mechanisms import grr
     >>> from deniable.records import Single
     >>> print(warn_uninvited(Single(grr(100, 1.0)), ["town"]))
-    anybody may answer, and a made-up report of 'town' counts for up to 59 people: --invited takes only
-    people whom you invited, and deniable plan --influence 5 makes a plan in which fakes count for less
+    anybody may answer, and 1 % of fake reports moves a share of 'town' by up to 58.6 points: --invited takes
+    only people whom you invited; a plan with a larger epsilon, or one by deniable plan --influence 5, lets
+    fake reports count for less
     """
     moved = _list_moved(mechanism)
     if not moved:
         return None
     much, worst = moved[0]
     return (
-        f"anybody may answer, and a made-up report of {label(names, worst)} counts for up to {much:,.0f} "
-        "people: --invited takes only people whom you invited, and deniable plan --influence 5 makes a plan "
-        "in which fakes count for less"
+        f"anybody may answer, and 1 % of fake reports moves a share of {label(names, worst)} by up to "
+        f"{format_points(much / 100)}: --invited takes only people whom you invited; a plan with a larger "
+        "epsilon, or one by deniable plan --influence 5, lets fake reports count for less"
     )
 
 
 def _list_moved(mechanism: RecordMechanism) -> list[tuple[float, int]]:
-    """The attributes in which a fake counts for many people, with how many, the worst first."""
-    loss = mechanism.loss()
-    least = 1 / math.tanh(loss / 2) if loss > 0 else math.inf
+    """The attributes whose shares 1 % of fake reports moves by many points, with how many, the worst first.
+
+    Single values of metric attributes are left out: their shares scatter widely anyway, and nobody is shown
+    them alone. So are numbers, of which there is only a mean.
+    """
     found = [
         (influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j))), j)
         for j, part in enumerate(mechanism.mechanisms)
         if not (part.metric or part.numeric)
     ]
-    return sorted(((much, j) for much, j in found if much > _MUCH * least), key=lambda one: (-one[0], one[1]))
+    return sorted(((much, j) for much, j in found if much > MUCH), key=lambda one: (-one[0], one[1]))

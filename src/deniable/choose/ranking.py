@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy.typing as npt
@@ -64,7 +65,8 @@ def consider(
     mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the others free. In
     RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds
     for an attacker who knows them, in all of them. epsilon bounds the loss per record, or per attribute. A
-    single attribute needs none. Sizes that are a mapping name the attributes, for messages. `given` has
+    single attribute needs none. What would be chosen without a cap on influence is listed, too, with an
+    objective that has no such cap. Sizes that are a mapping name the attributes, for messages. `given` has
     mechanisms of metric attributes, by number, whose loss is no part of epsilon; and None for a
     number, whose mean is wanted.
 
@@ -73,7 +75,7 @@ def consider(
     ('SMP[grr]', True)
     """
     task = checked_task(ks, epsilon, n, objective, mechanisms, protocols, per, priors=priors, given=given)
-    return _rank(task, alternatives=True)
+    return _rank_with_uncapped(task)
 
 
 def consider_repeated(
@@ -95,7 +97,20 @@ def consider_repeated(
     """
     positive_epsilon(epsilon_forever)
     task = checked_task(ks, epsilon_first, n, objective, ("SMP",), protocols, forever=epsilon_forever)
-    return _rank(task, alternatives=True)
+    return _rank_with_uncapped(task)
+
+
+def _rank_with_uncapped(task: Task) -> list[Considered]:
+    """All rows; under a cap on influence also what the choice would be without it, so that its cost shows."""
+    rows, cap = _rank(task, alternatives=True), task.objective.influence_cap
+    if cap is None or rows[0].why_not is not None:
+        return rows
+    free = best_ranked(replace(task, objective=replace(task.objective, influence_cap=None)))
+    if free.why_not is not None or max(free.influence) <= cap:
+        return rows
+    why_not = f"a fake report counts for up to {max(free.influence):.3g} people, the cap is {cap:g}"
+    others = [row for row in rows if row.mechanism != free.mechanism]
+    return sorted([*others, replace(free, why_not=why_not)], key=_order)
 
 
 def best_of(task: Task) -> Considered:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import fill
 
 from deniable.choose import Considered, Objective, exposure, plainer, warn_distant, warn_influence, warning
-from deniable.domain import Domain, Range
+from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.formatting import (
     format_count,
@@ -15,9 +15,11 @@ from deniable.formatting import (
     format_nats,
     format_percent,
     format_points,
+    format_points_alike,
     format_ratio,
     format_table,
     format_up,
+    shorten_names,
 )
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
@@ -37,11 +39,14 @@ def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequenc
     here = _reconsider(content, considered)
     paragraphs = [
         _opening(content, plan_id),
+        *_warnings(content, here),
         _attributes(content, here),
+        _cap_cost(considered),
         _losses(content, loss),
         _missing(content),
+        _shuffle(content, loss),
+        _choices(considered, content.rounds),
     ]
-    paragraphs += [_shuffle(content, loss), _choices(considered, content.rounds), *_warnings(content, here)]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
 
 
@@ -78,13 +83,14 @@ def _attributes(content: Content, here: Considered) -> str:
         "bytes",
     ]
     rows = []
+    errors = _list_errors(content, here)
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
         guesses = [
             format_percent(here.success[j], 1),
             format_percent(here.success_reported[j], 1) if some[j] else "",
             format_percent(part.blind, 1),
         ]
-        numbers = [_error(attribute.domain, here.standard_errors[j]), *guesses, str(part.report_bytes)]
+        numbers = [errors[j], *guesses, str(part.report_bytes)]
         values = "a number" if part.numeric else f"{part.k:,}"
         rows.append([attribute.name, values, here.protocols[j], *numbers])
     lines = [
@@ -103,8 +109,8 @@ def _attributes(content: Content, here: Considered) -> str:
     if moved:
         much, most = max(moved)
         lines.append(
-            f"fakes: 1 % of made-up reports moves a share of {content.attributes[-most].name!r} by up to "
-            f"{much:.3g} points"
+            f"fake reports: 1 % of them moves a share of {content.attributes[-most].name!r} by up to "
+            f"{format_points(much / 100)}"
         )
     if any(part.numeric for part in content.parts):
         lines.append(
@@ -112,6 +118,33 @@ def _attributes(content: Content, here: Considered) -> str:
             "it is"
         )
     return "\n".join(lines)
+
+
+def _cap_cost(considered: Sequence[Considered]) -> str:
+    """What a cap on influence costs: the choice without it, and both errors."""
+    cap = considered[0].objective.influence_cap if considered else None
+    if cap is None:
+        return ""
+    chosen = considered[0]
+    free = next((row for row in considered if row.objective.influence_cap is None), None)
+    if free is None:
+        return f"The cap of {cap:g} people per fake report costs nothing: without it the choice is the same."
+    before, now = format_points_alike([_typical_error(free), _typical_error(chosen)])
+    return (
+        f"The cap of {cap:g} people per fake report has a price: without it the choice would be "
+        f"{_name_choice(free)}, with a typical error of {before}, and a fake report would count for up to "
+        f"{max(free.influence):.3g} people. Now it is {_name_choice(chosen)}, with {now} and "
+        f"{max(chosen.influence):.3g} people."
+    )
+
+
+def _name_choice(row: Considered) -> str:
+    """Record mechanism and the protocol of every attribute; two choices may both be called adaptive."""
+    return f"{row.kind}[{shorten_names(row.protocols)}]" if len(set(row.protocols)) > 1 else row.name
+
+
+def _typical_error(row: Considered) -> float:
+    return math.sqrt(math.fsum(row.errors) / len(row.errors))
 
 
 def _losses(content: Content, loss: Loss) -> str:
@@ -210,12 +243,13 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "forever", "changing"]
     headers = ["choice", *figures, "why not"]
     rows = []
-    for names, row in _different(considered)[:_MOST_ROWS]:
+    shown = _different(considered)[:_MOST_ROWS]
+    errors = iter(format_points_alike([_typical_error(row) for _, row in shown if row.mechanism is not None]))
+    for names, row in shown:
         if row.mechanism is None:
             rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
             continue
-        error = math.sqrt(math.fsum(row.errors) / len(row.errors))
-        numbers = [format_points(error, 2), format_percent(max(row.success), 1), str(row.report_bytes.most)]
+        numbers = [next(errors), format_percent(max(row.success), 1), str(row.report_bytes.most)]
         losses = [
             format_loss(row.loss_record),
             format_loss(row.loss_attribute),
@@ -271,9 +305,11 @@ def _warnings(content: Content, here: Considered) -> list[str]:
             " With this few people no epsilon helps: a smaller one makes the shares noisier, and a larger "
             "one reveals more about each person. Ask more people, or about fewer values."
         )
+    # a plan with tickets takes only people who were invited
+    fakes = warn_influence(here) if content.ticket_key is None else None
     return [
         f"WARNING. {text}"
-        for text in (noise, revealed, warn_distant(here), warn_influence(here), plainer(here))
+        for text in (noise, revealed, warn_distant(here), fakes, plainer(here))
         if text is not None
     ]
 
@@ -307,8 +343,16 @@ def _first_line(text: str | None) -> str:
     return "" if text is None else text.split("\n", 1)[0]
 
 
-def _error(domain: Domain, error: float) -> str:
+def _list_errors(content: Content, here: Considered) -> list[str]:
     """Points of a share; of a number, what its mean is off by, in its own unit."""
-    return (
-        f"{error * (domain.high - domain.low):.3g}" if isinstance(domain, Number) else format_points(error, 2)
-    )
+    domains = [attribute.domain for attribute in content.attributes]
+    shares = [
+        error
+        for domain, error in zip(domains, here.standard_errors, strict=True)
+        if not isinstance(domain, Number)
+    ]
+    points = iter(format_points_alike(shares))
+    return [
+        f"{error * (domain.high - domain.low):.3g}" if isinstance(domain, Number) else next(points)
+        for domain, error in zip(domains, here.standard_errors, strict=True)
+    ]
