@@ -51,6 +51,11 @@ def test_verbs_are_listed_in_the_order_of_a_study(run: Run) -> None:
     assert sorted(shown) == sorted(commands.commands)
 
 
+def test_every_exit_code_is_in_the_help(run: Run) -> None:
+    shown = " ".join(run("--help").out.partition("Exit codes:")[2].split())
+    assert re.findall(r"\d(?= (?:done|a file|the command|an audit))", shown) == list("01234")
+
+
 def test_no_description_of_a_verb_is_cut() -> None:
     for path, command in EVERY.items():
         short = command.get_short_help_str(1000)
