@@ -32,12 +32,14 @@ NODE_CLIENT = Path(dn.__file__).parent / "collect" / "pages" / "client.mjs"
 RIGHT = """
 import base64, json, sys
 import deniable as dn
+from deniable.wire import Wire
 plan = dn.Plan.read("plan.json")
 for line in sys.stdin:
     asked = json.loads(line)
     client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]), cap=100.0)
     report = client.report(asked["answers"], asked["round"])
-    forms = [report.to_bytes().hex(), base64.b64encode(report.to_bytes()).decode(), client.readable(report)]
+    raw = report.to_bytes()
+    forms = [raw.hex(), base64.b64encode(raw).decode(), Wire(plan).to_json(report).decode()]
     print(forms[FORM])
 """
 """Its reports in hexadecimal, base64 or JSON."""

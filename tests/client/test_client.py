@@ -5,6 +5,7 @@ arrived.
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import socket
 import threading
@@ -45,6 +46,29 @@ def test_nothing_but_the_operating_system_can_be_reached() -> None:
         Client(once(), bytes(32), words=dn.seeded(1))  # type: ignore[call-arg]
 
 
+def test_what_leaves_is_readable_in_labels() -> None:
+    """Labels are those that the bytes support, whatever the mechanism; a number is the one it stands for."""
+    colors = ["red", "green", "blue", "other"]
+    for name in ("grr", "ss", "oue", "olh", "hr"):
+        plan = dn.Study({"color": colors}, 1.0, protocol=name).plan(100)
+        client = Client(plan, secret=bytes(32))
+        report = client.report({"color": "green"})
+        (part,) = plan.content.parts
+        (column,) = Wire(plan).reports([report.body]).records.columns
+        said = json.loads(client.readable(report))
+        assert said["report"] == {"color": [colors[i] for i in np.flatnonzero(part.support(column)[0])]}
+        assert (said["id"], said["round"]) == (report.id.hex(), 1)
+    kept = dn.Study({"color": colors}, epsilon_first=2.0, epsilon_forever=2.0, protocol="dbitflip").plan(100)
+    client = Client(kept, secret=bytes(32))
+    said = json.loads(client.readable(client.report({"color": "red"})))["report"]["color"]
+    assert set(said["set"]) <= set(said["about"]) <= set(colors)
+    income = dn.Study({"income": dn.Number(0, 1000)}, 1.0, protocol={"income": "duchi"}).plan(100)
+    client = Client(income, secret=bytes(32))
+    number = json.loads(client.readable(client.report({"income": 400})))["report"]["income"]
+    scale = (math.e + 1) / (math.e - 1)
+    assert abs(number - 500) == pytest.approx(500 * scale, rel=1e-4)
+
+
 def test_a_report_is_canonical_and_fresh() -> None:
     plan = once()
     client, wire = Client(plan, fresh=True), Wire(plan)
@@ -53,7 +77,7 @@ def test_a_report_is_canonical_and_fresh() -> None:
     for report in (one, two):
         assert wire.check(Report.from_bytes(report.to_bytes())) == report
         assert wire.reports([report.body]).records.n == 1
-        assert client.readable(report).encode() == wire.to_json(report)
+        assert wire.from_json(wire.to_json(report)) == report
     assert one.id != two.id
     assert (
         one.body != two.body

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import re
 import stat
 import threading
 import time
@@ -374,7 +375,9 @@ def test_everything_that_a_collector_sees_fits_everybody(
 # On a device.
 
 
-def test_a_device_waits_between_exchange_and_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_waits_between_exchange_and_report(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """By default 60 to 600 seconds at random; as long as is asked for; not at all for a ticket."""
     plan, pauses = ticketed(), list[float]()
     client = device(plan, 1)
@@ -393,11 +396,18 @@ def test_a_device_waits_between_exchange_and_report(monkeypatch: pytest.MonkeyPa
     # 20 draws of one half of the range have a chance of 2 in a million
     assert min(pauses) < 330 < max(pauses)
     pauses.clear()
+    caplog.clear()
     assert client.send("http://localhost", report, "invitation", wait=7.5) == "counted"
+    (line,) = caplog.messages
+    assert re.search(
+        r"leaves at \d\d:\d\d:\d\d, in 8 seconds, .* send\(\.\.\., wait=0\) does not wait$", line
+    )
     ticket = client.exchange("http://localhost", "invitation")
     assert client.send("http://localhost", report, ticket=ticket) == "counted"
     assert client.send("http://localhost", report, ticket=ticket.to_text()) == "counted"
     assert pauses == [7.5]
+    assert client.send("http://localhost", report, "invitation", wait=0) == "counted"
+    assert caplog.messages == [line], "nothing is waited for, and nothing is said"
     with pytest.raises(InvalidParameter, match="send the ticket alone"):
         client.send("http://localhost", report, "invitation", ticket=ticket)
     wrong: Any

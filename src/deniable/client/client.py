@@ -6,6 +6,8 @@ not given is the operating system's; there is no way to pass other randomness in
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 import secrets
 import time
@@ -35,6 +37,8 @@ from deniable.wire import Report, Wire
 from deniable.words import device, report_id
 
 __all__ = ["Client", "NotSent"]
+
+_log = logging.getLogger("deniable.client")
 
 WAIT = 60, 600
 """Seconds between the exchange of an invitation and its report: at random, from the first to the second."""
@@ -146,8 +150,19 @@ class Client:
             raise InvalidValue(problem.message) from None
 
     def readable(self, report: Report) -> str:
-        """The report as JSON, for a person who wants to see what leaves."""
-        return self._wire.to_json(report).decode()
+        """What leaves, for a person who wants to see it: JSON with labels.
+
+        For each attribute in the report, it lists the values that the report points to. The answer may be
+        among them or not. A number is the one that the report stands for.
+
+        >>> from deniable import Study
+        >>> plan = Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
+        >>> client = Client(plan, secret=bytes(32))
+        >>> print(client.readable(client.report({"color": "red"})))
+        {"plan": "...", "round": 1, "id": "...", "report": {"color": ["..."]}}
+        """
+        about = {"plan": report.plan.hex(), "round": report.round, "id": report.id.hex()}
+        return json.dumps(about | {"report": self._wire.to_labels(report)}, ensure_ascii=False)
 
     def exchange(self, url: str, invitation: str, attempts: int = 8, timeout: float = 10.0) -> Ticket:
         """Exchange an invitation for the ticket that lets in a report, where the plan takes tickets.
@@ -190,8 +205,9 @@ class Client:
         """Send a report until it has arrived; it is counted once, however often it is sent.
 
         If the plan takes tickets, an invitation is exchanged for one first. Then this waits for 1 to 10
-        minutes at random, or for `wait` seconds, so that the time does not link the two; a program that is
-        ended meanwhile loses nothing. A ticket from `exchange`, or its text, is sent at once.
+        minutes at random, or for `wait` seconds, so that the time does not link the two; a line in the log
+        (`deniable.client`) says until when, and `wait=0` leaves it out. A program that is ended meanwhile
+        loses nothing. A ticket from `exchange`, or its text, is sent at once.
         """
         if not isinstance(report, Report):
             raise InvalidParameter(
@@ -208,7 +224,7 @@ class Client:
         if self.plan.ticket_key is not None and invitation is not None:
             pause = _draw_wait() if wait is None else _checked_wait(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
-            time.sleep(pause)
+            _sleep(pause)
         headers = {"Content-Type": BINARY}
         if invitation is not None:
             headers["Authorization"] = f"Invitation {invitation}"
@@ -238,6 +254,20 @@ def _draw_wait() -> float:
     """Seconds from 60 to 600, at random."""
     least, most = WAIT
     return least + secrets.randbelow(1000 * (most - least) + 1) / 1000
+
+
+def _sleep(pause: float) -> None:
+    """Wait, and say until when, so that the program does not seem to hang."""
+    if pause:
+        until = time.strftime("%H:%M:%S", time.localtime(time.time() + pause))
+        # a warning is shown even by programs that configure no log
+        _log.warning(
+            "the invitation was exchanged for a ticket; the report leaves at %s, in %.0f seconds, so that "
+            "the time does not link the two; send(..., wait=0) does not wait",
+            until,
+            math.ceil(pause),
+        )
+    time.sleep(pause)
 
 
 def _checked_wait(wait: float) -> float:

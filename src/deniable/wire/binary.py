@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.plan import Plan, Reports, canonical
-from deniable.wire.json import Refused, hexadecimal, parse_json, part_to_json, reader
+from deniable.wire.json import Refused, hexadecimal, parse_json, part_to_json, part_to_labels, reader
 
 VERSION = 1
 PREFIX = 8
@@ -151,6 +151,17 @@ class Wire:
         }
         header = {"id": report.id.hex(), "plan": report.plan.hex(), "round": report.round, "version": VERSION}
         return canonical(header | {"report": said})
+
+    def to_labels(self, report: Report) -> dict[str, object]:
+        """What a report says of each attribute that it holds, in the labels of the values it points to."""
+        records = self.reports([report.body]).records
+        return {
+            one.name: part_to_labels(part, column, one.domain, self.plan.content.labels(one))
+            for one, part, column in zip(
+                self.plan.content.attributes, self._plain, records.columns, strict=True
+            )
+            if len(column)
+        }
 
     def from_json(self, raw: bytes) -> Report:
         """Back from `to_json`; any other text of the same content is refused."""

@@ -11,6 +11,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from deniable.arrays import Array
+from deniable.domain import Domain
+from deniable.domain.number import Number
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
 from deniable.mechanisms import ChannelMechanism, Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
@@ -78,6 +80,26 @@ def _(part: BitFlip, column: Array) -> object:
     about = column["about"][0].tolist()
     held = part.support(column)[0]
     return {"about": about, "set": [value for value in about if held[value]]}
+
+
+@singledispatch
+def part_to_labels(part: ExactMechanism, column: Array, domain: Domain, labels: Sequence[str]) -> object:  # noqa: ARG001
+    """What a report says, for people: the labels of the values that it points to."""
+    return [labels[value] for value in np.flatnonzero(part.support(column)[0]).tolist()]
+
+
+@part_to_labels.register
+def _(part: BitFlip, column: Array, _: Domain, labels: Sequence[str]) -> object:
+    said = {"about": column["about"][0].tolist(), "set": np.flatnonzero(part.support(column)[0]).tolist()}
+    return {name: [labels[value] for value in values] for name, values in said.items()}
+
+
+@part_to_labels.register
+def _(part: Averaged, column: Array, domain: Domain, _: Sequence[str]) -> object:
+    """The number that it stands for, which may lie far beyond all answers."""
+    assert isinstance(domain, Number)
+    middle, half = (domain.low + domain.high) / 2, (domain.high - domain.low) / 2
+    return float(f"{middle + half * float(part.of.numbers(column)[0]):.6g}")
 
 
 Reader = Callable[[object, str], bytes]
