@@ -705,20 +705,22 @@ def test_reports_and_tallies_of_another_plan_are_refused(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
     plan.write_reports(path, iter([reports]))
     with pytest.raises(InvalidReport, match=f"made for plan {plan.id[:12]}"):
-        list(other.read_reports(path))
+        other.read_reports(path)
 
 
 def test_files_that_are_not_reports_are_refused(tmp_path: Path) -> None:
     plan, path = made("sample"), tmp_path / "reports.parquet"
     path.write_bytes(b"PAR1 or so")
     with pytest.raises(InvalidReport, match="not a file of reports"):
-        list(plan.read_reports(path))
+        plan.read_reports(path)
     parquet.write_table(pa.table({"color": [1]}), path)
     with pytest.raises(InvalidReport, match="does not say for which plan"):
-        list(plan.read_reports(path))
+        plan.read_reports(path)
     parquet.write_table(pa.table({"color": [1]}).replace_schema_metadata({"deniable.plan": plan.id}), path)
     with pytest.raises(InvalidReport, match="columns of"):
-        list(plan.read_reports(path))
+        plan.read_reports(path)
+    with pytest.raises(dn.FileMissing):
+        plan.read_reports(tmp_path / "nothing.parquet")
     with pytest.raises(InvalidValue, match=r"ending in \.parquet"):
         plan.write_reports(tmp_path / "reports.txt", iter([]))
 
@@ -872,6 +874,16 @@ def test_a_cap_that_nothing_meets_is_refused_with_the_nearest() -> None:
             mechanism="split",
             objective=Objective(bytes_cap=1),
         ).plan(100)
+
+
+def test_choices_of_a_study_are_not_its_plans() -> None:
+    plan: Any = Study({"a": ["x", "y"]}, epsilon=1.0).plan
+    with pytest.raises(
+        InvalidParameter, match=r"mechanism is a choice of the study, Study\(\.\.\., mechanism="
+    ):
+        plan(100, mechanism="split")
+    with pytest.raises(InvalidParameter, match="did you mean 'protocol'"):
+        plan(people=100, protocl="grr")
 
 
 def test_a_hopeless_study_is_warned_about_by_name() -> None:

@@ -250,6 +250,16 @@ def test_a_dataframe_library_that_is_not_there_is_named(monkeypatch: pytest.Monk
             frame(backend="pandas")
 
 
+def test_a_plot_of_one_attribute_is_the_estimates() -> None:
+    result = ONCE.estimate(ONCE.tally(ONCE.privatize(answers(100), dn.seeded(1))))
+    plot: Any = result.plot
+    with pytest.raises(dn.InvalidParameter, match=r"'colr' is not an attribute .*did you mean 'color'"):
+        plot("colr")
+    with pytest.raises(dn.InvalidParameter, match=r"result\['color'\]\.plot\(\) draws one"):
+        plot("color")
+    assert result["color"].plot().axes
+
+
 def test_a_plot_of_many_values_has_a_line_for_each(tmp_path: Path) -> None:
     towns = [f"A town with quite a long name, number {i}" for i in range(150)]
     plan = Study({"town": towns, "area": towns[:40]}, epsilon=4.0, title="Where people live").plan(1000)

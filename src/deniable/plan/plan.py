@@ -347,9 +347,12 @@ class Plan:
         return reports_file.write_reports(Path(path), self.id, self.names, self.content.parts, records)
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
-        """Blocks of reports from a Parquet file, which must have been made for this plan."""
-        for records in reports_file.read_reports(Path(path), self.id, self.names, self.mechanism, show):
-            yield Reports(self.id, records)
+        """Blocks of reports from a Parquet file, which must have been made for this plan.
+
+        A file that is not is refused at once, and a report that is damaged when its block is read.
+        """
+        blocks = reports_file.read_reports(Path(path), self.id, self.names, self.mechanism, show)
+        return (Reports(self.id, records) for records in blocks)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

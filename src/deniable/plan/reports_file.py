@@ -6,6 +6,7 @@ An attribute that a record does not report is null.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from deniable.tables import PLAN_KEY, ROWS, Show, replacing, require_file, requi
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
 
 def write_reports(
@@ -46,8 +48,30 @@ def read_reports(
     mechanism: RecordMechanism,
     show: Show | None = None,
 ) -> Iterator[Records]:
-    """Blocks of reports from a Parquet file that was made for this plan."""
+    """Blocks of reports from a Parquet file; a file that was not made for this plan is refused at once."""
     require_pyarrow()
+    with _open_reports(path, plan_id, names, mechanism):
+        pass
+    return _read_blocks(path, plan_id, names, mechanism, show)
+
+
+def _read_blocks(
+    path: Path, plan_id: str, names: Sequence[str], mechanism: RecordMechanism, show: Show | None
+) -> Iterator[Records]:
+    with _open_reports(path, plan_id, names, mechanism) as file:
+        total, done = file.metadata.num_rows, 0
+        for batch in file.iter_batches(batch_size=ROWS):
+            yield _from_batch(batch, mechanism)
+            done += batch.num_rows
+            if show is not None:
+                show(done, total)
+
+
+@contextmanager
+def _open_reports(
+    path: Path, plan_id: str, names: Sequence[str], mechanism: RecordMechanism
+) -> Iterator[parquet.ParquetFile]:
+    """The file, if it holds reports of this plan."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -74,12 +98,7 @@ def read_reports(
             )
         if not file.schema_arrow.equals(schema, check_metadata=False):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
-        total, done = file.metadata.num_rows, 0
-        for batch in file.iter_batches(batch_size=ROWS):
-            yield _from_batch(batch, mechanism)
-            done += batch.num_rows
-            if show is not None:
-                show(done, total)
+        yield file
 
 
 def reports_schema(plan_id: str, names: Sequence[str], parts: Sequence[ExactMechanism]) -> pa.Schema:

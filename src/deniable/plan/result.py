@@ -189,8 +189,19 @@ class Result(Mapping[str, Any]):
         return frame_of_rows(self.table(level, project), backend)
 
     def plot(self, level: float = 0.95) -> Figure:
-        """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it."""
+        """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.
+
+        `result[name].plot()` draws one attribute.
+        """
         from deniable.plan.plot import shares_plot
+
+        given: object = level
+        if isinstance(given, str):
+            if given not in self:
+                raise InvalidParameter(not_among(given, "an attribute", self))
+            raise InvalidParameter(
+                f"plot takes a confidence level and draws all attributes; result[{given!r}].plot() draws one"
+            )
 
         return shares_plot(
             self.estimates, self.title or f"Plan {self.plan_id[:12]}", level, self.means, self.domains

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, Never, final
 
 from deniable.choose import (
     Considered,
@@ -345,8 +345,17 @@ class Study:
             warnings.warn("; ".join([_READ_OFF, *filter(None, hints)]), DeniableWarning, stacklevel=2)
         return Study(found, epsilon, **options)
 
-    def plan(self, people: int) -> Plan:
-        """The plan that errs least with this many people, and what else was considered, within the budget."""
+    def plan(self, people: int, **unknown: Never) -> Plan:
+        """The plan that errs least with this many people, and what else was considered, within the budget.
+
+        `mechanism`, `protocol` and all other choices are the study's: `dataclasses.replace` makes another.
+        """
+        for name in unknown:
+            if name in (known := [one.name for one in fields(self)]):
+                raise InvalidParameter(
+                    f"{name} is a choice of the study, Study(..., {name}=...), and not of its plan"
+                )
+            raise InvalidParameter(not_among(name, "a choice of a study", known))
         people = checked_people(people)
         rows = self._consider(people)
         best = rows[0]
