@@ -556,8 +556,8 @@ def test_plans_that_anybody_may_answer_are_warned_of(tmp_path: Path) -> None:
     harmless = Plan.of(towns, dn.hr(100, 1.0), 1000, title="harmless")
     with collecting(tmp_path, [open_one, harmless]) as running:
         said = running.errors()
-        assert f"warning: plan {open_one.id[:12]}: anybody may answer, and a made-up report of 'town'" in said
-        assert "counts for up to 59 people: --invited takes" in said
+        assert f"warning: plan {open_one.id[:12]}: anybody may answer, and 1 % of fake reports" in said
+        assert "moves a share of 'town' by up to 58.6 points: --invited takes" in said
         assert "deniable plan --influence 5" in said
         assert harmless.id[:12] not in said
         assert running.stop() == 0
