@@ -23,9 +23,16 @@ ONE, TEN = np.array([7]), np.array([3, 8, 15, 16, 42, 43, 44, 70, 81, 99])
 ATTACKS: tuple[fakes.Attack, ...] = ("RPA", "RIA", "MGA", "MAX")
 
 
-def compare_hits(mechanism: dn.Mechanism, attack: fakes.Attack, targets: np.ndarray, expected: float) -> None:
+def make(name: str) -> fakes.Attacked:
+    mechanism = dn.PROTOCOLS[name].make_exact(K, 1.0)
+    assert isinstance(mechanism, fakes.Attacked)
+    return mechanism
+
+
+def compare_hits(
+    mechanism: fakes.Attacked, attack: fakes.Attack, targets: np.ndarray, expected: float
+) -> None:
     """How many targets fakes support, against what is expected of them."""
-    assert isinstance(mechanism, dn.mechanisms.SetMechanism)
     made = fakes.make_fakes(mechanism, attack, targets, COUNT, np.random.default_rng(3))
     assert mechanism.canonical(made).all()
     hits = mechanism.support(made)[:, targets].sum(axis=1)
@@ -36,7 +43,7 @@ def compare_hits(mechanism: dn.Mechanism, attack: fakes.Attack, targets: np.ndar
 @pytest.mark.parametrize("name", poisoning.METHODS)
 def test_fakes_support_as_many_targets_as_expected(name: str) -> None:
     """And one target more or less would be found."""
-    mechanism = dn.PROTOCOLS[name].make_exact(K, 1.0)
+    mechanism = make(name)
     for targets in (ONE, TEN):
         for attack in ATTACKS[: 4 if fakes.has_more(mechanism, targets) else 3]:
             expected = fakes.expected_hits(mechanism, attack, targets)
@@ -55,7 +62,7 @@ def test_gains_are_the_published_ones_where_these_are_exact() -> None:
     """Those of OLH are for buckets that are no whole number, and for an attacker who finds a function."""
     truth = np.full(K, 1 / K)
     for name in ("grr", "oue", "olh"):
-        mechanism = dn.PROTOCOLS[name].make_exact(K, 1.0)
+        mechanism = make(name)
         for attack in ("RPA", "RIA", "MGA"):
             for targets in (ONE, TEN):
                 gain = fakes.expected_gain(mechanism, attack, targets, truth, 0.05)
@@ -130,6 +137,40 @@ def test_defenses_do_what_they_say(rows: list[PoisoningPoint]) -> None:
     assert pick(rows, "grr", "MGA", "nothing", 1).alarmed == 1.0
 
 
+def test_recovery_leaves_a_gain_if_the_statement_is_wrong(rows: list[PoisoningPoint]) -> None:
+    """What it leaves is linear in what is stated; the same identity with the right share does not hold."""
+
+    def leave(stated: float, gain: float, recovered: float, fakes: float) -> float:
+        """If this many times the fakes are stated."""
+        return ((1 - stated) * gain + stated * (1 - fakes) * recovered) / (1 - stated * fakes)
+
+    for attack, model in (("MGA", "pushed values"), ("RPA", "random reports"), ("RIA", "false answers")):
+        for protocol in ("grr", "oue", "olh", "hr"):
+            nothing, right, half, twice, other = (
+                pick(rows, protocol, attack, defense)
+                for defense in (
+                    "nothing",
+                    f"recovery, {model}",
+                    poisoning.HALF,
+                    poisoning.TWICE,
+                    poisoning.OTHER,
+                )
+            )
+            assert nothing.gain is not None
+            assert right.gain is not None
+            assert other.gain is not None
+            for stated, row in ((0.5, half), (2.0, twice)):
+                assert row.gain == pytest.approx(leave(stated, nothing.gain, right.gain, row.fakes), abs=1e-9)
+                if attack == "MGA":
+                    assert row.gain != pytest.approx(leave(1, nothing.gain, right.gain, row.fakes), abs=0.3)
+            if attack == "MGA":
+                assert other.gain > 0.9 * nothing.gain, (
+                    "false answers would add little, so little is taken out"
+                )
+            if attack == "RIA":
+                assert other.gain < -0.9, "pushed values would add much, which is taken from honest people"
+
+
 def test_a_planner_with_a_cap_chooses_what_fakes_move_less() -> None:
     rows = list(poisoning.reproduce(None, ["hr"], [0.5, 0.1], runs=1, users=1000, targets=[1]))
     free = pick([row for row in rows if row.epsilon == 0.5], "ss", "MGA", "planner", 1)
@@ -162,6 +203,7 @@ def test_the_command_says_what_no_check_can_notice(tmp_path: Path, rows: list[Po
     assert "note (RIA): these fakes follow the protocol, with false answers" in shown.output
     assert "chooses ss, where MGA gains 15." in shown.output
     assert "not done: the paper's search for fake users" in shown.output
+    assert "MGA, if recovery is told a wrong share or model of the fakes" in shown.output
     printed = CliRunner().invoke(reproduce_paper, [*asked, "--json", "-o", str(tmp_path / "rows.csv")])
     assert {row["attack"] for row in json.loads(printed.stdout)} == {"none", "RPA", "RIA", "MGA"}
     assert (tmp_path / "rows.csv").read_text().count("\n") > 10

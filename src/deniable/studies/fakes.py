@@ -7,14 +7,13 @@ a Hadamard matrix are attacked in the same spirit.
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 from typing import Literal
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Hadamard, Hashed, SetMechanism, Subset, Unary
+from deniable.mechanisms import Direct, Hadamard, Hashed, Subset, Unary
 from deniable.summaries.recovery import supported_by_chance
 from deniable.words.simulated import seeded
 
@@ -22,6 +21,8 @@ Attack = Literal["RPA", "RIA", "MGA", "MAX"]
 """Random reports; the mechanism's own reports of random targets; reports that support as many targets as the
 attacker finds; and as many as there can be, where that is more.
 """
+Attacked = Direct | Unary | Subset | Hashed | Hadamard
+"""The mechanisms that the attacks are for."""
 FUNCTIONS = 1000
 """Hash functions that a fake tries, as published: it takes the one that sends most targets to one bucket."""
 _FAMILY = 1 << 19  # functions that stand for all, to compute how many targets the best of some sends there
@@ -29,7 +30,7 @@ _BATCH = 1 << 16  # functions that are tried at once
 
 
 def make_fakes(
-    mechanism: SetMechanism, attack: Attack, targets: Integers, count: int, generator: np.random.Generator
+    mechanism: Attacked, attack: Attack, targets: Integers, count: int, generator: np.random.Generator
 ) -> Array:
     """This many made-up reports."""
     if attack == "RIA":
@@ -42,7 +43,7 @@ def make_fakes(
     return _push(mechanism, targets, count, generator)
 
 
-def expected_hits(mechanism: SetMechanism, attack: Attack, targets: Integers) -> float:
+def expected_hits(mechanism: Attacked, attack: Attack, targets: Integers) -> float:
     """How many of the targets a fake supports, on average.
 
     It is exact but for MGA on hashed reports, which is about this very family of functions: half a million
@@ -55,79 +56,68 @@ def expected_hits(mechanism: SetMechanism, attack: Attack, targets: Integers) ->
     return float(targets.size) if attack == "MAX" else _hits(mechanism, targets)
 
 
-def has_more(mechanism: SetMechanism, targets: Integers) -> bool:
+def has_more(mechanism: Attacked, targets: Integers) -> bool:
     """Whether some report supports more targets than the published attack finds."""
     return isinstance(mechanism, Hashed) and targets.size > 1
 
 
-@singledispatch
-def _draw(mechanism: SetMechanism, count: int, generator: np.random.Generator) -> Array:
+def _draw(mechanism: Attacked, count: int, generator: np.random.Generator) -> Array:
     """Reports drawn evenly from all that are possible."""
-    raise NotImplementedError(mechanism.title)
+    match mechanism:
+        case Direct():
+            return _filled(mechanism, generator.integers(mechanism.k, size=count))
+        case Unary():
+            return _packed(generator.random((count, mechanism.k)) < 0.5)
+        case Subset():
+            none = np.zeros(0, dtype=np.int64)
+            return _listed(mechanism, _members(mechanism.k, none, mechanism.size, count, generator))
+        case Hadamard():
+            return _filled(mechanism, generator.integers(1 << mechanism.bits, size=count))
+        case Hashed():
+            functions = _functions(count, generator)
+            return _hashed(mechanism, *functions, generator.integers(mechanism.g, size=count))
 
 
-@singledispatch
-def _push(mechanism: SetMechanism, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+def _push(mechanism: Attacked, targets: Integers, count: int, generator: np.random.Generator) -> Array:
     """Reports for the targets: MGA."""
-    raise NotImplementedError(mechanism.title)
+    match mechanism:
+        case Direct():
+            return _filled(mechanism, generator.choice(targets, count))
+        case Unary():
+            # all targets, and others until there are as many bits as usual, so that the size says little
+            usual = int(mechanism.law.p + (mechanism.k - 1) * mechanism.law.q)
+            return _packed(_members(mechanism.k, targets, max(0, usual - targets.size), count, generator))
+        case Subset():
+            return _push_subset(mechanism, targets, count, generator)
+        case Hadamard():
+            # columns that support most of the targets; the first one supports all values
+            hits = _column_hits(mechanism, targets)
+            return _filled(mechanism, generator.choice(np.flatnonzero(hits == hits.max()), count))
+        case Hashed():
+            return _push_hashed(mechanism, targets, count, generator)
 
 
-@singledispatch
-def _hits(_mechanism: SetMechanism, targets: Integers) -> float:
+def _hits(mechanism: Attacked, targets: Integers) -> float:
     """How many targets a report of MGA supports: all, where a report may support any values."""
-    return float(targets.size)
+    match mechanism:
+        case Direct():
+            return 1.0
+        case Unary():
+            return float(targets.size)
+        case Subset():
+            return float(min(targets.size, mechanism.size))
+        case Hadamard():
+            return float(_column_hits(mechanism, targets).max())
+        case Hashed():
+            return _hashed_hits(mechanism, targets)
 
 
-@_draw.register
-def _(mechanism: Direct, count: int, generator: np.random.Generator) -> Array:
-    reports = mechanism.blank(count)
-    reports[:] = generator.integers(mechanism.k, size=count)
-    return reports
-
-
-@_push.register
-def _(mechanism: Direct, targets: Integers, count: int, generator: np.random.Generator) -> Array:
-    reports = mechanism.blank(count)
-    reports[:] = generator.choice(targets, count)
-    return reports
-
-
-@_hits.register
-def _(_mechanism: Direct, _targets: Integers) -> float:
-    return 1.0
-
-
-@_draw.register
-def _(mechanism: Unary, count: int, generator: np.random.Generator) -> Array:
-    return _packed(generator.random((count, mechanism.k)) < 0.5)
-
-
-@_push.register
-def _(mechanism: Unary, targets: Integers, count: int, generator: np.random.Generator) -> Array:
-    """All targets, and others until there are as many bits as usual, so that the size says little."""
-    law = mechanism.law
-    usual = int(law.p + (mechanism.k - 1) * law.q)
-    return _packed(_members(mechanism.k, targets, max(0, usual - targets.size), count, generator))
-
-
-@_draw.register
-def _(mechanism: Subset, count: int, generator: np.random.Generator) -> Array:
-    none = np.zeros(0, dtype=np.int64)
-    return _listed(mechanism, _members(mechanism.k, none, mechanism.size, count, generator))
-
-
-@_push.register
-def _(mechanism: Subset, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+def _push_subset(mechanism: Subset, targets: Integers, count: int, generator: np.random.Generator) -> Array:
     if targets.size <= mechanism.size:
         others = mechanism.size - targets.size
         return _listed(mechanism, _members(mechanism.k, targets, others, count, generator))
     some = np.argsort(generator.random((count, targets.size)), axis=1)[:, : mechanism.size]
     return np.sort(targets[some], axis=1).astype(mechanism.blank(0).dtype)
-
-
-@_hits.register
-def _(mechanism: Subset, targets: Integers) -> float:
-    return float(min(targets.size, mechanism.size))
 
 
 def _members(k: int, targets: Integers, others: int, count: int, generator: np.random.Generator) -> Array:
@@ -150,41 +140,18 @@ def _listed(mechanism: Subset, members: Array) -> Array:
     return reports
 
 
-@_draw.register
-def _(mechanism: Hadamard, count: int, generator: np.random.Generator) -> Array:
-    return _columns(mechanism, generator.integers(1 << mechanism.bits, size=count))
-
-
-@_push.register
-def _(mechanism: Hadamard, targets: Integers, count: int, generator: np.random.Generator) -> Array:
-    """Columns that support most of the targets; the first one supports all values."""
-    hits = _column_hits(mechanism, targets)
-    return _columns(mechanism, generator.choice(np.flatnonzero(hits == hits.max()), count))
-
-
-@_hits.register
-def _(mechanism: Hadamard, targets: Integers) -> float:
-    return float(_column_hits(mechanism, targets).max())
-
-
-def _columns(mechanism: Hadamard, columns: Integers) -> Array:
-    reports = mechanism.blank(columns.size)
-    reports[:] = columns
+def _filled(mechanism: Direct | Hadamard, values: Integers) -> Array:
+    reports = mechanism.blank(values.size)
+    reports[:] = values
     return reports
 
 
 def _column_hits(mechanism: Hadamard, targets: Integers) -> Integers:
-    every = _columns(mechanism, np.arange(1 << mechanism.bits))
+    every = _filled(mechanism, np.arange(1 << mechanism.bits))
     return np.asarray(mechanism.support(every)[:, targets].sum(axis=1))
 
 
-@_draw.register
-def _(mechanism: Hashed, count: int, generator: np.random.Generator) -> Array:
-    return _hashed(mechanism, *_functions(count, generator), generator.integers(mechanism.g, size=count))
-
-
-@_push.register
-def _(mechanism: Hashed, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+def _push_hashed(mechanism: Hashed, targets: Integers, count: int, generator: np.random.Generator) -> Array:
     """The best of some functions for each fake; for one target, any function will do."""
     tried = FUNCTIONS if targets.size > 1 else 1
     found = []
@@ -198,8 +165,7 @@ def _(mechanism: Hashed, targets: Integers, count: int, generator: np.random.Gen
     return np.concatenate(found)
 
 
-@_hits.register
-def _(mechanism: Hashed, targets: Integers) -> float:
+def _hashed_hits(mechanism: Hashed, targets: Integers) -> float:
     if targets.size == 1:
         return 1.0
     counts = np.zeros(targets.size + 1)
@@ -251,7 +217,7 @@ def _hashed(mechanism: Hashed, a: Integers, b: Integers, bucket: Integers) -> Ar
 
 
 def expected_gain(
-    mechanism: SetMechanism, attack: Attack, targets: Integers, shares: Floats, fakes: float
+    mechanism: Attacked, attack: Attack, targets: Integers, shares: Floats, fakes: float
 ) -> float:
     """How much the estimated shares of all targets together grow by this share of fakes, on average."""
     law = mechanism.law

@@ -21,7 +21,7 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import PROTOCOLS, SetMechanism
 from deniable.plan.health import Health
 from deniable.simulate.population import numbers_from, zipf
-from deniable.studies.fakes import Attack, expected_gain, has_more, make_fakes, published_gain
+from deniable.studies.fakes import Attack, Attacked, expected_gain, has_more, make_fakes, published_gain
 from deniable.studies.sweep import Progress, checked_methods
 from deniable.summaries.health import LEVEL, check_shares, watches
 from deniable.summaries.recovery import FakeModel, recover_shares
@@ -49,7 +49,15 @@ _MODELS: dict[str, FakeModel] = {
     "MGA": "pushed values",
     "MAX": "pushed values",
 }
+_OTHERS: dict[FakeModel, FakeModel] = {
+    "random reports": "pushed values",
+    "false answers": "pushed values",
+    "pushed values": "false answers",
+}
+"""What somebody who takes fakes of one kind for another may believe."""
 _NOBODY = "none"
+HALF, TWICE, OTHER = "recovery of half the fakes", "recovery of twice the fakes", "recovery by another model"
+"""What recovery makes of a wrong statement on the fakes."""
 
 
 @final
@@ -196,6 +204,8 @@ def _measure_all(
 
 def _measure(setting: _Setting, name: str, epsilon: float) -> Iterator[PoisoningPoint]:
     mechanism = PROTOCOLS[name].make_exact(K, epsilon)
+    if not isinstance(mechanism, Attacked):
+        raise InvalidParameter(f"there is no attack on reports of {mechanism.title}; leave it out")
     found: dict[tuple[int, str, str], list[_Seen]] = {}
     for run in range(setting.runs):
         draws = numbers_from(setting.seed, "poisoning", setting.dataset, name, epsilon, run)
@@ -222,7 +232,7 @@ def _measure(setting: _Setting, name: str, epsilon: float) -> Iterator[Poisoning
         yield setting.row(name, epsilon, setting.targets[j], which, defense, **gains, **_sum_up(some))
 
 
-def _attacks(mechanism: SetMechanism, targets: Integers) -> tuple[Attack, ...]:
+def _attacks(mechanism: Attacked, targets: Integers) -> tuple[Attack, ...]:
     return ("RPA", "RIA", "MGA", "MAX") if has_more(mechanism, targets) else ("RPA", "RIA", "MGA")
 
 
@@ -271,13 +281,26 @@ def _defend(
         "nothing": see(after.frequencies, *after.interval()),
         "worst case": see(after.frequencies, *after.interval_with_fakes(setting.fakes)),
     }
-    for model in dict.fromkeys(_MODELS.values()) if attack == _NOBODY else [_MODELS[attack]]:
+    for name, (fakes, model) in _statements(attack, setting.fakes).items():
         pushed = () if model == "random reports" else targets.tolist()
-        recovered = recover_shares(mechanism, after, setting.fakes, model, pushed)
-        found[f"recovery, {model}"] = see(recovered.frequencies, recovered.low, recovered.high)
+        recovered = recover_shares(mechanism, after, fakes, model, pushed)
+        found[name] = see(recovered.frequencies, recovered.low, recovered.high)
     for name, project in ((NORMALIZED, _normalize), ("norm-sub", lambda one: one.project("norm-sub"))):
         found[name] = _Seen(float((project(after) - project(before))[targets].sum()))
     return found
+
+
+def _statements(attack: str, fakes: float) -> dict[str, tuple[float, FakeModel]]:
+    """What an operator may state of the fakes, rightly and wrongly: their share and their model."""
+    if attack == _NOBODY:
+        return {f"recovery, {model}": (fakes, model) for model in dict.fromkeys(_MODELS.values())}
+    model = _MODELS[attack]
+    return {
+        f"recovery, {model}": (fakes, model),
+        HALF: (fakes / 2, model),
+        TWICE: (2 * fakes, model),
+        OTHER: (fakes, _OTHERS[model]),
+    }
 
 
 def _normalize(estimate: Estimate) -> Floats:
@@ -298,7 +321,7 @@ def _sum_up(seen: Sequence[_Seen]) -> dict[str, float | None]:
 
 
 def _compute(
-    setting: _Setting, mechanism: SetMechanism, name: str, epsilon: float, targets: Integers, attack: Attack
+    setting: _Setting, mechanism: Attacked, name: str, epsilon: float, targets: Integers, attack: Attack
 ) -> dict[str, float | None]:
     """What an attack gains without a defense, by the law and by the paper."""
     held = float(setting.truth[targets].sum())
@@ -313,7 +336,7 @@ def _plan(setting: _Setting, epsilon: float) -> Iterator[PoisoningPoint]:
     for defense, cap in (("planner", None), (f"planner, cap {CAP:g}", CAP)):
         best = consider([K], epsilon, setting.values.size, Objective(influence_cap=cap))[0]
         for targets in setting.targets:
-            if best.why_not is not None or not isinstance(best.parts[0], SetMechanism):
+            if best.why_not is not None or not isinstance(best.parts[0], Attacked):
                 yield setting.row(best.name, epsilon, targets, "MGA", defense, refused=best.why_not)
                 continue
             for attack in _attacks(best.parts[0], targets):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -47,7 +47,8 @@ def reproduce_poisoning(
     supports all of them, where MGA finds fewer. The gain is how much the shares of all targets together grow,
     in points: `expected` by the law, `published` by the paper, and measured. `worst case` says how often the
     interval of a target for 5 % of fakes holds the truth. `recovered` and `norm-sub` are gains that remain.
-    With the attack `none` all people are honest.
+    With the attack `none` all people are honest. A second table says what recovery leaves of MGA if its
+    statement is wrong: half or twice the share of fakes, or false answers as their model.
     """
     from deniable import data
     from deniable.studies import poisoning
@@ -75,7 +76,7 @@ def reproduce_poisoning(
 
 
 def _print_rows(rows: Sequence[PoisoningPoint]) -> None:
-    from deniable.studies.poisoning import FAKES
+    from deniable.studies.poisoning import FAKES, HALF
 
     first = rows[0]
     about = f"{first.dataset}, k = {first.k}, {first.n:,} honest people, {format_percent(FAKES)} of fakes"
@@ -94,6 +95,7 @@ def _print_rows(rows: Sequence[PoisoningPoint]) -> None:
         click.echo(
             f"\u2026 and {len(lines) - len(shown):,} of other attacks; -o writes all, and --json prints them"
         )
+    _print_wrong_statements([some for some in groups.values() if HALF in some])
     for row in rows:
         if row.defense.startswith("planner") and row.attack == "MGA":
             chosen = row.refused or f"chooses {row.protocol}, where MGA gains {_points(row.gain)} points"
@@ -107,9 +109,30 @@ def _print_rows(rows: Sequence[PoisoningPoint]) -> None:
     console.print_refusals((row.protocol, row.refused) for row in rows if row.defense == "nothing")
 
 
-def _format_line(by_defense: dict[str, PoisoningPoint]) -> list[str]:
+def _print_wrong_statements(groups: Sequence[Mapping[str, PoisoningPoint]]) -> None:
+    """What recovery leaves of the gain of MGA, if the operator states another share or model of fakes."""
+    from deniable.studies.poisoning import HALF, OTHER, TWICE
+
+    lines = []
+    for some in groups:
+        row = some["nothing"]
+        if row.attack == "MGA":
+            left = [_points(some[name].gain) for name in (HALF, TWICE, OTHER)]
+            about = [row.protocol, f"{row.epsilon:g}", str(row.targets)]
+            lines.append([*about, _points(row.gain), _points(_recovered(some)), *left])
+    headers = ["protocol", "epsilon", "targets", "gain", "recovered", "half stated", "twice stated"]
+    title = "MGA, if recovery is told a wrong share or model of the fakes; gains in points"
+    console.print_table(title, [*headers, "wrong model"], lines)
+
+
+def _recovered(by_defense: Mapping[str, PoisoningPoint]) -> float | None:
+    """What is left of the gain if the statement is right; None where no model is."""
+    found = [one.gain for name, one in by_defense.items() if name.startswith("recovery, ")]
+    return found[0] if len(found) == 1 else None
+
+
+def _format_line(by_defense: Mapping[str, PoisoningPoint]) -> list[str]:
     row = by_defense["nothing"]
-    recovered = [one for name, one in by_defense.items() if name.startswith("recovery")]
     return [
         row.protocol,
         f"{row.epsilon:g}",
@@ -120,7 +143,7 @@ def _format_line(by_defense: dict[str, PoisoningPoint]) -> list[str]:
         _points(row.published),
         _percent(row.alarmed),
         _percent(by_defense["worst case"].covered),
-        _points(recovered[0].gain) if len(recovered) == 1 else "",
+        _points(_recovered(by_defense)),
         _points(by_defense["norm-sub"].gain),
     ]
 
