@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -33,9 +32,10 @@ from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
 from deniable.plan.plan import Plan
+from deniable.plan.sections import list_options, read_toml
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
-from deniable.tables import DEGREES, column_names, columns_of, file_kind, require_file
+from deniable.tables import DEGREES, column_names, columns_of, require_file
 
 _MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
@@ -254,19 +254,7 @@ class Study:
     def read(path: str | Path) -> Study:
         """A study from a TOML file (`deniable init` writes an example)."""
         file = require_file(Path(path), "`deniable init` writes an example")
-        try:
-            data = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as problem:
-            kind = file_kind(file)
-            mixed = f"{file.name} is {kind}, not a study" + (
-                "; Plan.read reads it" if kind == "a plan" else ""
-            )
-            why = (
-                "its lists or sections are nested too deeply"
-                if isinstance(problem, RecursionError)
-                else problem
-            )
-            raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
+        data = read_toml(file)
         try:
             return Study.from_dict(data)
         except RecursionError:
@@ -277,29 +265,7 @@ class Study:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Study:
         """A study from what a TOML file holds; an attribute may also be a `Range` or `Categories`."""
-        options = _section(data, "a study")
-        given = _section(options.pop("attributes", None), "attributes")
-        protocols = {}
-        attributes = {}
-        for name, table in given.items():
-            checked_text(name, "an attribute's name")
-            attributes[name], protocol = _attribute(name, table)
-            if protocol is not None:
-                protocols[name] = protocol
-        again = _section(options.pop("repeat", {}), "repeat", ("epsilon_first", "epsilon_forever", "rounds"))
-        caps = _section(
-            options.pop("objective", {}), "objective", tuple(one.name for one in fields(Objective))
-        )
-        if "share" in options:
-            raise InvalidParameter('the key share is called mechanism now: mechanism = "split"')
-        known = ("title", "epsilon", "missing", "per", "mechanism", "protocol")
-        _section(options, "the study", (*known, "attributes", "repeat", "objective"))
-        if protocols:
-            usual = options.get("protocol", {})
-            options["protocol"] = (
-                dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
-            )
-        return Study(attributes, **options, **again, objective=Objective(**caps))
+        return Study(**list_options(data))
 
     @staticmethod
     def infer(
@@ -491,17 +457,6 @@ def _positive_error(error: float) -> float:
     return float(error)
 
 
-def _section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
-    if not isinstance(table, Mapping):
-        raise InvalidParameter(
-            f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]"
-        )
-    for name in table if known is not None else ():
-        if name not in list(known or ()):
-            raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
-    return dict(table)
-
-
 def _checked_protocol(given: object, what: str) -> str | tuple[str, ...]:
     """A protocol's name, or several."""
     if isinstance(given, str):
@@ -511,14 +466,3 @@ def _checked_protocol(given: object, what: str) -> str | tuple[str, ...]:
             f"{what} must be a protocol's name, or a list of names to choose among, got {given!r}"
         )
     return tuple(given)
-
-
-def _attribute(name: str, given: object) -> tuple[Domain, str | None]:
-    """What is asked under a name, and the protocol if a section names one."""
-    if not isinstance(given, Mapping):
-        return as_domain(given, name), None
-    table = dict(given)
-    protocol = table.pop("protocol", None)
-    if protocol is not None and not isinstance(protocol, str):
-        raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
-    return as_domain(table, name), protocol

@@ -1,0 +1,79 @@
+"""Reads the TOML file of a study, and takes its sections apart."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from deniable.choose import Objective
+from deniable.domain import Domain, checked_text
+from deniable.domain.parsed import as_domain
+from deniable.errors import InvalidParameter, not_among
+from deniable.tables import file_kind
+
+_KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol")
+_SECTIONS = ("attributes", "repeat", "objective")
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """What the file of a study holds."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        kind = file_kind(file)
+        mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
+        why = (
+            "its lists or sections are nested too deeply" if isinstance(problem, RecursionError) else problem
+        )
+        raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
+
+
+def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a study is made with, by name."""
+    options = _read_section(data, "a study")
+    given = _read_section(options.pop("attributes", None), "attributes")
+    protocols = {}
+    attributes = {}
+    for name, table in given.items():
+        checked_text(name, "an attribute's name")
+        attributes[name], protocol = _read_attribute(name, table)
+        if protocol is not None:
+            protocols[name] = protocol
+    rounds = ("epsilon_first", "epsilon_forever", "rounds")
+    again = _read_section(options.pop("repeat", {}), "repeat", rounds)
+    limits = tuple(one.name for one in fields(Objective))
+    caps = _read_section(options.pop("objective", {}), "objective", limits)
+    if "share" in options:
+        raise InvalidParameter('the key share is called mechanism now: mechanism = "split"')
+    _read_section(options, "the study", (*_KEYS, *_SECTIONS))
+    if protocols:
+        usual = options.get("protocol", {})
+        options["protocol"] = (
+            dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
+        )
+    return {"attributes": attributes, **options, **again, "objective": Objective(**caps)}
+
+
+def _read_section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        raise InvalidParameter(
+            f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]"
+        )
+    for name in table if known is not None else ():
+        if name not in list(known or ()):
+            raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
+    return dict(table)
+
+
+def _read_attribute(name: str, given: object) -> tuple[Domain, str | None]:
+    """What is asked under a name, and the protocol if a section names one."""
+    if not isinstance(given, Mapping):
+        return as_domain(given, name), None
+    table = dict(given)
+    protocol = table.pop("protocol", None)
+    if protocol is not None and not isinstance(protocol, str):
+        raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
+    return as_domain(table, name), protocol
