@@ -48,6 +48,11 @@ REASONS: Mapping[str, tuple[int, str]] = {
 LONGEST = 300  # characters of a sentence, which may name what was sent
 
 
+def _about(text: str) -> msgspec.Meta:
+    """What a field means, for the description of the API."""
+    return msgspec.Meta(description=text)
+
+
 class Refusal(DeniableError):
     """An answer that refuses: a word for machines, a sentence for people, and headers."""
 
@@ -92,11 +97,9 @@ class Summary(Message, frozen=True):
 
     id: str
     title: str
-    invited: Annotated[bool, msgspec.Meta(description="Whether a report needs an invitation.")]
-    round: Annotated[
-        int | None, msgspec.Meta(description="The newest round that is open now; null where none is.")
-    ]
-    open: Annotated[list[int], msgspec.Meta(description="All rounds that are open now, in order.")]
+    invited: Annotated[bool, _about("Whether a report needs an invitation.")]
+    round: Annotated[int | None, _about("The newest round that is open now; null where none is.")]
+    open: Annotated[list[int], _about("All rounds that are open now, in order.")]
 
 
 class Plans(Message, frozen=True):
@@ -141,13 +144,11 @@ class Row(Message, frozen=True, omit_defaults=True):
     low: float
     high: float
     count: float
-    n: Annotated[int, msgspec.Meta(description="How many reports are about this attribute.")]
+    n: Annotated[int, _about("How many reports are about this attribute.")]
     projected: float | None = None
     low_together: Annotated[
         float | None,
-        msgspec.Meta(
-            description="For a location: the low end of its interval, if those of all cells hold at once."
-        ),
+        _about("For a location: the low end of its interval, if those of all cells hold at once."),
     ] = None
 
 
@@ -161,11 +162,9 @@ class Mean(Message, frozen=True):
     high: float
     within: Annotated[
         float,
-        msgspec.Meta(
-            description="How much farther all three may be off: half a bin of a range, 0 for a number."
-        ),
+        _about("How much farther all three may be off: half a bin of a range, 0 for a number."),
     ]
-    n: Annotated[int, msgspec.Meta(description="How many reports are about this attribute.")]
+    n: Annotated[int, _about("How many reports are about this attribute.")]
 
 
 class Estimates(Message, frozen=True):
@@ -180,9 +179,7 @@ class Estimates(Message, frozen=True):
     means: list[Mean]
     groups: Annotated[
         list[Row],
-        msgspec.Meta(
-            description="Neighboring values together: bins of a long range, blocks of a large grid."
-        ),
+        _about("Neighboring values together: bins of a long range, blocks of a large grid."),
     ]
 
 
@@ -199,9 +196,7 @@ class Counted(Message, frozen=True):
     """The tallies of a plan, from which everything is estimated."""
 
     plan: str
-    round: Annotated[
-        int | None, msgspec.Meta(description="If no round was asked for, the only one that has reports.")
-    ]
+    round: Annotated[int | None, _about("If no round was asked for, the only one that has reports.")]
     n: int
     tallies: dict[str, dict[str, Any]]
 
@@ -211,17 +206,15 @@ class HealthCheck(Message, frozen=True):
 
     attribute: str
     name: str
-    p_value: Annotated[
-        float, msgspec.Meta(description="How often honest reports look at least as strange, in this check.")
-    ]
-    saw: Annotated[str, msgspec.Meta(description="What was seen, in words.")]
+    p_value: Annotated[float, _about("How often honest reports look at least as strange, in this check.")]
+    saw: Annotated[str, _about("What was seen, in words.")]
     noticed: Annotated[
         float,
-        msgspec.Meta(description="The share of fakes from which on they are noticed nine times in ten."),
+        _about("The share of fakes from which on they are noticed nine times in ten."),
     ]
-    fakes: Annotated[str, msgspec.Meta(description="The kind of fakes that this share is about.")]
+    fakes: Annotated[str, _about("The kind of fakes that this share is about.")]
     alarm: bool
-    means: Annotated[str, msgspec.Meta(description="What an alarm of this check means.")]
+    means: Annotated[str, _about("What an alarm of this check means.")]
 
 
 class ReportHealth(Message, frozen=True):
@@ -229,15 +222,15 @@ class ReportHealth(Message, frozen=True):
 
     plan: str
     round: int
-    n: Annotated[int, msgspec.Meta(description="How many reports there were at this look.")]
+    n: Annotated[int, _about("How many reports there were at this look.")]
     level: Annotated[
         float,
-        msgspec.Meta(description="How often honest people raise any alarm, over all looks at their study."),
+        _about("How often honest people raise any alarm, over all looks at their study."),
     ]
-    looks: Annotated[int, msgspec.Meta(description="How many separate looks share the level.")]
+    looks: Annotated[int, _about("How many separate looks share the level.")]
     alarms: int
     checks: list[HealthCheck]
-    advice: Annotated[str, msgspec.Meta(description="What to do; empty where there is no alarm.")]
+    advice: Annotated[str, _about("What to do; empty where there is no alarm.")]
 
 
 class Status(Message, frozen=True):

@@ -6,7 +6,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -17,8 +17,8 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import clopper_pearson, student
 from deniable.formatting import format_count
 from deniable.simulate.population import numbers_from
-from deniable.studies.sweep import Progress
-from deniable.tables import Backend, frame_of
+from deniable.studies.sweep import Progress, frame_points
+from deniable.tables import Backend
 
 CLASSICAL = ("grr", "ss", "sue", "oue", "olh")
 """The protocols whose values and people are attacked."""
@@ -89,9 +89,7 @@ class AttackPoint:
 
 def frame(rows: Iterable[AttackPoint], backend: Backend | None = None) -> Any:
     """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
-    plain = [asdict(row) for row in rows]
-    columns = {name: [row[name] for row in plain] for name in AttackPoint.__dataclass_fields__}
-    return frame_of(columns, backend)
+    return frame_points(AttackPoint, rows, backend)
 
 
 def describe_measurement(rows: Sequence[AttackPoint]) -> str:

@@ -7,7 +7,7 @@ It is computed from the law (`expected`), by the paper (`published`), and measur
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -22,10 +22,10 @@ from deniable.mechanisms import PROTOCOLS, SetMechanism
 from deniable.plan.health import Health
 from deniable.simulate.population import numbers_from, zipf
 from deniable.studies.fakes import Attack, Attacked, expected_gain, has_more, make_fakes, published_gain
-from deniable.studies.sweep import Progress, checked_methods
+from deniable.studies.sweep import Progress, checked_methods, frame_points
 from deniable.summaries.health import LEVEL, check_shares, watches
 from deniable.summaries.recovery import FakeModel, recover_shares
-from deniable.tables import Backend, frame_of
+from deniable.tables import Backend
 from deniable.words.simulated import seeded
 
 METHODS = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
@@ -99,9 +99,7 @@ class PoisoningPoint:
 
 def frame(rows: Iterable[PoisoningPoint], backend: Backend | None = None) -> Any:
     """A line per row, as a dataframe of the library you already have: pandas, polars or pyarrow."""
-    plain = [asdict(row) for row in rows]
-    columns = {name: [row[name] for row in plain] for name in PoisoningPoint.__dataclass_fields__}
-    return frame_of(columns, backend)
+    return frame_points(PoisoningPoint, rows, backend)
 
 
 def reproduce(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
 from deniable.data.datasets import Dataset
@@ -13,6 +13,7 @@ from deniable.exact import whole_number
 from deniable.records import RecordMechanism
 from deniable.simulate.measure import measure_record_errors
 from deniable.simulate.population import numbers_from
+from deniable.tables import Backend, frame_of
 
 RUNS = 100
 DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))
@@ -46,6 +47,12 @@ class Point(ABC):
 
 
 _Row = TypeVar("_Row", bound=Point)
+
+
+def frame_points(kind: type[Any], rows: Iterable[Any], backend: Backend | None) -> Any:
+    """Points of one dataclass as a dataframe, which has its columns even where there is no point."""
+    plain = [asdict(row) for row in rows]
+    return frame_of({one.name: [row[one.name] for row in plain] for one in fields(kind)}, backend)
 
 
 def checked_methods(
