@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.law.law import Convention
+from deniable.law.checks import Convention
 
 
 class ReportLaw(Protocol):

@@ -16,7 +16,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, whole_number
 from deniable.formatting import format_count, format_loss
-from deniable.law.law import checked_prior
+from deniable.law.checks import checked_prior
 
 
 @final
