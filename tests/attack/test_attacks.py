@@ -24,10 +24,11 @@ from deniable import attack
 from deniable.attack import loops
 from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Chance, Clue, likelihoods
+from deniable.attack.pools import make_pool
 from deniable.attack.reidentification import Evidence, match
 from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.trained import features, require_classifier, simulate_reports
-from deniable.attack.values import guess_values, make_pool
+from deniable.attack.values import guess_values
 from deniable.errors import DataUnavailable, suggest_install
 from deniable.estimate import bounded
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary

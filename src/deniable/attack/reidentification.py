@@ -32,9 +32,10 @@ from deniable.attack.likelihoods import (
     likelihoods,
     width,
 )
+from deniable.attack.pools import make_pool
 from deniable.attack.results import Reidentification
 from deniable.attack.sampling import estimate_marginals, sampled_attribute
-from deniable.attack.values import guess_values, make_pool
+from deniable.attack.values import guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.plan import Plan

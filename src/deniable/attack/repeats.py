@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.likelihoods import CELLS, Chance, Part, by_cell, by_value, values_of
-from deniable.attack.values import make_pool
+from deniable.attack.pools import make_pool
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import binomial, checked_prior
