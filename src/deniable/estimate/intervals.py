@@ -13,8 +13,9 @@ from deniable.arrays import Floats
 from deniable.exact import number
 
 Ends = tuple[Floats, Floats]
-_TRIED = 257  # means that are tried on either side, before the outermost is refined
-_HALVINGS = 24
+_TRIED = 257  # means that are tried at once on either side
+_PASSES = 4  # each between two neighbors of the one before
+_HALVINGS = 48
 
 
 def normal_quantile(level: float) -> float:
@@ -104,7 +105,7 @@ def bounded(mean: float, n: int, tail: float) -> tuple[float, float]:
 
     def end(outermost: float) -> float:
         near, far = mean, outermost
-        for _ in range(_HALVINGS * 2):
+        for _ in range(_HALVINGS):
             middle = (near + far) / 2
             near, far = (middle, far) if _entropy(mean, middle) <= math.log(1 / tail) / n else (near, middle)
         return far
@@ -156,17 +157,12 @@ def scattered(
         )
         return np.asarray(np.minimum(np.maximum(seen, least), most))
 
-    farthest = z * math.sqrt(squares / n)
-
     def end(sign: float) -> float:
-        away = np.linspace(0.0, farthest, _TRIED)
-        held = np.flatnonzero(away <= reach(mean + sign * away))
-        near, far = float(away[held[-1]]), float(away[min(held[-1] + 1, _TRIED - 1)])
-        for _ in range(_HALVINGS):
-            middle = (near + far) / 2
-            near, far = (
-                (middle, far) if middle <= float(reach(np.array(mean + sign * middle))) else (near, middle)
-            )
+        near, far = 0.0, z * math.sqrt(squares / n)
+        for _ in range(_PASSES):
+            away = np.linspace(near, far, _TRIED)
+            last = int(np.flatnonzero(away <= reach(mean + sign * away))[-1])
+            near, far = float(away[last]), float(away[min(last + 1, _TRIED - 1)])
         return mean + sign * near
 
     return end(-1.0), end(1.0)

@@ -130,8 +130,12 @@ class Mean(ABC):
         numbers = self.numbers(np.arange(self.outputs))
         mean = float(tally.counts @ numbers) / tally.n
         scatter = float(tally.counts @ (numbers - mean) ** 2) / (tally.n - 1)
-        error = math.sqrt(max(scatter, float(np.min(self.variance(np.linspace(-1, 1, 257))))) / tally.n)
+        error = math.sqrt(max(scatter, self._least_variance) / tally.n)
         return MeanEstimate(tally.n, mean, error, partial(self.ends, tally.counts, mean, scatter))
+
+    @cached_property
+    def _least_variance(self) -> float:
+        return float(np.min(self.variance(np.linspace(-1, 1, 257))))
 
     def ends(self, counts: Integers, mean: float, scatter: float, tail: float) -> tuple[float, float]:
         """Where the mean may be, each end missed this often: by the bounds on the scatter of reports."""
