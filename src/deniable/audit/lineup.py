@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.audit.bound import Event
 from deniable.audit.devices import Side
+from deniable.audit.observations import Votes
 from deniable.audit.setting import encode_sides
 from deniable.plan import Plan
 
@@ -61,7 +61,7 @@ class Lineups:
             for low in range(0, line.devices, most):
                 yield line, min(most, line.devices - low)
 
-    def judge(self, line: Line, votes: npt.NDArray[np.int32], held: Integers) -> None:
+    def judge(self, line: Line, votes: Votes, held: Integers) -> None:
         """Names the person with the most votes, from a row per person and a column per device."""
         size = len(votes)
         named = votes == votes.max(axis=0)

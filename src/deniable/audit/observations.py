@@ -16,6 +16,8 @@ from deniable.plan import Plan
 from deniable.wire import PREFIX, VERSION, Wire
 
 Bytes = npt.NDArray[np.uint8]
+Votes = npt.NDArray[np.unsignedinteger[Any]]
+"""A row for each person, a column for each device."""
 
 HEADER = 1 + PREFIX + 4 + 16
 """How many bytes of a report come before its body: version, plan, round and id."""
@@ -168,11 +170,14 @@ class Reader:
 
     def votes(
         self, reports: Sequence[Sequence[bytes]], codes: Sequence[Integers]
-    ) -> tuple[npt.NDArray[np.int32], list[tuple[Integers, Bytes]]]:
+    ) -> tuple[Votes, list[tuple[Integers, Bytes]]]:
         """A row for each of several sides: how many attributes and rounds of each device's reports support
         it. And for each round all ids, with the devices that they are of.
         """
-        votes, ids = np.zeros((codes[0].shape[1], len(reports[0])), dtype=np.int32), []
+        most = sum(len(wanted) for wanted in codes)
+        people, devices = codes[0].shape[1], len(reports[0])
+        votes = np.zeros((people, devices), dtype=np.min_scalar_type(most))
+        ids: list[tuple[Integers, Bytes]] = []
         for number, (said, wanted) in enumerate(zip(reports, codes, strict=True), 1):
             good = _all(said)
             if self._headed:
@@ -186,7 +191,10 @@ class Reader:
                 values, positions = np.unique(wanted[j], return_inverse=True)
                 found = part.supports_each(column, values)
                 for row, position in enumerate(positions.tolist()):
-                    votes[row, who] += found[position]
+                    if len(who) == devices:  # a slice of all is added many times faster
+                        votes[row] += found[position]
+                    else:
+                        votes[row, who] += found[position]
         return votes, ids
 
     def _sound(

