@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 
 from deniable.audit.bound import Event
@@ -110,11 +111,21 @@ def lower_bound(
     events: list[Event] = []
     total, done = sum(run.devices for _, run in runs), 0
     for who, run in runs:
-        events += run.events(None if show is None else _part(show, done, total), who)
+        some = run.events(None if show is None else _part(show, done, total), who)
+        events += some
+        if run is not runs[0][1]:
+            notes[0] += _say_noticeable(Audit(setting, few, level, some, ()).noticeable)
         faults += run.faults()
         notes += [f"{who}{easiest}" for easiest in (run.easiest(),) if easiest is not None]
         done += run.devices
     return Audit(setting, trials, level, tuple(events), tuple(faults), tuple(notes))
+
+
+def _say_noticeable(loss: float) -> str:
+    """What may go unnoticed in the reports of the client itself, which are fewer than all."""
+    if math.isinf(loss):
+        return ", which are too few to show more than is claimed"
+    return f", in which less than {loss:.3f} above a claim may go unnoticed"
 
 
 def _part(show: Show, before: int, total: int) -> Show:
