@@ -185,7 +185,7 @@ function exact(plan: Plan): HTMLElement {
         { class: "soft" },
         "The loss grows with the distance: answers three steps or kilometers apart lose three times as much. A location counts as the middle of its cell. Your limit counts the worst case.",
       ),
-    h("p", { class: "soft" }, "Plan ", h("code", { title: plan.id }, plan.id.slice(0, 12), "…")),
+    h("p", { class: "soft" }, "Plan ", h("code", { class: "whole" }, plan.id)),
   );
 }
 

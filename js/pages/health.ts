@@ -4,7 +4,7 @@ import { type Child, h, quoted } from "./dom.js";
 import { table } from "./panels.js";
 import { count, sentence, several } from "./phrases.js";
 
-const BURST = "busiest minute"; // notices fakes only if they all come in it
+const BURST = "busiest minute"; // notices fake reports only if they all come in it
 
 export interface Check {
   /** Empty where it is about the reports as a whole. */
@@ -13,7 +13,7 @@ export interface Check {
   readonly p_value: number;
   readonly saw: string;
   readonly noticed: number;
-  /** The kind of fakes that `noticed` is about. */
+  /** The kind of fake reports that `noticed` is about. */
   readonly fakes: string;
   readonly alarm: boolean;
   readonly means: string;
@@ -24,6 +24,8 @@ export interface Health {
   readonly n: number;
   readonly level: number;
   readonly alarms: number;
+  /** The result in a few words. */
+  readonly verdict: string;
   readonly checks: readonly Check[];
   readonly advice: string;
 }
@@ -31,13 +33,12 @@ export interface Health {
 export function health(found: Health | null): Child {
   if (!found) return null;
   const { checks, alarms } = found;
-  if (checks.length === 0)
-    return h("p", { class: "soft" }, "Health of the reports: nothing about them is known beforehand.");
+  if (checks.length === 0) return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`);
   const rate = `honest people raise one in ${count(Math.round(1 / found.level))} studies`;
   const summary = `${several(checks.length, "check")} at ${several(found.n, "report")}; ${rate}. ${noticed(checks)}`;
   if (alarms === 0)
     return [
-      h("p", { class: "soft" }, h("strong", {}, "Health of the reports: no alarm"), ` in ${summary}`),
+      h("p", { class: "soft" }, h("strong", {}, `Health of the reports: ${found.verdict}`), ` in ${summary}`),
       details(checks),
     ];
   return h(
@@ -59,12 +60,12 @@ function describe({ attribute, name, saw, means }: Check): HTMLElement {
   return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
 }
 
-/** From what share on fakes of which kind are noticed, by the best check; others may go unnoticed. */
+/** From what share on fake reports of which kind are noticed, by the best check; others may go unnoticed. */
 function noticed(checks: readonly Check[]): string {
   const some = checks.filter(({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1);
   const best = some.sort((a, b) => a.noticed - b.noticed)[0];
-  if (!best) return "There are too few reports to notice fakes.";
-  return `Fakes are noticed from ${rare(best.noticed)} on if they are ${best.fakes}; other kinds may need more, or go unnoticed.`;
+  if (!best) return "";
+  return `Fake reports are noticed from ${rare(best.noticed)} of the reports to a question on, if they are ${best.fakes}; other kinds may need more, or go unnoticed.`;
 }
 
 function details(checks: readonly Check[]): HTMLElement {
@@ -79,6 +80,6 @@ function details(checks: readonly Check[]): HTMLElement {
     "details",
     { class: "checks" },
     h("summary", { "data-name": "checks" }, "All checks"),
-    table("Checks of the reports", ["Check", "Seen", "p-value", "Fakes noticed from", "Which are"], lines),
+    table("Checks of the reports", ["Check", "Seen", "p-value", "Fake reports noticed from, of the reports to this question", "Which are"], lines),
   );
 }

@@ -183,6 +183,7 @@ function offer(
     put(
       head,
       promise(plan),
+      ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
       ...(summary.invited && invitation === null && !tickets?.isKept(ledger, plan) ? [asking(isDamaged).element] : []),
       questions(plan, locations, (given) => make(head, one, client, given)),
     );
@@ -199,6 +200,20 @@ function offer(
       promise(plan),
     );
   }
+}
+
+/** What a plain invitation tells, for people to read before they answer. */
+function sentAlong(): HTMLElement {
+  return h(
+    "details",
+    { class: "kept-apart" },
+    h("summary", {}, "What your invitation tells"),
+    h(
+      "p",
+      {},
+      "That you take part can be known. Your invitation is sent with your report, and the collector deletes it when it counts the report. A dishonest collector could note whose report it is; your answers stay as deniable as this page says.",
+    ),
+  );
 }
 
 function toLimit(event: Event): void {

@@ -19,6 +19,30 @@ export function isDue(ledger: Ledger, plan: Plan, round: number): boolean {
   return kept !== null && kept.ticket !== "" && kept.round === round;
 }
 
+/** What an invitation tells and what it does not, for people to read before they answer. */
+export function explanation(): HTMLElement {
+  return h(
+    "details",
+    { class: "kept-apart" },
+    h("summary", {}, "How your invitation is kept apart from your answer"),
+    h(
+      "p",
+      {},
+      "That you take part can be known: whoever sent the links knows whose invitation was used. Nothing that is sent links your answer to it.",
+    ),
+    h(
+      "p",
+      {},
+      `When you send, your invitation is first exchanged for a ticket. The collector signs the ticket without seeing it, so it cannot tell later whose ticket comes with a report. Your report leaves ${LEAST} to ${MOST} minutes after the exchange, at a random time, so that the times do not link the two. You can close the page and come back on another day.`,
+    ),
+    h(
+      "p",
+      {},
+      "Your network address could still link the two, if few people share it. All must have the same plan: compare its id, under “The exact loss”, with that of others.",
+    ),
+  );
+}
+
 /** What will happen, before it does. */
 export function hint(): HTMLElement {
   return h(

@@ -71,7 +71,9 @@ export interface MetricLosses {
 export interface BestGuess {
   /** Without any report. */
   readonly blind: number;
-  /** From one report. */
+  /** From one report, on average over which answers it holds: the best guess of `deniable plan`. */
+  readonly wholeReport: number;
+  /** From one report that is known to hold the answer. */
   readonly oneReport: number;
   /** From any number of reports, as long as the answer does not change. */
   readonly allReports: number;
@@ -271,11 +273,10 @@ export class Plan {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.mechanisms[j];
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
-    const {
-      chance,
-      among,
-      what = "",
-    } = part.guess ?? { chance: guess(this.mechanism.ratios[j] as Ratio, part.k), among: part.k };
+    const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
+    const [n, d] = chance;
+    const [real, size] = this.held(j);
+    const wholeReport = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
     const oneReport = rounded(chance);
     const allReports = isRepeated(part)
       ? Math.max(oneReport, rounded(guess(part.forever, part.k)))
@@ -283,8 +284,16 @@ export class Plan {
     const again = this.rounds
       ? `; anyone who sees all of them, if your answer does not change: ${often(allReports)}`
       : "";
-    const sentence = `anyone who sees your report guesses right${what} at most ${often(oneReport)}${again}; blind guessing: 1 in ${among}`;
-    return { blind: 1 / among, oneReport, allReports, sentence };
+    const known = real < size ? `; anyone who knows that it holds this answer: ${often(oneReport)}` : "";
+    const sentence = `anyone who sees your report guesses right${what} at most ${often(wholeReport)}${known}${again}; blind guessing: 1 in ${among}`;
+    return { blind: 1 / among, wholeReport, oneReport, allReports, sentence };
+  }
+
+  /** How many answers of an attribute's group a report holds, and of how many. */
+  private held(attribute: number): [real: bigint, size: bigint] {
+    let last = 0;
+    const group = this.mechanism.groups.find(({ size }) => attribute < (last += size));
+    return [BigInt(group?.real ?? 1), BigInt(group?.size ?? 1)];
   }
 
   /** @internal Answers as integers; one that is left out is missing; -1 where one is to be random. */

@@ -113,6 +113,7 @@ export const subset = (k: number, size: number, keep: bigint): Mechanism<readonl
     // truth
     ratio: [keep * (many - members) * FULL, (FULL - keep) * members * (FULL - 2n * members * (many - 1n))],
     codec: ascending(size, k),
+    guess: { chance: [keep, FULL * members], among: k }, // any member is as likely
     encode: (value, { fresh }) => {
       const isKept = chance(fresh, 0, kept);
       const others = sampled(fresh.subarray(2), size - Number(isKept), k - 1);

@@ -204,6 +204,28 @@ describe("what an attacker can guess", () => {
     expect(() => plan.bestGuess("colour")).toThrow(InvalidParameter);
   });
 
+  it("is that of the whole report, and then of one that is known to hold the answer", async () => {
+    const text = await small();
+    const plan = await tampered(text, (data) => {
+      const [asked, part] = [data.attributes[0], data.mechanism.parts[0]];
+      data.attributes = ["color", "other", "third"].map((name) => ({ ...asked, name }));
+      data.mechanism = { kind: "sample", parts: [part, part, part], reported: 1 };
+    });
+    const { blind, wholeReport, oneReport, sentence } = plan.bestGuess("other");
+    expect(wholeReport).toBeCloseTo(oneReport / 3 + (2 / 3) * blind, 8);
+    expect(sentence).toBe(
+      "anyone who sees your report guesses right at most 43 times in 100; anyone who knows that it holds this answer: 60 times in 100; blind guessing: 1 in 3",
+    );
+  });
+
+  it("is exact for a subset", async () => {
+    const plan = await tampered(await small(), (data) => {
+      data.attributes[0].domain.labels = ["a", "b", "c", "d", "e"];
+      data.mechanism.parts[0] = { k: 5, keep: String((FULL * 6n) / 10n), kind: "subset", size: 2 };
+    });
+    expect(plan.bestGuess("color").wholeReport).toBeCloseTo(0.3, 8);
+  });
+
   it("is said in few words where they are true", async () => {
     const labels = ["a", "b", "c", "d", "e"];
     const plan = await tampered(await small(), (data) => {

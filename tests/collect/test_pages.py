@@ -738,6 +738,12 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(browser: Browser, run: Run, t
         with visiting(browser, running) as visit:
             page = visit.page
             page.goto(link)
+            told = page.get_by_text("That you take part can be known")
+            expect(told).to_be_hidden()
+            page.get_by_text("How your invitation is kept apart from your answer").click()
+            expect(told).to_be_visible()
+            expect(page.get_by_text("leaves 1 to 10 minutes after the exchange")).to_be_visible()
+            expect(page.locator(".promise code")).to_have_text(plan.id)
             make_drinks(page)
             expect(page.get_by_text("so your report leaves 1 to 10 minutes later, at random")).to_be_visible()
             page.get_by_role("button", name="Send", exact=True).click()
@@ -1604,9 +1610,9 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_pat
                 page.get_by_text("Health of the reports: no alarm in 4 checks at 4,000 reports; honest")
             ).to_be_visible()
             expect(
-                page.get_by_text("people raise one in 1,000 studies. Fakes are noticed from")
+                page.get_by_text("people raise one in 1,000 studies. Fake reports are noticed from")
             ).to_be_visible()
-            expect(page.get_by_text("on if they are reports")).to_be_visible()
+            expect(page.get_by_text("of the reports to a question on, if they are reports")).to_be_visible()
             page.get_by_text("All checks").click()
             expect(page.get_by_role("table", name="Checks of the reports").get_by_role("row")).to_have_count(
                 5

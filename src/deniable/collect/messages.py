@@ -210,11 +210,12 @@ class HealthCheck(Message, frozen=True):
     saw: Annotated[str, _about("What was seen, in words.")]
     noticed: Annotated[
         float,
-        _about("The share of fakes from which on they are noticed nine times in ten."),
+        _about("The share of fake reports from which on they are noticed nine times in ten."),
     ]
-    fakes: Annotated[str, _about("The kind of fakes that this share is about.")]
+    fakes: Annotated[str, _about("The kind of fake reports that this share is about.")]
     alarm: bool
     means: Annotated[str, _about("What an alarm of this check means.")]
+    noticed_of: Annotated[str, _about("What `noticed` is a share of, in words.")]
 
 
 class ReportHealth(Message, frozen=True):
@@ -229,6 +230,8 @@ class ReportHealth(Message, frozen=True):
     ]
     looks: Annotated[int, _about("How many separate looks share the level.")]
     alarms: int
+    verdict: Annotated[str, _about("In words, such as 'no alarm' or 'too few reports to judge'.")]
+    too_few: Annotated[list[str], _about("The questions with too few reports to be checked.")]
     checks: list[HealthCheck]
     advice: Annotated[str, _about("What to do; empty where there is no alarm.")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from textwrap import indent
@@ -9,7 +10,8 @@ from typing import Any, final
 
 from deniable.arrays import Array
 from deniable.estimate import Estimate
-from deniable.formatting import fill_paragraph, format_count, format_percent, format_table
+from deniable.formatting import fill_paragraph, format_count, format_percent, format_table, shorten_names
+from deniable.law import Moments
 from deniable.mechanisms import Tally
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports, Tallies
@@ -22,36 +24,59 @@ LOOKED = 100_000
 
 _SHOWN = 8  # checks in the table of a text
 _WIDTH = 106
-_KIND = "kind of fakes"
+_KIND = "kind of fake reports"
+_USUAL = 0.05  # fake reports that are supposed after an alarm whose check says nothing about their share
+_FEWEST = 100  # reports to a question: with fewer, the tails of the checks are not near enough to the truth
+_TOO_FEW = "too few reports to judge"
 
 MEANINGS: Mapping[str, str] = {
-    "sum of shares": "Shares of honest reports add up to 100 %. Fakes that support too few or too many "
-    "values move the sum.",
-    "sums of groups": "No people have shares of more than 100 % together. Fakes that push several values "
-    "give such sums.",
-    "possible shares": "No people have a share far below 0 % or above 100 %. Fakes that push one value, or "
-    "push against it, give such a share.",
-    "sizes of reports": "How many values honest reports support is known. Fakes without the noise of the "
-    "mechanism support fewer, and fakes that push many values support more.",
-    "hash functions": "Honest devices draw their hash functions evenly. Fakes use those that suit them.",
-    "unused rows": "Half of all honest reports meet a row that no value has. Fakes that repeat one report "
-    "all meet it, or none does.",
-    "pairs of values": "How often honest reports support two values together is known. Fakes that push "
-    "several values at once support them together too often.",
-    "reports in one minute": "People come a few at a time, or in waves that fall over minutes. Fakes that a "
-    "program sends come at once. So do a class that answers together, the batches of an app, and devices "
-    "that had to wait for this collector.",
+    "sum of shares": "Shares of honest reports add up to 100 %. Fake reports that support too few or too "
+    "many values move the sum.",
+    "sums of groups": "No people have shares of more than 100 % together. Fake reports that push several "
+    "values give such sums.",
+    "possible shares": "No people have a share far below 0 % or above 100 %. Fake reports that push one "
+    "value, or push against it, give such a share.",
+    "sizes of reports": "How many values honest reports support is known. Fake reports without the noise "
+    "of the mechanism support fewer, and fake reports that push many values support more.",
+    "hash functions": "Honest devices draw their hash functions evenly. Fake reports use those that suit "
+    "them.",
+    "unused rows": "Half of all honest reports meet a row that no value has. Fake reports that repeat one "
+    "report all meet it, or none does.",
+    "pairs of values": "How often honest reports support two values together is known. Fake reports that "
+    "push several values at once support them together too often.",
+    "reports in one minute": "People come a few at a time, or in waves that fall over minutes. Fake "
+    "reports that a program sends come at once. So do a class that answers together, the batches of an app, "
+    "and devices that had to wait for this collector.",
     "busiest minute": "The people of one minute answer much as others do, unless they were asked together. "
-    "Fakes that come at once all push the same values.",
+    "Fake reports that come at once all push the same values.",
 }
 """What an alarm of each check means."""
 
-ADVICE = (
-    "No report was removed, and the estimates include them all. Find out where these reports come from: a "
-    "client that does not follow the plan looks like fakes, too. With --fakes 0.05, deniable estimate shows "
-    "which shares are possible if 5 % of the reports were made up. Invitations bound the number of fakes."
-)
-"""What to do about an alarm."""
+
+def advise(alarms: Sequence[Check]) -> str:
+    """What to do about alarms: what to look for, and which share of fake reports to reckon with.
+
+    A check that raises an alarm has most probably met as many fake reports as it notices, or more.
+    """
+    found = [one.noticed for one in alarms if one.noticed < 1]
+    share = round_up(max(found)) if found else _USUAL
+    why = "The checks notice that share or more, so there may be more" if found else "Try other shares, too"
+    return (
+        "No report was removed, and the estimates include them all. Find out where these reports come from: "
+        "a client that does not follow the plan looks like fake reports, too. With "
+        f"--fakes {share:g}, deniable estimate shows which shares are possible if {format_percent(share)} of "
+        f"the reports were made up. {why}. Invitations bound the number of fake reports."
+    )
+
+
+def round_up(share: float) -> float:
+    """A share with two digits, rounded up.
+
+    >>> round_up(0.01234), round_up(0.5), round_up(0.999)
+    (0.013, 0.5, 1.0)
+    """
+    scale = 10.0 ** (1 - math.floor(math.log10(share)))
+    return math.ceil(share * scale - 1e-9) / scale
 
 
 @final
@@ -74,6 +99,8 @@ class Health:
     level: float = LEVEL
     looks: int = 1
     """How many separate looks at the study the level is shared by."""
+    unjudged: tuple[str, ...] = ()
+    """The questions with too few reports to be checked."""
 
     @property
     def alarms(self) -> tuple[Check, ...]:
@@ -99,16 +126,31 @@ class Health:
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         alarms = set(self.alarms)
-        checks = [asdict(one) | {"alarm": one in alarms, "means": MEANINGS[one.name]} for one in self.checks]
-        about = {"level": self.level, "looks": self.looks, "alarms": len(alarms), "checks": checks}
-        return about | {"advice": ADVICE if alarms else ""}
+        checks = [
+            asdict(one) | {"alarm": one in alarms, "means": MEANINGS[one.name], "noticed_of": _basis(one)}
+            for one in self.checks
+        ]
+        about = {"level": self.level, "looks": self.looks, "alarms": len(alarms), "verdict": self.verdict}
+        about |= {"too_few": list(self.unjudged)}
+        return about | {"checks": checks, "advice": advise(self.alarms) if alarms else ""}
+
+    @property
+    def verdict(self) -> str:
+        """The result in a few words; without an alarm, whether there are enough reports to say so."""
+        if self.alarms:
+            return format_count(len(self.alarms), "alarm")
+        if any(one.noticed < 1 for one in self.checks):
+            return "no alarm"
+        return _TOO_FEW if self.checks or self.unjudged else "nothing about the reports is known beforehand"
 
     def __str__(self) -> str:
         often = f"honest people raise one in {round(1 / self.level):,} studies"
         if not self.checks:
-            return "Health of the reports: nothing about them is known beforehand"
-        alarms = format_count(len(self.alarms), "alarm") if self.alarms else "no alarm"
-        lines = [f"Health of the reports: {alarms} in {format_count(len(self.checks), 'check')} ({often})"]
+            return f"Health of the reports: {self.verdict}"
+        count = format_count(len(self.checks), "check")
+        lines = [f"Health of the reports: {self.verdict} in {count} ({often})"]
+        if self.unjudged:
+            lines.append(f"  {_TOO_FEW}: {shorten_names(self.unjudged)}")
         for name in dict.fromkeys(one.name for one in self.alarms):
             for one in self.alarms:
                 if one.name == name:
@@ -116,7 +158,7 @@ class Health:
                     lines.append(f"  ALARM {about}: {one.saw} (p = {one.p_value:.1g})")
             lines.append(indent(fill_paragraph(MEANINGS[name], _WIDTH), "    "))
         if self.alarms:
-            lines.append(indent(fill_paragraph(ADVICE, _WIDTH), "  "))
+            lines.append(indent(fill_paragraph(advise(self.alarms), _WIDTH), "  "))
         return "\n".join([*lines, *self._list_noticed()])
 
     def _list_noticed(self) -> list[str]:
@@ -144,8 +186,16 @@ class Health:
         more = len(self.checks) - len(shown)
         if more:
             lines.append(f"... and {format_count(more, 'more check')}; --json has all")
-        lines.append("Fakes of other kinds may need a larger share, or are never noticed.")
+        lines += [
+            "noticed from: a share of the reports to this question; fake reports of this kind are noticed",
+            "nine times in ten. Other kinds may need a larger share, or are never noticed.",
+        ]
         return [f"  {line}" for line in lines]
+
+
+def _basis(check: Check) -> str:
+    """What `noticed` is a share of."""
+    return "of the reports to this question" if check.attribute else "of all reports"
 
 
 def tail_of(level: float, looks: int, checks: int) -> float:
@@ -189,14 +239,18 @@ class HealthWatch:
         looked = [[] if seen is None else some for some, seen in zip(self._watches, self._seen, strict=True)]
         tail = tail_of(level, looks, others + sum(2 + len(some) for some in looked))
         checks: list[Check] = []
+        unjudged: list[str] = []
         for name, some, seen in zip(self._names, looked, self._seen, strict=True):
             if name in result.estimates:
                 estimate = result.estimates[name]
+                if estimate.n < _FEWEST and not isinstance(estimate.law, Moments):
+                    unjudged.append(name)
+                    continue
                 checks += check_shares(name, estimate, tail)
                 # shares of exactly the reports that were seen: others would add an error of their own
                 own = estimate if seen is None else _estimate_seen(estimate, seen)
                 checks += [watch.check(name, own, tail) for watch in some]
-        return Health(tuple(checks), level, looks)
+        return Health(tuple(checks), level, looks, tuple(unjudged))
 
 
 def _estimate_seen(estimate: Estimate, seen: Tally) -> Estimate:

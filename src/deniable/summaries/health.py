@@ -56,11 +56,11 @@ class Check:
     saw: str
     """What was seen, in words."""
     noticed: float
-    """The share of reports from which on it would notice fakes of this kind nine times in ten; 1 where it
-    would not notice them at all.
+    """The share of the reports to this question from which on it would notice fake reports of this kind nine
+    times in ten; 1 where it would not notice them at all. Where there is no attribute, of all reports.
     """
     fakes: str
-    """The kind of fakes that `noticed` is about. Other kinds may need a larger share, or go unnoticed."""
+    """The kind of fake reports that `noticed` is about. Others may need a larger share, or go unnoticed."""
 
 
 ONE_VALUE = "reports of one value without noise"
