@@ -286,7 +286,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mixed(epsilon=None, epsilon_first=1.0, epsilon_forever=2.0),
         "'age' is metric, so its first answer is not kept",
     ),
-    "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fakes"),
+    "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fake data"),
     "no answer as a value": (lambda: mixed(missing="value"), 'so "no answer" cannot be one of its values'),
     "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
     "a protocol for a mean": (

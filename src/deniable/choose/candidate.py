@@ -128,8 +128,8 @@ class Considered:
 
     @cached_property
     def influence(self) -> tuple[float, ...]:
-        """How many people a report that was made up can count for, at most: 1 % of fakes moves a share by so
-        many points.
+        """How many people a report that was made up can count for, at most: 1 % of fake reports moves a share
+        by so many points.
         """
         made = self.mechanism
         return tuple(

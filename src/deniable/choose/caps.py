@@ -48,11 +48,11 @@ def _least_influence(options: Sequence[Sequence[Option]]) -> list[Option]:
 
 
 def _above_influence(label: str, options: Sequence[Option], cap: float) -> str:
-    """Why no option keeps a cap on fakes: less epsilon for each attribute leaves more to a report."""
+    """Why no option keeps a cap on fake reports: less epsilon for each attribute leaves more to a report."""
     (least,) = _least_influence([options])
     return (
         f"a fake report of {label} counts for {least.influence:.3g} people or more ({least.name}), the cap "
-        f"is {cap:g}; a larger epsilon, or fewer attributes, leaves fakes less"
+        f"is {cap:g}; a larger epsilon, or fewer attributes, leaves fake reports less"
     )
 
 

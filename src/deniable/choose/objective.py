@@ -34,8 +34,8 @@ class Objective:
     bytes_cap: int | None = None
     """No report may take more bytes than this."""
     influence_cap: float | None = None
-    """No report that was made up may count for more people than this: 1 % of fakes then moves a share by at
-    most this many points.
+    """No report that was made up may count for more people than this: 1 % of fake reports then moves a
+    share by at most this many points.
     """
     worst: bool = False
     """Judge by the worst attribute instead of the mean."""
@@ -76,7 +76,7 @@ class Objective:
         if self.bytes_cap is not None:
             caps.append(f"at most {format_count(self.bytes_cap, 'byte')} a report")
         if self.influence_cap is not None:
-            caps.append(f"a fake counts for at most {self.influence_cap:g} people")
+            caps.append(f"a fake report counts for at most {self.influence_cap:g} people")
         return f"Objective: {', '.join([error, *caps])}"
 
     @property

@@ -64,14 +64,14 @@ if TYPE_CHECKING:
     "--recover",
     "model",
     type=click.Choice(["random reports", "pushed values", "false answers"]),
-    help="Also show shares without the fakes, of which there are as many as --fakes says, of this kind.",
+    help="Also show shares without the fake reports, as many as --fakes says, of this kind.",
 )
 @click.option(
     "--target",
     "targets",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A value that these fakes push, with --recover; may be repeated.",
+    help="A value that these fake reports push, with --recover; may be repeated.",
 )
 @click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
 @console.as_json

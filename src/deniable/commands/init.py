@@ -70,7 +70,7 @@ open_high = true        # 120 and above count in the last bin; without this they
 # [objective]           # limits on what may be chosen
 # success_cap = 0.5     # no attacker's best guess of an answer may be right more often
 # bytes_cap = 16        # no report may take more bytes
-# influence_cap = 5     # no made-up report may count for more people
+# influence_cap = 5     # no fake report may count for more people
 
 # To ask the same people again and again, leave out epsilon and per, and give instead:
 # [repeat]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--influence",
     type=Number(positive),
-    help="The most people that one made-up report may count for, such as 5.",
+    help="The most people that one fake report may count for, such as 5.",
 )
 @click.option(
     "--ticket-key",

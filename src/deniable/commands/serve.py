@@ -218,7 +218,7 @@ def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -
 
 
 def _warn_of_fakes(served: Sequence[Served]) -> None:
-    """Warns of plans that anybody may answer, and of which a few fakes would move the shares."""
+    """Warns of plans that anybody may answer, and of which a few fake reports would move the shares."""
     from deniable.choose import warn_uninvited
 
     for one in served:

@@ -98,7 +98,7 @@ def _attributes(content: Content, here: Considered) -> str:
         "typical error: the standard error of an estimated share, averaged over its values, for "
         f"{content.people:,} people",
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
-        "is right about a person's answer; the survey page begins with the largest, rounded up",
+        "is right about a person's answer; the survey page states it, too",
     ]
     if any(some):  # an answer may not be in the report
         lines.append(

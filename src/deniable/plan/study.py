@@ -161,7 +161,7 @@ class Study:
                 raise InvalidParameter(f"{what}, so its first answer is not kept: it can be asked only once")
             if self.mechanism == "faked":
                 raise InvalidParameter(
-                    f"{what}, so its reports have no fakes; use mechanism 'split' or 'sample'"
+                    f"{what}, so its reports have no fake data; use mechanism 'split' or 'sample'"
                 )
             if self.missing == "value":
                 raise InvalidParameter(

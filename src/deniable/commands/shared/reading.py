@@ -17,7 +17,7 @@ _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
 def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
-    """The plan of a study in a file; a cap on the influence of fakes replaces that of the file."""
+    """The plan of a study in a file; a cap on the influence of fake reports replaces that of the file."""
     from deniable.plan.study import Study
     from deniable.tables import file_kind
 
