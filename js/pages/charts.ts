@@ -250,7 +250,7 @@ export function mean(found: Mean, low: number, high: number, width: number): HTM
   return figure(drawing, `The mean of ${found.attribute}`, around(found), "");
 }
 
-/** A mean as reports arrived, or from round to round. */
+/** A mean with more reports, or from round to round. */
 export function means(
   title: string,
   along: readonly (Mean & { readonly at: number })[],

@@ -115,7 +115,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
   );
 }
 
-/** One attribute: the shares now, as reports arrived, and from round to round. */
+/** One attribute: the shares now, with more reports, and from round to round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
   const of = (found: Estimates): readonly Row[] =>
     shown(found, view.plan)
@@ -153,7 +153,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
   const along = (kind: Kind, room: number): Child => {
     const [what, head] =
-      kind === "rounds" ? ["from round to round", "Round"] : ["as reports arrived", "Reports"];
+      kind === "rounds" ? ["from round to round", "Round"] : ["with more reports", "Reports"];
     const from = kind === "rounds" ? view.series : view.history;
     if (from.length < 2) return null;
     const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);

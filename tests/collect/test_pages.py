@@ -1398,7 +1398,7 @@ def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, 
         post(running, plan, 400, Age=42, Hours=7, Income=6000.0)
         look(page)
         expect(region["Income"].locator(".reported")).to_have_text("700 reports")
-        expect(region["Age"].get_by_role("heading", name="The mean as reports arrived")).to_be_visible()
+        expect(region["Age"].get_by_role("heading", name="The mean with more reports")).to_be_visible()
         expect(region["Hours"].get_by_role("heading", name="As reports arrived", exact=True)).to_be_visible()
         expect(region["Hours"].locator(".steps .small")).to_have_count(
             6
@@ -1574,7 +1574,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     post(collector, MONTHS, 100, number=2)
     look(page)
     expect(reports).to_contain_text("744")
-    expect(page.get_by_role("group", name="How do you feel?, as reports arrived")).to_be_visible()
+    expect(page.get_by_role("group", name="How do you feel?, with more reports")).to_be_visible()
     expect(page.get_by_role("group", name="How do you feel?, from round to round")).to_be_visible()
     expect(said).not_to_have_text(first)
     drawing = chart.element_handle()

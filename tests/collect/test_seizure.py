@@ -9,20 +9,26 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import ClassVar, final
 
 import pytest
 
-from deniable.collect import sweeping
+import deniable as dn
+from deniable.collect import schema, sweeping
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, StoreUnavailable, open_store
 from deniable.collect.sweeping import Sweeper, Traces
 from deniable.errors import InvalidParameter
+from deniable.plan import Plan
+from deniable.records import Single
 from tests import seizure, services
 from tests.collect.test_store import hashed
 from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
+from tests.keys import signing_key
 from tests.running import run_in
 from tests.seizure import Evidence
 from tests.store_worker import SPLIT, arrivals
@@ -31,6 +37,9 @@ MOST = 2000  # reports, more than a study of a few seconds gets
 SEIZURES, PATIENCE = 3, 40  # that must see swept reports, and that are made at most
 FEW = 30  # reports of which an order would be seen
 KINDS = ("sqlite", "postgres")
+CROWD, LONG = 161, 2063  # people with tickets, and the bytes of their reports
+_seeds = count(1000)  # no two studies in one PostgreSQL have the same ids
+ALIKE = 40  # of 80 places: more than two random orders have in common
 
 
 @final
@@ -80,6 +89,84 @@ class Study:
         else:
             found = seizure.read_postgres(seizure.seize_postgres(self._cluster, self._url))
         return [name for name, _ in came], [name for name, when in came if when < moment], found
+
+
+@final
+class Crowd:
+    """A study with tickets, long bodies and a small pool; with PostgreSQL, two collectors share it."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self._path = folder / "a.db"
+        self.cluster = services.cluster() if kind == "postgres" else None
+        self._url = f"sqlite:///{self._path}" if self.cluster is None else self.cluster.url()
+        self.stores = [open_store(self._url) for _ in range(1 if self.cluster is None else 2)]
+        plan = long_plan()
+        self.stores[0].register(plan, invited=True)
+        self.stores[0].set_round(plan.id, 1)
+        self._left = [
+            Arrival(*one[:4], ticket=hashed(10_000 + i))
+            for i, one in enumerate(arrivals(plan, CROWD, next(_seeds)))
+        ]
+        self.invitations = [hashed(i) for i in range(CROWD)]
+        self.stores[0].invite(plan.id, self.invitations)
+        self.came: list[Arrival] = []
+        self.left: set[bytes] = set()
+        """Reports that were seen to have left the pool."""
+
+    @property
+    def names(self) -> list[bytes]:
+        """The ids of the reports that came, in their order."""
+        return [one.ids[0] for one in self.came]
+
+    @property
+    def tickets(self) -> list[bytes]:
+        """The hashes of their tickets."""
+        return [one.ticket for one in self.came if one.ticket is not None]
+
+    def collect(self, n: int) -> None:
+        """Take exchanges and reports, one by one, by one collector after the other."""
+        for _ in range(n):
+            store, one, number = (
+                self.stores[len(self.came) % len(self.stores)],
+                self._left.pop(),
+                len(self.came),
+            )
+            assert store.exchange(one.plan_id, self.invitations[number], hashed(20_000 + number))
+            assert store.add([one], 0.0) == ["counted"]
+            self.came.append(one)
+
+    def sweep(self) -> set[bytes]:
+        """Sweep by one of the collectors; return the reports that left the pool."""
+        store = self.stores[len(self.came) % len(self.stores)]
+        assert store.sweep()
+        with store._database.transaction():
+            gone = {bytes(name) for (name,) in store._database.run("SELECT id FROM reports")} - self.left
+        self.left |= gone
+        return gone
+
+    def seize(self) -> Evidence:
+        """What the files tell."""
+        if self.cluster is None:
+            return seizure.read_sqlite(seizure.seize_sqlite(self._path))
+        return seizure.read_postgres(seizure.seize_postgres(self.cluster, self._url))
+
+    def analyze(self) -> None:
+        """Let PostgreSQL sample the rows, as it does by itself from time to time."""
+        for store in self.stores[:1]:
+            with store._database.outside():
+                store._database.run("ANALYZE arrivals, reports, tallies, invitations, exchanges, tickets")
+
+    def close(self) -> None:
+        for store in self.stores:
+            store._database.close()
+
+
+@cache
+def long_plan() -> Plan:
+    """Its reports have 2,063 bytes, which neither database keeps in a row of a page."""
+    domain: dict[str, object] = {"n": [str(n) for n in range(8 * LONG)]}
+    plan = Plan.of(domain, Single(dn.oue(8 * LONG, 1.0)), people=1000)
+    return plan.with_ticket_key(signing_key(0).public)
 
 
 @pytest.fixture(autouse=True)
@@ -140,11 +227,131 @@ def test_the_pages_of_sqlite_alone_tell_the_order(tmp_path: Path, monkeypatch: p
 
 
 def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: all is swept but the log."""
-    monkeypatch.setattr(Postgres, "_drop_log", lambda _: None)
+    """Planted: all is swept, and the log ends; but no checkpoint makes the server delete it."""
+    monkeypatch.setattr(Postgres, "_drop_log", lambda database: database.run("SELECT pg_switch_wal()"))
     swept, found = seize_after_one_sweep(Study("postgres", tmp_path, 1000.0))
     assert len(swept) >= FEW
     assert (found.linked(swept), found.ordered(swept)) == (0, len(swept))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tickets_long_bodies_and_a_pool_that_releases(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing tells the order within the pool, or within those that left it together.
+
+    Two random orders of n places have a common subsequence of ALIKE with a chance of at most C(n, ALIKE) /
+    ALIKE!, which is below 1e-9 for n = 80.
+    """
+    monkeypatch.setattr(sweeping, "POOL", 40)
+    with closing(Crowd(kind, tmp_path)) as crowd:
+        crowd.collect(80)
+        before = crowd.seize()
+        assert len(before.places) == 80
+        assert crowd.sweep() == set()
+        assert crowd.seize().moved_alike(before) < ALIKE
+        crowd.collect(40)
+        first = crowd.sweep()
+        crowd.collect(41)
+        second = crowd.sweep()
+        if kind == "postgres":
+            crowd.analyze()
+        found = crowd.seize()
+        pool = set(crowd.names) - first - second
+        assert [len(some) for some in (first, second, pool)] == [80, 41, 40]
+        told = [found.find_ordered(some) for some in (first, second, pool, crowd.tickets, crowd.invitations)]
+        assert told == [{}] * 5
+        assert found.indexed <= 2
+        assert not any(name in found.elsewhere for name in crowd.names)
+        assert crowd.stores[0].check() == []
+
+
+def test_what_a_sweep_of_postgres_must_not_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: rows are updated, so that long bodies stay where they are; tickets are left alone; the server
+    samples ids; and nobody makes a checkpoint.
+    """
+
+    def update(database: Postgres, table: str) -> None:
+        if table == "arrivals":
+            database.run("UPDATE arrivals SET round = round")
+
+    monkeypatch.setattr(Postgres, "rewrite", update)
+    monkeypatch.setattr(Postgres, "_drop_log", lambda _: None)
+    with closing(Crowd("postgres", tmp_path)) as crowd:
+        with crowd.stores[0]._database.transaction(write=True):
+            crowd.stores[0]._database.run("ALTER TABLE arrivals ALTER id SET STATISTICS -1")
+        crowd.collect(80)
+        before = crowd.seize()
+        crowd.sweep()
+        crowd.analyze()
+        found = crowd.seize()
+    assert found.moved_alike(before) == 80
+    assert found.find_ordered(crowd.names).keys() == {"log", "pages"}
+    assert found.find_ordered(crowd.tickets).keys() == {"log", "pages", "rows"}
+    assert found.find_ordered(crowd.invitations).keys() >= {"pages", "rows"}
+    assert sum(name in found.elsewhere for name in crowd.names) >= FEW
+
+
+def test_what_a_sweep_of_sqlite_must_not_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: pages are used again as they were freed; tickets are left alone; the log's index stays."""
+
+    def write_once(database: Sqlite, table: str) -> None:
+        if table == "arrivals":
+            database.run("CREATE TEMP TABLE written AS SELECT * FROM arrivals ORDER BY 1, 2, 3")
+            database.run("DELETE FROM arrivals")
+            database.run("INSERT INTO arrivals SELECT * FROM written ORDER BY rowid")
+            database.run("DROP TABLE written")
+
+    monkeypatch.setattr(Sqlite, "rewrite", write_once)
+    monkeypatch.setattr(Sqlite, "_clear_index", lambda _: True)
+    with closing(Crowd("sqlite", tmp_path)) as crowd:
+        crowd.collect(80)
+        before = crowd.seize()
+        crowd.sweep()
+        found = crowd.seize()
+    assert found.moved_alike(before) >= ALIKE
+    assert found.find_ordered(crowd.names) == {}
+    assert found.find_ordered(crowd.tickets).keys() == {"pages"}
+    assert found.find_ordered(crowd.invitations).keys() == {"pages"}
+    assert found.indexed > 80
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_of_an_earlier_version_is_rewritten(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had reports in the order of their arrival, and earlier tallies."""
+    cluster = services.cluster() if kind == "postgres" else None
+    url = cluster.url() if cluster else f"sqlite:///{tmp_path}/a.db"
+    names, tallies = (
+        [one.ids[0] for one in arrivals(SPLIT, 300, next(_seeds))],
+        b"earlier tallies, as they were",
+    )
+
+    def seize() -> Evidence:
+        if cluster is None:
+            return seizure.read_sqlite(seizure.seize_sqlite(tmp_path / "a.db"))
+        return seizure.read_postgres(seizure.seize_postgres(cluster, url))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:4])
+        old = open_store(url)
+        for name in names:
+            with old._database.transaction(write=True):
+                old._database.run("INSERT INTO reports VALUES (1, 1, ?, ?)", name, b"a body")
+        with old._database.transaction(write=True):
+            old._database.run("INSERT INTO snapshots VALUES (1, 1, 64, ?)", tallies)
+        old._database.clear(reports=True)
+        before = seize()
+        old._database.close()
+    with closing(open_store(url)) as store:
+        assert store.sweep()
+        assert len(list(store._database.run("SELECT id FROM reports"))) == 300
+        after = seize()
+        raw = (tmp_path / "a.db").read_bytes() if cluster is None else after.elsewhere
+    assert before.ordered(names) >= 200
+    assert after.find_ordered(names) == {}
+    assert tallies not in raw
 
 
 def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
@@ -160,14 +367,18 @@ def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
     try:
         with closing(open_store(mine)) as store:
             found = store.exposures()
-            assert [text.rpartition("; ")[2] for text in found] == [
+            assert [one.text.rpartition("; ")[2] for one in found] == [
                 "set log_min_duration_statement = -1",
                 "set log_statement = none",
                 "do without them, or treat them as this server",
                 "GRANT pg_read_all_stats to this user",
                 "GRANT pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user",
             ]
+            assert [one.keeps_log for one in found] == [False, False, True, False, True]
             assert store.sweep()
+            assert (store.traces.swept is None, store.traces.log_swept) == (False, None)
+            checked = run_in(tmp_path, "store", "check", "--store", mine)
+            assert "sweeps clear the tables but not the log" in checked.out
     finally:
         cluster.sql("SELECT pg_drop_replication_slot('standby')")
     cluster.sql("ALTER ROLE clerk RESET ALL")
@@ -177,6 +388,7 @@ def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
         with closing(open_store(each)) as store:
             assert store.exposures() == []
             assert store.sweep()
+            assert store.traces.log_swept == store.traces.swept
 
 
 def test_a_collector_sweeps_by_time(tmp_path: Path) -> None:
@@ -190,6 +402,7 @@ def test_a_collector_sweeps_by_time(tmp_path: Path) -> None:
             assert time.monotonic() < deadline, found
             time.sleep(0.05)
         assert found["deniable_unswept"] == 0
+        assert found["deniable_log_swept_timestamp_seconds"] > came
         assert (tmp_path / "reports.db-wal").stat().st_size == 0
 
 
@@ -209,7 +422,7 @@ def test_a_sweep_that_does_not_succeed_is_tried_again_and_named(caplog: pytest.L
         def sweep(self) -> bool:
             self.tries += 1
             if self.tries > 12:
-                self.traces.end(self.traces.begin())
+                self.traces.end(self.traces.begin(), log=True)
             return self.tries > 12
 
     store = Read()
@@ -237,7 +450,7 @@ def test_what_an_earlier_process_left_is_swept_without_a_new_report() -> None:
         def sweep(self) -> bool:
             if self.failures:
                 raise self.failures.pop()
-            self.traces.end(self.traces.begin())
+            self.traces.end(self.traces.begin(), log=True)
             swept.set()
             return True
 

@@ -5,14 +5,13 @@ refused alone.
 from __future__ import annotations
 
 import hashlib
-import random
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, count, pairwise
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -300,21 +299,27 @@ def test_withdrawing_waits_for_what_is_being_counted(make: Make) -> None:
     other.close()
 
 
-def test_snapshots_are_few_and_far_apart(store: Store) -> None:
-    some, draw = arrivals(SPLIT, 3000, 1), random.Random(1)
-    at = 0
-    while at < len(some):
-        step = draw.choice([1, 5, 40])
-        store.add(some[at : at + step], 0.0)
-        at += step
+def test_a_history_is_of_random_reports_and_not_of_the_first_ones(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "POOL", 1000)  # so that some leave it
+    some = arrivals(SPLIT, 3000, 1)
+    for at in range(0, len(some), 500):
+        store.add(some[at : at + 500], 0.0)
+    assert store.sweep()
     past = store.history(SPLIT.id, 1)
-    n = [each.n for each in past]
-    assert n[0] >= counting.FIRST_SNAPSHOT
-    assert n[-1] == 3000
-    assert all(b * b >= 2 * a * a for a, b in pairwise(n[:-1]))
-    assert 8 <= len(n) <= 14
-    assert past[3] == counted(SPLIT, [one.bodies[0] for one in some[: past[3].n]])
+    assert [each.n for each in past] == [64, 91, 128, 181, 256, 362, 512, 724, 1024, 1448, 2048, 2896, 3000]
+    by_id = [one.bodies[0] for one in sorted(some, key=lambda one: one.ids[0])]
+    assert all(each == counted(SPLIT, by_id[: each.n]) for each in past)
     assert store.history(SAMPLED.id, 1) == []
+    store.scrub(SPLIT.id)
+    assert [each.n for each in store.history(SPLIT.id, 1)] == [3000]
+
+
+def test_a_history_of_long_reports_is_short(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recount, "SOME_BYTES", 100)
+    store.add(arrivals(SPLIT, 300, 1), 0.0)
+    assert [each.n for each in store.history(SPLIT.id, 1)] == [64, 300]
 
 
 def test_who_scrubs_is_warned_of_traces_that_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.collect.database import Database
-from deniable.collect.sums import COUNT_BYTES, Sums
+from deniable.collect.sums import Sums
 from deniable.plan import Plan, Reports
 from deniable.wire import Wire
 
@@ -20,9 +20,6 @@ Outcome = Literal["counted", "counted before", "form", "invitation", "ticket", "
 `form`: it is not canonical; `invitation`, `ticket`: it has none that is unused; `closed`: its round is not
 open, or does not exist; `plan`: nobody registered its plan.
 """
-
-FIRST_SNAPSHOT = 64
-"""Two snapshots differ by at least 26 reports, so that none reveals what a single report said."""
 
 
 class Arrival(NamedTuple):
@@ -40,11 +37,10 @@ class Arrival(NamedTuple):
 
 
 class State(NamedTuple):
-    """When a round is open, and how many reports the last snapshot had."""
+    """When a round is open."""
 
     opens: float | None
     closes: float | None
-    snapshot: int
 
 
 class Locked(NamedTuple):
@@ -154,7 +150,7 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
     if invited:
         fresh = _use_tokens(database, fresh, outcomes)
     if times is not None and fresh.ids:
-        _tally(database, batch, known.count(fresh.reports), times.snapshot)
+        _tally(database, batch, known.count(fresh.reports))
 
 
 def find_stored(database: Database, batch: Batch) -> set[bytes]:
@@ -224,51 +220,18 @@ def _decide(outcomes: list[Outcome], positions: Iterable[int], outcome: Outcome)
         outcomes[position] = outcome
 
 
-def _tally(database: Database, batch: Batch, added: Integers, snapshot: int) -> None:
-    """Add to this collector's tallies of the round; take a snapshot of all where one is due.
-
-    The last snapshot had this many reports, or more by now.
-    """
+def _tally(database: Database, batch: Batch, added: Integers) -> None:
+    """Add to this collector's tallies of the round."""
     key, number, sums = batch.known.key, batch.round, batch.known.sums
-    mine, others = database.collector_number(), 0
-    rows = database.run(
-        "WITH mine AS (SELECT collector, sums FROM tallies WHERE plan = ? AND round = ? AND collector = ? "
-        f"{database.lock}) SELECT collector, sums FROM mine UNION ALL SELECT collector, substr(sums, 1, "
-        f"{COUNT_BYTES}) FROM tallies WHERE plan = ? AND round = ? AND collector <> ?",
-        *(key, number, mine) * 2,
-    )
-    total, before = added, False
-    for collector, raw in rows:
-        if collector == mine:
-            total, before = sums.read(raw) + added, True
-        else:
-            others += sums.read_n(raw)
-    if before:
+    mine = database.collector_number()
+    sql = f"SELECT sums FROM tallies WHERE plan = ? AND round = ? AND collector = ? {database.lock}"
+    found = database.run(sql, key, number, mine)
+    if found:
         sql = "UPDATE tallies SET sums = ? WHERE plan = ? AND round = ? AND collector = ?"
     else:
         sql = "INSERT INTO tallies (sums, plan, round, collector) VALUES (?, ?, ?, ?)"
+    total = sum((sums.read(raw) for (raw,) in found), added)
     database.run(sql, sums.write(total), key, number, mine)
-    if _is_due(int(total[0]) + others, snapshot):
-        _take_snapshot(database, batch)
-
-
-def _take_snapshot(database: Database, batch: Batch) -> None:
-    """Keep the tallies of all collectors, unless another one just did: two snapshots must not be close."""
-    key, number, sums = batch.known.key, batch.round, batch.known.sums
-    sql = f"SELECT last_snapshot FROM rounds WHERE plan = ? AND number = ? {database.lock}"
-    [(last,)] = database.run(sql, key, number)
-    found = database.run("SELECT sums FROM tallies WHERE plan = ? AND round = ?", key, number)
-    total = sum((sums.read(raw) for (raw,) in found), sums.zero())
-    n = int(total[0])
-    if _is_due(n, last):
-        new = "INSERT INTO snapshots (plan, round, n, sums) VALUES (?, ?, ?, ?)"
-        database.run(new, key, number, n, sums.write(total))
-        database.run("UPDATE rounds SET last_snapshot = ? WHERE plan = ? AND number = ?", n, key, number)
-
-
-def _is_due(n: int, last: int) -> bool:
-    """Whether the count has grown by the square root of 2 since the last snapshot."""
-    return n >= FIRST_SNAPSHOT and n * n >= 2 * last * last
 
 
 def is_open(opens: float | None, closes: float | None, now: float) -> bool:

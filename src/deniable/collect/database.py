@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 from deniable.collect import schema
 from deniable.errors import DeniableError
@@ -14,6 +14,24 @@ from deniable.errors import DeniableError
 
 class StoreUnavailable(DeniableError):
     """The database cannot be used now. Nothing was half-written; the same reports can be sent again."""
+
+
+class Cleared(NamedTuple):
+    """What was cleared of the traces that changed and deleted rows left."""
+
+    tables: bool
+    """Whether the files of the tables are."""
+    log: bool
+    """Whether the database's log is, too."""
+
+
+class Exposure(NamedTuple):
+    """How a database is set up to keep what sweeps clear."""
+
+    text: str
+    """What it keeps, and what to do about it."""
+    keeps_log: bool
+    """Whether the log stays after a sweep, here or elsewhere."""
 
 
 class Database(ABC):
@@ -89,8 +107,8 @@ class Database(ABC):
         """Write all rows of a locked table again, in the order of their keys."""
 
     @abstractmethod
-    def clear(self, reports: bool) -> bool:
-        """Clear what changed and deleted rows left in the files, outside transactions; whether it worked.
+    def clear(self, reports: bool) -> Cleared:
+        """Clear what changed and deleted rows left in the files, outside transactions; what could be.
 
         Scrubbed reports are deleted rows, too; they are cleared only where this is asked for.
         """
@@ -104,8 +122,8 @@ class Database(ABC):
         """What the database finds wrong with its own files."""
 
     @abstractmethod
-    def exposures(self) -> list[str]:
-        """How the database is set up to keep what sweeps clear, and what to do about it."""
+    def exposures(self) -> list[Exposure]:
+        """How the database is set up to keep what sweeps clear."""
 
     @abstractmethod
     def _begin(self, write: bool) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deniable.collect.database import Exposure
+
 Run = Callable[..., list[Any]]
 """Runs a statement, with ? for each value, and gives the rows."""
 
@@ -28,6 +30,8 @@ _SETTINGS: Mapping[str, tuple[str, str]] = {
     "wal_recycle": ("off", "the server uses files of its log again with what they held"),
 }
 """The value of each setting that tells least, and what another one does."""
+_LOG = ("archive_mode", "wal_keep_size", "wal_recycle")
+"""Settings by which the log stays although a sweep dropped it."""
 
 _RIGHTS = (
     "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'usage'), "
@@ -36,12 +40,12 @@ _RIGHTS = (
 )
 
 
-def find_exposures(run: Run) -> list[str]:
-    """One sentence for each setting, role or replica that keeps what sweeps clear, with what to do."""
+def find_exposures(run: Run) -> list[Exposure]:
+    """Each setting, role or replica that keeps what sweeps clear."""
     names = list(_SETTINGS)
     rows = run("SELECT name, setting FROM pg_settings WHERE name = ANY(?) ORDER BY name", names)
     found = [
-        f"{_SETTINGS[name][1]}; set {name} = {_SETTINGS[name][0]}"
+        Exposure(f"{_SETTINGS[name][1]}; set {name} = {_SETTINGS[name][0]}", name in _LOG)
         for name, setting in rows
         if setting != _SETTINGS[name][0]
     ]
@@ -49,19 +53,22 @@ def find_exposures(run: Run) -> list[str]:
         "SELECT (SELECT count(*) FROM pg_replication_slots), (SELECT count(*) FROM pg_stat_replication)"
     )
     if slots or replicas:
-        found.append(
+        text = (
             f"{max(slots, replicas)} replicas receive the server's log, which has the time and invitation of "
             "every report; do without them, or treat them as this server"
         )
+        found.append(Exposure(text, keeps_log=True))
     [(sees_readers, drops_log)] = run(_RIGHTS)
     if not sees_readers:
-        found.append(
+        text = (
             "a sweep cannot see who reads, and takes old rows for cleared that others still see; GRANT "
             "pg_read_all_stats to this user"
         )
+        found.append(Exposure(text, keeps_log=False))
     if not drops_log:
-        found.append(
+        text = (
             "a sweep cannot drop the server's log, which has the time and invitation of every report; GRANT "
             "pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user"
         )
+        found.append(Exposure(text, keeps_log=True))
     return found

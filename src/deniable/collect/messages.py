@@ -184,7 +184,7 @@ class Estimates(Message, frozen=True):
 
 
 class History(Message, frozen=True):
-    """Estimates at earlier numbers of reports; their groups have no blocks of a grid."""
+    """Estimates from growing numbers of reports, chosen at random; their groups have no blocks of a grid."""
 
     plan: str
     round: int

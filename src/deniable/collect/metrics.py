@@ -57,9 +57,15 @@ class Metrics:
             *_head(
                 "deniable_swept_timestamp_seconds",
                 "gauge",
-                "The time before which all was swept, 0 for none.",
+                "The time before which all tables were swept, 0 for none.",
             ),
             f"deniable_swept_timestamp_seconds {self._traces.swept or 0:.6f}",
+            *_head(
+                "deniable_log_swept_timestamp_seconds",
+                "gauge",
+                "The time before which the log of the database was cleared, 0 for none.",
+            ),
+            f"deniable_log_swept_timestamp_seconds {self._traces.log_swept or 0:.6f}",
             *_head(
                 "deniable_commit_seconds", "histogram", "How long it took to make a group of reports durable."
             ),

@@ -178,7 +178,7 @@ OPERATIONS = (
         "show_history",
         "GET",
         "/plans/{id}/history",
-        "How the estimates of a round narrowed as reports arrived",
+        "How the estimates of a round narrow with more reports",
         {200: _json(messages.History)},
         ("plan", "parameter", "store"),
         operator=True,

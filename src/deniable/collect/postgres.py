@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 import psycopg
 from psycopg import conninfo, errors
 
-from deniable.collect.database import Database
+from deniable.collect.database import Cleared, Database, Exposure
 from deniable.collect.exposure import find_exposures
 from deniable.errors import InvalidParameter
 
@@ -54,6 +54,7 @@ class Postgres(Database):
         "bytes": "BYTEA",
         "real": "DOUBLE PRECISION",
         "sorted": "",
+        "server": "",
     }
     lock = "FOR UPDATE"
 
@@ -163,7 +164,7 @@ class Postgres(Database):
         gone = f"DELETE FROM {table} RETURNING *"
         self.run(f"WITH gone AS ({gone}) INSERT INTO {table} SELECT * FROM gone ORDER BY {keys}")
 
-    def clear(self, reports: bool) -> bool:
+    def clear(self, reports: bool) -> Cleared:
         cleaner = Postgres(self._url, create=False)  # so that this connection can add reports meanwhile
         try:
             with cleaner.outside():
@@ -171,16 +172,17 @@ class Postgres(Database):
         finally:
             cleaner.close()
 
-    def _clear(self, tables: Sequence[str]) -> bool:
+    def _clear(self, tables: Sequence[str]) -> Cleared:
+        nothing = Cleared(tables=False, log=False)
         self._connect()
         [(free,)] = self.run("SELECT pg_try_advisory_lock('arrivals'::regclass::oid::int4, 0)")
         if not free:  # another collector does this now
-            return False
+            return nothing
         [(now,)] = self.run("SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text")
         tries = iter(range(_TRIES))
         while self._has_old_readers(now):
             if next(tries, None) is None:
-                return False
+                return nothing
             time.sleep(_PAUSE)
         self.run("SET lock_timeout = '200ms'")  # a process that waits for this lock makes others wait
         try:
@@ -190,10 +192,12 @@ class Postgres(Database):
                 if self.run(f"SELECT pg_relation_size('{table}')") != [(0,)]:
                     self.run(f"VACUUM (FULL) {table}")
         except errors.LockNotAvailable:
-            return False
-        with suppress(errors.InsufficientPrivilege):
+            return nothing
+        try:
             self._drop_log()
-        return True
+        except errors.InsufficientPrivilege:
+            return Cleared(tables=True, log=False)
+        return Cleared(tables=True, log=not any(one.keeps_log for one in self.exposures()))
 
     def _drop_log(self) -> None:
         """Make the server delete its log of all that happened until now, where it keeps none on purpose."""
@@ -223,7 +227,7 @@ class Postgres(Database):
     def damage(self) -> list[str]:
         return []
 
-    def exposures(self) -> list[str]:
+    def exposures(self) -> list[Exposure]:
         return find_exposures(self.run)
 
     def _cursor(self) -> psycopg.Cursor[tuple[Any, ...]]:

@@ -50,9 +50,8 @@ class Registry:
         found = self._database.lock_plan(
             known.key,
             shared,
-            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes, "
-            "rounds.last_snapshot FROM plans LEFT JOIN rounds ON rounds.plan = plans.key WHERE plans.key = "
-            f"{known.key:d}",
+            "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes FROM plans LEFT JOIN "
+            f"rounds ON rounds.plan = plans.key WHERE plans.key = {known.key:d}",
         )
         # a backup was put in its place, say: keys mean other plans there
         if not found or found[0][0] != known.plan.id:
@@ -90,8 +89,8 @@ class Registry:
         nothing = known.sums.write(known.sums.zero())
         when = [None if limit is None else float(limit) for limit in (opens, closes)]
         self._database.run(
-            "INSERT INTO rounds (plan, number, opens, closes, scrubbed, last_snapshot) VALUES (?, ?, ?, "
-            "?, ?, 0) ON CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
+            "INSERT INTO rounds (plan, number, opens, closes, scrubbed) VALUES (?, ?, ?, ?, ?) ON "
+            "CONFLICT (plan, number) DO UPDATE SET opens = excluded.opens, closes = "
             "excluded.closes",
             *(known.key, number, *when, nothing),
         )

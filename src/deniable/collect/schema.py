@@ -7,8 +7,6 @@ Nothing here says when a report came, from where, or by which invitation:
 - `rounds`: when a round is open, and the tallies of its scrubbed reports.
 - `tallies`: the tallies of a round's reports as rows of integers (see `sums`), one for each collector that
   counts at the same time. They are added when they are read.
-- `snapshots`: what the tallies were when there were fewer reports, each at least the square root of 2
-  times the last.
 - `invitations`: hashes of tokens that are still to be used; one that is used is deleted.
 - `exchanges`: invitations that were exchanged for a ticket, and hashes of what was signed blindly for them,
   so that a lost answer can be given again. Nobody can link them to tickets.
@@ -52,6 +50,24 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
         # an earlier version, which would not find duplicates among arrivals, can count nothing from now on
         "ALTER TABLE rounds RENAME COLUMN snapshot TO last_snapshot",
+    ),
+    (
+        # beside the bodies of reports, earlier tallies are equations that tell which reports came first
+        "DROP TABLE snapshots",
+        "ALTER TABLE rounds DROP COLUMN last_snapshot",
+        # up to version 3, reports lay in the order of their arrival
+        "CREATE TABLE written (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body "
+        "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
+        "INSERT INTO written SELECT * FROM reports ORDER BY plan, round, id",
+        "DROP TABLE reports",
+        "ALTER TABLE written RENAME TO reports",
+        # so that the planner's statistics keep no samples of rows that were there earlier
+        "{server}ALTER TABLE arrivals ALTER id SET STATISTICS 0, ALTER body SET STATISTICS 0",
+        "{server}ALTER TABLE reports ALTER id SET STATISTICS 0, ALTER body SET STATISTICS 0",
+        "{server}ALTER TABLE tallies ALTER sums SET STATISTICS 0",
+        "{server}ALTER TABLE invitations ALTER hash SET STATISTICS 0",
+        "{server}ALTER TABLE exchanges ALTER hash SET STATISTICS 0, ALTER blinded SET STATISTICS 0",
+        "{server}ALTER TABLE tickets ALTER hash SET STATISTICS 0",
     ),
 )
 """What makes version i + 1 from version i, beginning with an empty database; released steps never change."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-from deniable.collect.database import Database, StoreUnavailable
+from deniable.collect.database import Cleared, Database, Exposure, StoreUnavailable
 from deniable.errors import InvalidParameter
 
 PATIENCE = 10.0
@@ -53,6 +53,7 @@ class Sqlite(Database):
         "key": "key INTEGER PRIMARY KEY",
         "bytes": "BLOB",
         "real": "REAL",
+        "server": "-- ",  # what only a server does is a comment here
         "sorted": " WITHOUT ROWID",  # so that no row number tells in which order reports came
     }
     lock = ""
@@ -160,21 +161,42 @@ class Sqlite(Database):
         """Let a table have these rows, in the order of its first columns, which are unique."""
         keys = "1, 2, 3" if table == "arrivals" else "1, 2"
         self.run(f"CREATE TEMP TABLE written AS SELECT {table}.* FROM {rows} ORDER BY {keys}")
-        # All at once, so that its pages are overwritten with zeros: within a page, rows lie in the order in
-        # which they were inserted.
+        # Deleted all at once, so that its pages are overwritten with zeros: within a page, rows lie in the
+        # order in which they were inserted. Freed pages are used again in an order that tells to which rows
+        # they belonged, and those were taken as reports came. So they are dealt out at random in between.
+        self.run(f"DELETE FROM {table}")
+        self.run(f"INSERT INTO {table} SELECT * FROM written ORDER BY randomblob(8)")
         self.run(f"DELETE FROM {table}")
         self.run(f"INSERT INTO {table} SELECT * FROM written ORDER BY rowid")
         self.run("DROP TABLE written")
 
-    def clear(self, reports: bool) -> bool:
+    def clear(self, reports: bool) -> Cleared:
         with self.outside():
             if self._connection is None:
                 self._connect()
             self.run("PRAGMA busy_timeout = 0")  # do not wait for readers
             # only the log still has what was overwritten
-            [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            done = self._truncate_log() and self._clear_index()
             self.run(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
-            return not busy
+            return Cleared(tables=done, log=done)
+
+    def _truncate_log(self) -> bool:
+        [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        return not busy
+
+    def _clear_index(self) -> bool:
+        """Clear the index of the log, which lists the pages that were written, in their order.
+
+        The first page of a new log overwrites the list with zeros.
+        """
+        try:
+            self.run("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:  # another process writes
+            return False
+        for change in ("version + 1", "version - 1"):  # what does not change is not written
+            self.run(f"UPDATE deniable SET version = {change}")
+        self.run("COMMIT")
+        return self._truncate_log()
 
     def refuse_full_disk(self) -> None:
         if shutil.disk_usage(self._path.parent).free < ROOM:
@@ -184,7 +206,7 @@ class Sqlite(Database):
     def damage(self) -> list[str]:
         return [text for (text,) in self.run("PRAGMA quick_check(10)") if text != "ok"]
 
-    def exposures(self) -> list[str]:
+    def exposures(self) -> list[Exposure]:
         return []
 
     @property

@@ -25,7 +25,7 @@ from typing import final
 
 from deniable.collect import counting, invitations, recount, sweeping
 from deniable.collect.counting import Arrival, Outcome
-from deniable.collect.database import Database, StoreUnavailable
+from deniable.collect.database import Database, Exposure, StoreUnavailable
 from deniable.collect.offers import Offer, Registered, Round
 from deniable.collect.registry import Registry
 from deniable.collect.sweeping import Traces
@@ -217,14 +217,13 @@ class Store:
         return number, known.sums.tallies(row)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
-        """The tallies each time the count had grown by the square root of 2; the last are today's."""
+        """The tallies of growing numbers of reports, by random id and not by time; the last are of all."""
         with self._database.transaction():
             known = self._registry.load(plan_id)
-            sql = "SELECT n, sums FROM snapshots WHERE plan = ? AND round = ? ORDER BY n"
-            found = dict(self._database.run(sql, known.key, number))
             now = self._registry.add_tallies(known, number)[number]
-        rows = [*map(known.sums.read, found.values()), now]
-        return [known.sums.tallies(row) for row in {int(row[0]): row for row in rows if row[0]}.values()]
+            some = list(recount.tally_some(self._database, known, number))
+        rows = [*[row for row in some if row[0] < now[0]], *[now] * bool(now[0])]
+        return [known.sums.tallies(row) for row in rows]
 
     def counted(self, plan_id: str, number: int | None = None) -> int:
         """How many reports were counted, in one round or in all."""
@@ -289,15 +288,16 @@ class Store:
         """Raise StoreUnavailable unless something could be made durable, with room for more."""
         self._database.refuse_full_disk()
         with self._database.transaction(write=True):
-            self._database.run("UPDATE deniable SET version = version")
+            for change in ("version + 1", "version - 1"):  # SQLite writes nothing that does not change
+                self._database.run(f"UPDATE deniable SET version = {change}")
 
     def find_damage(self) -> list[str]:
         """What the database finds wrong with its own files; it reads all of them."""
         with self._database.transaction():
             return self._database.damage()
 
-    def exposures(self) -> list[str]:
-        """How the database is set up to keep what sweeps clear, in plain words, with what to do about it."""
+    def exposures(self) -> list[Exposure]:
+        """How the database is set up to keep what sweeps clear, with what to do about it."""
         with self._database.transaction():
             return self._database.exposures()
 
@@ -313,17 +313,20 @@ class Store:
         self._database.close()
 
     def sweep(self, reports: bool = False) -> bool:
-        """Sweep, if nobody reads; whether it worked. What reports said goes only where they were scrubbed."""
+        """Sweep, if nobody reads; whether it worked. What reports said goes only where they were scrubbed.
+
+        The database's log may stay all the same, where the store may not drop it: `traces` has both.
+        """
         if not self._sweeping.acquire(blocking=False):  # another thread does
             return False
         try:
             before = self.traces.begin()
             with self._database.transaction(write=True):
                 sweeping.mix(self._database, self.traces.sizes)
-            swept = self._database.clear(reports)
-            if swept:
-                self.traces.end(before)
-            return swept
+            cleared = self._database.clear(reports)
+            if cleared.tables:
+                self.traces.end(before, cleared.log)
+            return cleared.tables
         finally:
             self._sweeping.release()
 

@@ -13,8 +13,6 @@ from deniable.plan import Plan, Reports, Tallies
 from deniable.records import Records
 
 _STORED = np.dtype("<i8")
-COUNT_BYTES = _STORED.itemsize
-"""The first bytes of a row: how many reports it is about."""
 
 
 @final

@@ -8,8 +8,8 @@ Reports arrive in a table of their own, `arrivals`. A sweep has two steps.
 2. It clears what the first step left behind: the log of SQLite; the dead rows of PostgreSQL and, where this
    is allowed, its log.
 
-After a sweep the files tell of a report that it is in the pool, or with which others it left the pool; and,
-by equations, between which two snapshots of the tallies it came (docs/threats.md). Until then they tell more.
+After a sweep the files tell of a report that it is in the pool, or with which others it left the pool
+(docs/threats.md). Until then they tell more.
 An interrupted sweep loses nothing: each step is a transaction, or can be repeated.
 """
 
@@ -60,7 +60,7 @@ def mix(database: Database, sizes: dict[str, int]) -> None:
         [(n,)] = database.run(f"SELECT COUNT(*) FROM {table}")
         last = sizes.get(table, 0)
         last = last if last <= n else 0  # some were withdrawn, and what came since is in order
-        if n != last and (n <= 2 * POOL or 10 * n >= 11 * last):
+        if 0 < n <= 2 * POOL or 10 * n >= 11 * max(last, 1):
             database.rewrite(table)
             sizes[table] = n
 
@@ -81,7 +81,7 @@ class Traces:
         self.sizes: dict[str, int] = {}
         """How many rows tables had that were written again."""
         self._reports = self._bytes = 0
-        self._last = Mark(0, 0, 0.0)
+        self._last = self._log = Mark(0, 0, 0.0)
         self._tried = Mark(0, 0, 0.0)
         self._lock = threading.Lock()
 
@@ -100,6 +100,11 @@ class Traces:
         """The moment (seconds since 1970) before which all was swept; None before the first sweep."""
         return self._last.time or None
 
+    @property
+    def log_swept(self) -> float | None:
+        """The moment before which the database's log is cleared, too; None if it never was."""
+        return self._log.time or None
+
     def add(self, reports: int, size: int) -> bool:
         """Note durable reports and their size; whether a sweep is due by their number."""
         with self._lock:
@@ -112,9 +117,11 @@ class Traces:
         self._tried = Mark(self._reports, self._bytes, time.time())
         return self._tried
 
-    def end(self, mark: Mark) -> None:
-        """Note that all from before this mark is swept."""
+    def end(self, mark: Mark, log: bool) -> None:
+        """Note that all from before this mark is swept, and whether the database's log is, too."""
         self._last = mark
+        if log:
+            self._log = mark
 
 
 class Sweeps(Protocol):

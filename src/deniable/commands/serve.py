@@ -153,7 +153,7 @@ def run_collector(
         _warn_of_closed_rounds(opened, served, time.time())
         _warn_of_fakes(served)
         for exposure in opened.exposures():
-            click.echo(f"warning: {exposure}", err=True)
+            click.echo(f"warning: {exposure.text}", err=True)
         opened.tidy()
         _print_addresses(serving.address_of(taken), served, token, origin)
         outside = serving.outside_address(taken)

@@ -24,6 +24,12 @@ _which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False
 _round = click.option("--round", "number", type=ROUND, help="The round.")
 
 
+_LOG_STAYS = (
+    "sweeps clear the tables but not the log of the database, which has the order of all reports, and with "
+    "plain invitations which one let a report in; the warnings say why it stays"
+)
+
+
 class Damaged(DeniableError):
     """A store whose tallies are not those of its reports."""
 
@@ -76,13 +82,14 @@ def check_store(store: str, as_json: bool) -> None:
         plans = [each.plan.id for each in opened.plans()]
         rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
     for exposure in exposures:
-        click.echo(f"warning: {exposure}", err=True)
+        click.echo(f"warning: {exposure.text}", err=True)
+    keeps_log = any(exposure.keeps_log for exposure in exposures)
     if as_json:
         facts = [
             {"plan": plan, "round": part.number, "counted": part.counted, "scrubbed": part.scrubbed}
             for plan, part in rounds
         ]
-        console.print_json({"rounds": facts, "problems": problems})
+        console.print_json({"rounds": facts, "problems": problems, "keeps_log": keeps_log})
     else:
         for plan, part in rounds:
             gone = f", {part.scrubbed:,} of them scrubbed and not counted again" if part.scrubbed else ""
@@ -94,6 +101,7 @@ def check_store(store: str, as_json: bool) -> None:
             f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help"
         )
     if not as_json:
+        click.echo(_LOG_STAYS if keeps_log else "sweeps clear the tables and the log of the database")
         click.echo(_describe_order(name, plans, rounds))
 
 
@@ -148,6 +156,9 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
                 "repeat it with --yes"
             )
         gone = opened.scrub(plan.id, number)
+        keeps_log = any(exposure.keeps_log for exposure in opened.exposures())
+    if keeps_log:
+        click.echo("warning: the log of the database still has what they said; see store check", err=True)
     click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
 
 
