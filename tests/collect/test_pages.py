@@ -1399,7 +1399,7 @@ def test_the_dashboard_says_how_far_a_mean_of_bins_may_be_off(browser: Browser, 
         look(page)
         expect(region["Income"].locator(".reported")).to_have_text("700 reports")
         expect(region["Age"].get_by_role("heading", name="The mean with more reports")).to_be_visible()
-        expect(region["Hours"].get_by_role("heading", name="As reports arrived", exact=True)).to_be_visible()
+        expect(region["Hours"].get_by_role("heading", name="With more reports", exact=True)).to_be_visible()
         expect(region["Hours"].locator(".steps .small")).to_have_count(
             6
         )  # few bins without distances: shares are followed
