@@ -71,7 +71,7 @@ class Evidence:
         for sequence in self.sequences:
             some = [name for name in sequence.names if name in among]
             up = [before < after for before, after in pairwise(some)]
-            if sum(before != after for before, after in pairwise(up)) > max(4, len(some) / 4):
+            if sum(before != after for before, after in pairwise(up)) > max(8, len(some) / 4):
                 told.setdefault(sequence.where, set()).update(some)
         return told
 
