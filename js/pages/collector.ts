@@ -96,6 +96,17 @@ export function invitationIn(text: string): string | null {
   return INVITATION.test(code) ? code : null;
 }
 
+/** Keep an invitation for the plan that its link names, or for any (null); or forget it (null). */
+export function keepInvitation(code: string | null, plan: string | null = null): void {
+  remember("invitation", code);
+  remember("invited", code === null ? null : plan);
+}
+
+/** Whether the invitation that is kept may be shown to the collector with a report of this plan. */
+export function isInvitedTo(plan: string): boolean {
+  return plan.startsWith(recalled("invited") ?? "");
+}
+
 /** Keep a text as long as the tab lives; where that is not allowed, as long as the page does. */
 export function remember(name: string, text: string | null): void {
   kept.set(name, text);

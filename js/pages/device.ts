@@ -3,7 +3,7 @@
 import type { Entry, Ledger } from "../src/index.js";
 import { DEFAULT_CAP } from "../src/ledger.js";
 import { bytesOf } from "./cards.js";
-import { remember } from "./collector.js";
+import { keepInvitation } from "./collector.js";
 import { announce, find, h, quoted } from "./dom.js";
 import { likelier, loss, several, titleOf } from "./phrases.js";
 
@@ -220,7 +220,7 @@ function forgetting(ledger: Ledger, changed: Changed): HTMLElement {
   const forget = async (): Promise<void> => {
     await ledger.forget();
     localStorage.removeItem(RECEIVED);
-    remember("invitation", null);
+    keepInvitation(null);
     dialog.close();
     announce("Everything that this device remembered was deleted.");
     changed(true);

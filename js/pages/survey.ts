@@ -25,9 +25,10 @@ import {
   fragment,
   HERE,
   invitationIn,
+  isInvitedTo,
+  keepInvitation,
   Refused,
   type Round,
-  remember,
   type Summary,
 } from "./collector.js";
 import { isReceived, markReceived, persist, received, showDevice } from "./device.js";
@@ -75,11 +76,13 @@ async function start(isForgotten = false): Promise<void> {
     remembering = new AbortController();
   }
   main.inert = true; // what is shown still is about to be replaced: an answer to it would be lost
+  const isFollowed = /[#&]invitation=[^&]/.test(location.hash);
   const { values, secret } = fragment("invitation");
+  if (isFollowed) keepInvitation(secret, values.get("plan"));
   if (secret !== null) {
     invitation = invitationIn(secret);
     isDamaged = invitation === null;
-    if (isDamaged) remember("invitation", null);
+    if (isDamaged) keepInvitation(null);
   }
   try {
     ledger = remembered();
@@ -96,6 +99,7 @@ async function start(isForgotten = false): Promise<void> {
       ? await import("./location.js")
       : null;
     tickets = plan.ticketKey === null ? null : await import("./tickets.js");
+    if (!isInvitedTo(plan.id)) invitation = null; // it is for another study, and stays with that
     if (mine === turn) offer(plan, summary, rounds, plans.length > 1, locations);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
@@ -305,7 +309,7 @@ function asking(isBroken = false): {
     complaint.textContent = isWrong ? (field.value.trim() ? NO_INVITATION : NEEDS_INVITATION) : "";
     field.setAttribute("aria-invalid", String(isWrong));
     if (found !== null && found !== field.value) field.value = found;
-    remember("invitation", (invitation = found));
+    keepInvitation((invitation = found), new URLSearchParams(location.hash.slice(1)).get("plan"));
     return found !== null;
   };
   const element = h(
@@ -348,7 +352,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
     let slow = 0;
     const signal = AbortSignal.any([shown.signal, remembering.signal]);
     const { signal: kept } = remembering;
-    const forgetInvitation = (): void => remember("invitation", (invitation = null));
+    const forgetInvitation = (): void => keepInvitation((invitation = null));
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
       const ticket =
@@ -483,7 +487,7 @@ addEventListener("storage", ({ key, newValue }) => {
   if (find("device").hidden) return;
   if (newValue !== null || (key !== null && key !== "deniable"))
     return showDevice(ledger, start);
-  remember("invitation", null); // everything was forgotten in another tab
+  keepInvitation(null); // everything was forgotten in another tab
   void start(true);
 });
 addEventListener("online", connection);

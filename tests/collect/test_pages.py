@@ -927,6 +927,32 @@ def test_a_missing_invitation_is_reported_before_anything_is_answered(
         assert counted(running, FILLED) == 1
 
 
+def test_an_invitation_opens_its_own_plan_and_no_other(browser: Browser, run: Run, tmp_path: Path) -> None:
+    """Of two plans at one collector; the code of one is never sent with a report of the other."""
+    with collecting(tmp_path, [FILLED, ONCE], "--invited") as running:
+        made = run("tokens", "plan-0.json", "--count", "1", "--url", running.url).out.splitlines()[-1]
+        invitation, link = made.split(",")
+        with visiting(browser, running) as visit:
+            page = visit.page
+            page.goto(link)
+            expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
+            expect(page.get_by_label("Your invitation")).to_have_count(0)
+            page.get_by_role("link", name="All studies").click()
+            expect(page.get_by_role("heading", name="Choose a study")).to_be_visible()
+            page.get_by_role("link", name="Habits").click()
+            expect(page.get_by_label("Your invitation")).to_be_visible()
+            page.get_by_role("link", name="All studies").click()
+            page.get_by_role("link", name="Drinks").click()
+            expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+            expect(page.get_by_label("Your invitation")).to_have_count(0)
+            make_drinks(page)
+            send(page)
+            stored = page.evaluate("JSON.stringify({...sessionStorage})")
+            assert invitation not in stored
+            assert FILLED.id not in stored
+        assert counted(running, FILLED) == 1
+
+
 SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, mechanism="sample").plan(
     people=1000
 )

@@ -781,7 +781,7 @@ def test_invitations_are_written_with_their_links(tmp_path: Path, run: Run) -> N
     made = run("tokens", str(plan), "--count", "3", "--url", "https://survey.example/")
     first, *rows = [line.split(",") for line in made.out.splitlines()]
     assert first == ["invitation", "link"]
-    assert all(link == f"https://survey.example/#invitation={token}" for token, link in rows)
+    assert all(link == f"https://survey.example/#plan={PLAN.id}&invitation={token}" for token, link in rows)
     found = {token for token, _ in rows}
     assert len(found) == 3
     assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in found)

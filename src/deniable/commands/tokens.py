@@ -96,9 +96,8 @@ def make_tokens(
 
 
 def _format_link(url: str, plan: Plan, token: str) -> str:
-    """The link of an invitation; with tickets it names the plan, so that all see that they have the same."""
-    named = "" if plan.ticket_key is None else f"plan={plan.id}&"
-    return f"{url.rstrip('/')}/#{named}invitation={token}"
+    """The link of an invitation; it names the whole plan, so that all see that they have the same."""
+    return f"{url.rstrip('/')}/#plan={plan.id}&invitation={token}"
 
 
 def _format_unused(left: int) -> str:
