@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -40,6 +41,11 @@ class Running:
             plan.write(files[-1])
         self._command = [sys.executable, "-m", "deniable.cli", "serve", *map(str, files), *options]
         self._environment = os.environ | {"DENIABLE_TOKEN": TOKEN} | environment
+        self.http = HTTP
+        if "--certificate" in options:  # it and what signed it are in one file
+            chain = options[options.index("--certificate") + 1]
+            trusted = ssl.create_default_context(cafile=chain)
+            self.http = httpx.Client(verify=trusted, limits=httpx.Limits(max_keepalive_connections=0))
         self.url = ""
         self.said = ""
         self.start("--port", "0")
@@ -71,7 +77,7 @@ class Running:
         deadline = time.monotonic() + 20
         while True:
             try:
-                if HTTP.get(f"{self.url}/health", timeout=5).status_code == 200:
+                if self.http.get(f"{self.url}/health", timeout=5).status_code == 200:
                     return
             except httpx.TransportError:
                 assert self.process.poll() is None, self.errors()
@@ -98,7 +104,7 @@ class Running:
 
     def get(self, path: str, **query: Any) -> httpx.Response:
         """Ask as the operator."""
-        return HTTP.get(f"{self.url}{path}", params=query, headers=OPERATOR)
+        return self.http.get(f"{self.url}{path}", params=query, headers=OPERATOR)
 
     def metrics(self) -> dict[str, float]:
         """What it has counted."""

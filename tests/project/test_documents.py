@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 import tomllib
@@ -21,6 +22,7 @@ from deniable.cli import commands
 from deniable.collect.store import Arrival, open_store
 from deniable.plan import Plan
 from deniable.wire import Wire
+from tests.certificates import Authority
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -222,13 +224,17 @@ def follow(block: str, folder: Path) -> list[str]:
             elif words[1] == "serve":
                 address = running.enter_context(served(folder, words[1:]))
                 plan = Plan.read(folder / "plan.json")
-                [listed] = httpx.get(f"{address}/plans").json()["plans"]
+                chain = folder / "fullchain.pem"
+                browser = httpx.Client(
+                    verify=ssl.create_default_context(cafile=chain) if chain.exists() else False
+                )
+                [listed] = running.enter_context(browser).get(f"{address}/plans").json()["plans"]
                 assert (listed["id"], listed["invited"], listed["open"]) == (
                     plan.id,
                     bool({"--invited", "--ticket-key"} & set(words)),
                     [1],
                 )
-                assert httpx.get(address + "/").status_code == 200
+                assert browser.get(address + "/").status_code == 200
             else:
                 command = [sys.executable, "-m", "deniable.cli", *words[1:]]
                 ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -254,6 +260,8 @@ def test_what_an_operator_is_to_type_runs(
             store.close()
     elif "deniable init" not in block:
         prepare(tmp_path, rounds="deniable rounds" in block)
+    if "--certificate" in block:
+        Authority().write(tmp_path / "fullchain.pem", tmp_path / "privkey.pem")
     done = follow(block, tmp_path)
     assert len(done) == len(block.splitlines())
 

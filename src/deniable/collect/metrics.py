@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import final
 
 from deniable.collect.health import Key, Look
@@ -26,6 +26,8 @@ class Metrics:
         self.refused = dict.fromkeys(REASONS, 0)
         self._buckets = [0] * (len(_BOUNDS) + 1)
         self._seconds = 0.0
+        self.certificate_ends: Callable[[], float] | None = None
+        """When the certificate ends, where the collector serves one itself."""
 
     def committed(self, seconds: float) -> None:
         """Record that a group of reports was made durable in this many seconds."""
@@ -76,9 +78,17 @@ class Metrics:
             *(f"deniable_exchanges{_labels(plan=plan)} {n}" for plan, (n, _) in tickets.items()),
             *_head("deniable_tickets_used", "gauge", "Tickets that let in a report, by plan."),
             *(f"deniable_tickets_used{_labels(plan=plan)} {n}" for plan, (_, n) in tickets.items()),
+            *self._describe_certificate(),
             *_describe_looks(looks or {}),
         ]
         return "\n".join(lines) + "\n"
+
+    def _describe_certificate(self) -> list[str]:
+        if self.certificate_ends is None:
+            return []
+        name = "deniable_certificate_end_timestamp_seconds"
+        text = "When the certificate that is served ends."
+        return [*_head(name, "gauge", text), f"{name} {self.certificate_ends():.0f}"]
 
     def _histogram(self, name: str) -> list[str]:
         total, lines = 0, []

@@ -10,13 +10,14 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from deniable.collect.app import Collector
+from deniable.collect.certificates import Certificate
 from deniable.collect.connections import Connections
 from deniable.errors import DeniableError, InvalidParameter
 
@@ -167,11 +168,11 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def address_of(taken: socket.socket) -> str:
+def address_of(taken: socket.socket, scheme: str = "http") -> str:
     """The address for a browser on this machine."""
     host, port = taken.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def outside_address(taken: socket.socket) -> str | None:
@@ -196,7 +197,12 @@ def _own_address(family: int) -> str | None:
             return None
 
 
-def run(collector: Collector, taken: socket.socket, proxy: str | None = None) -> None:
+def run(
+    collector: Collector,
+    taken: socket.socket,
+    proxy: str | None = None,
+    certificate: Certificate | None = None,
+) -> None:
     """Serve until SIGTERM or SIGINT; then what has arrived is written and answered, and this returns."""
     config = uvicorn.Config(
         collector,
@@ -220,7 +226,34 @@ def run(collector: Collector, taken: socket.socket, proxy: str | None = None) ->
     app = config.loaded_app
     proxies = app.trusted_hosts if isinstance(app, ProxyHeadersMiddleware) else ()
     collector.connections = Connections(CONNECTIONS, collector.limits.at_once, lambda host: host in proxies)
-    uvicorn.Server(config).run(sockets=[taken])
+    server = uvicorn.Server(config)
+    if certificate is None:
+        server.run(sockets=[taken])
+        return
+    config.ssl = certificate.context
+    collector.metrics.certificate_ends = lambda: certificate.expires
+    certificate.start()
+    try:
+        with asyncio.Runner(loop_factory=_make_loop) as runner:
+            runner.run(server.serve(sockets=[taken]))
+    finally:
+        certificate.close()
+
+
+def _make_loop() -> asyncio.AbstractEventLoop:
+    """The server's loop, in which a handshake of TLS has as little time as the head of a request."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop
+
+    @final
+    class Loop(uvloop.Loop):
+        """Adds the one setting that the server does not pass on."""
+
+        async def create_server(self, *arguments: Any, **settings: Any) -> Any:
+            return await super().create_server(*arguments, **settings, ssl_handshake_timeout=HEAD_SECONDS)
+
+    return Loop()
 
 
 def _allow_files() -> None:

@@ -71,6 +71,12 @@ if TYPE_CHECKING:
     help="The address of your reverse proxy, which names the sender (X-Forwarded-For).",
 )
 @click.option(
+    "--certificate",
+    type=FILE,
+    help="Serve HTTPS with this certificate (PEM, the whole chain); it is read again when it changes.",
+)
+@click.option("--key", "private", type=FILE, help="The key of --certificate (PEM, without a password).")
+@click.option(
     "--sweep",
     type=REAL,
     default="60",
@@ -91,6 +97,8 @@ def run_collector(
     token_file: Path,
     rate: float,
     proxy: str | None,
+    certificate: Path | None,
+    private: Path | None,
     sweep: float,
     workers: int,
 ) -> None:
@@ -109,6 +117,10 @@ def run_collector(
         raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {rate:g}")
     if not 0.1 <= sweep <= 3600:
         raise InvalidParameter(f"--sweep is a number of seconds from 0.1 to 3600, got {sweep:g}")
+    if (certificate is None) is not (private is None):
+        raise InvalidParameter(
+            "HTTPS takes a certificate and its key; name both, with --certificate and --key, or none"
+        )
     for origin in origins:
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
@@ -122,12 +134,16 @@ def run_collector(
     with suggest_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
+        from deniable.collect.certificates import Certificate
         from deniable.collect.intake import Served
         from deniable.collect.limits import Limits
         from deniable.collect.store import open_store
 
+        pair = Certificate(certificate, private) if certificate and private else None
         opened = open_store(store)
     _refuse_damage(opened)
+    if private is not None:
+        _warn_of_readers([private])
     if store.startswith("sqlite:///"):
         path = Path(store.removeprefix("sqlite:///"))
         _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
@@ -155,11 +171,11 @@ def run_collector(
         for exposure in opened.exposures():
             click.echo(f"warning: {exposure.text}", err=True)
         opened.tidy()
-        _print_addresses(serving.address_of(taken), served, token, origin)
+        _print_addresses(serving.address_of(taken, "https" if pair else "http"), served, token, origin)
         outside = serving.outside_address(taken)
-        if outside is not None and proxy is None:
+        if outside is not None and proxy is None and pair is None:
             _warn_of_http(outside)
-        serving.run(collector, taken, proxy)
+        serving.run(collector, taken, proxy, pair)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
 
 
@@ -243,8 +259,9 @@ def _warn_of_readers(files: Sequence[Path]) -> None:
 def _warn_of_http(address: str) -> None:
     text = (
         f"warning: from other machines this is {address}/, where no survey can be answered: browsers give a "
-        "page the cryptography that it takes only over https, or on the machine itself. Put a reverse proxy "
-        "with a certificate before it, and name the proxy with --proxy (docs/collecting.md)"
+        "page the cryptography that it takes only over https, or on the machine itself. Name a certificate "
+        "with --certificate and --key, or put a reverse proxy before it and name that with --proxy "
+        "(docs/collecting.md)"
     )
     click.echo(text, err=True)
 
