@@ -281,7 +281,7 @@ class Postgres(Database):
     def _version(self) -> int | None:
         [(table,)] = self.run("SELECT to_regclass('deniable')::text")
         if table is None and not self._create:
-            raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one")
+            raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one", "store")
         return None if table is None else int(self.run("SELECT version FROM deniable")[0][0])
 
     def _reason(self, problem: BaseException) -> str | None:

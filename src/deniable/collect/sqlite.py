@@ -270,7 +270,7 @@ class Sqlite(Database):
             if self._file is not None:  # a lost file is not replaced in silence
                 raise StoreUnavailable(f"{self.name} cannot be used now: the file is gone")
             if not self._create:
-                raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one")
+                raise InvalidParameter(f"there is no store at {self.name}; deniable serve makes one", "store")
             try:
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))  # for nobody else to read
             except OSError as problem:

@@ -26,7 +26,7 @@ from typing import final
 from deniable.collect import counting, invitations, recount, sweeping
 from deniable.collect.counting import Arrival, Outcome
 from deniable.collect.database import Database, Exposure, StoreUnavailable
-from deniable.collect.offers import Offer, Registered, Round
+from deniable.collect.offers import Offer, Registered, Round, Times
 from deniable.collect.registry import Registry
 from deniable.collect.sweeping import Traces
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
@@ -96,10 +96,19 @@ class Store:
         self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None
     ) -> None:
         """Make a round, or change when it is open (seconds since 1970; None is without limit)."""
-        if opens is not None and closes is not None and not opens < closes:
-            raise InvalidParameter(f"a round opens before it closes, got {opens:g} and {closes:g}")
+        self.set_rounds(plan_id, [Times(number, opens, closes)])
+
+    def set_rounds(self, plan_id: str, rounds: Iterable[Times]) -> None:
+        """Make rounds, or change when they are open: all of them, or none."""
+        given = list(rounds)
+        for one in given:
+            if one.opens is not None and one.closes is not None and not one.opens < one.closes:
+                raise InvalidParameter(
+                    f"a round opens before it closes, got {one.opens:g} and {one.closes:g}"
+                )
         with self._database.transaction(write=True):
-            self._registry.set_round(plan_id, number, opens, closes)
+            for one in given:
+                self._registry.set_round(plan_id, one.number, one.opens, one.closes)
 
     def offers(self) -> dict[str, Offer]:
         """What all plans offer now, by their ids; no tallies are read, so that anybody may ask often."""

@@ -1,38 +1,60 @@
-"""`deniable rounds`: shows what is open, opens a round, closes one."""
+"""`deniable rounds`: shows what is open, opens a round, closes one, and makes a schedule of rounds."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, ROUND, Type
+from deniable.commands.shared.options import FILE, ROUND, Number, Type, whole
 from deniable.commands.shared.stores import open_store_of, store_option, suggest_extra
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
 if TYPE_CHECKING:
     from deniable.collect.offers import Times
+    from deniable.collect.schedule import Every
     from deniable.collect.store import Store
+    from deniable.plan import Plan
 
 
 @final
 class Time(Type):
-    """A date and time as people write them; the time zone is this machine's unless it is given."""
+    """A date and time as people write them."""
 
     name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         try:
-            return datetime.fromisoformat(str(value).strip()).timestamp()
+            read = datetime.fromisoformat(str(value).strip())
+            read.timestamp()
         except (ValueError, OverflowError, OSError):
             raise click.BadParameter(
                 f"{value!r} is not a time, such as 2027-03-01T08:00 or 2027-03-01T08:00+01:00"
+            ) from None
+        return read
+
+
+@final
+class Zone(Type):
+    """A time zone by its name."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
+        try:
+            return ZoneInfo(str(value).strip())
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise click.BadParameter(
+                f"{value!r} is not a time zone that this machine knows, such as Europe/Berlin; if it knows "
+                "none, install the package tzdata"
             ) from None
 
 
@@ -44,29 +66,71 @@ TIME = Time()
 @store_option
 @click.option("--open", "opens", type=ROUND, help="Open this round: now, or as --from and --until say.")
 @click.option(
-    "--from", "start", type=TIME, help="When the round opens, such as 2027-03-01T08:00 (local time)."
+    "--from",
+    "start",
+    type=TIME,
+    help="When the round, or the first round of a schedule, opens, such as 2027-03-01T08:00.",
 )
 @click.option("--until", "end", type=TIME, help="When the round closes.")
 @click.option("--close", "closes", type=ROUND, help="Close this round now.")
+@click.option("--daily", "every", flag_value="day", help="Make a schedule: a round every day.")
+@click.option("--weekly", "every", flag_value="week", help="Make a schedule: a round every week.")
+@click.option("--monthly", "every", flag_value="month", help="Make a schedule: a round every month.")
+@click.option(
+    "--count",
+    type=Number(partial(whole, least=1, most=10**4)),
+    help="The number of rounds of the schedule.  [default: all that the plan has left]",
+)
+@click.option(
+    "--open-for",
+    metavar="TIME",
+    help="How long each round is open, such as 3d, 12h or 2w.  [default: until the next one opens]",
+)
+@click.option(
+    "--time-zone",
+    "zone",
+    type=Zone(),
+    help="The time zone of all times, such as Europe/Berlin.  [default: this machine's]",
+)
+@click.option("--dry-run", is_flag=True, help="Show the schedule, and store nothing.")
 @console.as_json
 def show_rounds(
     plan: Path,
     store: str,
     opens: int | None,
-    start: float | None,
-    end: float | None,
+    start: datetime | None,
+    end: datetime | None,
     closes: int | None,
+    every: Every | None,
+    count: int | None,
+    open_for: str | None,
+    zone: tzinfo | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Show, open and close rounds.
+    """Show, open, close and schedule rounds.
 
-    A running collector on the same store follows at once.
+    A running collector on the same store follows at once. A schedule, such as --weekly --from
+    2027-03-01T08:00 --count 10, opens rounds at the same time of day, also where clocks change in between.
+    Its rounds come after those that the store has.
     """
+    if every is None and (count is not None or open_for is not None or dry_run):
+        raise InvalidParameter(
+            "--count, --open-for and --dry-run are for a schedule; add --daily, --weekly or --monthly"
+        )
+    read = reading.read_plan(plan)
+    if every is not None:
+        if (opens, end, closes) != (None, None, None) or start is None:
+            raise InvalidParameter(
+                "a schedule takes --from and names no round: leave out --open, --close and --until"
+            )
+        rounds = _schedule(read, store, start, every, count, open_for, zone, dry_run)
+        _print_rounds(read, rounds, zone, as_json, planned=dry_run)
+        return
     if opens is not None and opens == closes:
         raise InvalidParameter("a round is opened or closed, not both")
     if opens is None and (start, end) != (None, None):
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
-    read = reading.read_plan(plan)
     now = time.time()
     with suggest_extra(), open_store_of(store, read, invited=None, create=opens is not None) as opened:
         before = {each.number: each for each in opened.rounds(read.id)}
@@ -76,15 +140,80 @@ def show_rounds(
             if (start, end) == (None, None):
                 _open_round(opened, read.id, before.get(opens), opens, now)
             else:
-                opened.set_round(read.id, opens, start, end)
+                opened.set_round(read.id, opens, _seconds(start, zone), _seconds(end, zone))
         rounds = opened.rounds(read.id)
+    _print_rounds(read, rounds, zone, as_json)
+
+
+def _schedule(
+    plan: Plan,
+    store: str,
+    start: datetime,
+    every: Every,
+    count: int | None,
+    open_for: str | None,
+    zone: tzinfo | None,
+    dry_run: bool,
+) -> Sequence[Times]:
+    """Makes a schedule after the rounds that are there, and stores it unless it is only to be shown."""
+    with suggest_extra():
+        from deniable.collect.schedule import Schedule, read_length, refuse_schedule
+
+    schedule = Schedule(start, every, None if open_for is None else read_length(open_for), zone)
+
+    def planned(known: Sequence[Times]) -> Sequence[Times]:
+        first = max((one.number for one in known), default=0) + 1
+        found = schedule.times(
+            first, max(1, (plan.content.rounds or 1) - first + 1) if count is None else count
+        )
+        refuse_schedule(plan, found, known, time.time())
+        return found
+
+    known: Sequence[Times] = _known_rounds(plan, store)
+    found = planned(known)  # before a store is made for nothing
+    if dry_run:
+        return [*known, *found]
+    with open_store_of(store, plan, invited=None) as opened:
+        opened.set_rounds(plan.id, planned(opened.rounds(plan.id)))
+        return opened.rounds(plan.id)
+
+
+def _known_rounds(plan: Plan, url: str) -> Sequence[Times]:
+    """The rounds of a store, and none where there is no store or it has no such plan."""
+    from deniable.collect.store import open_store
+
+    try:
+        store = open_store(url, create=False)
+    except InvalidParameter as problem:
+        if problem.reason != "store":
+            raise
+        return []
+    try:
+        return store.rounds(plan.id) if plan.id in {one.plan.id for one in store.plans()} else []
+    finally:
+        store.close()
+
+
+def _seconds(moment: datetime | None, zone: tzinfo | None) -> float | None:
+    """Seconds since 1970; a time without a zone is in this one."""
+    if moment is None:
+        return None
+    return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).timestamp()
+
+
+def _print_rounds(
+    plan: Plan, rounds: Sequence[Times], zone: tzinfo | None, as_json: bool, planned: bool = False
+) -> None:
+    from deniable.collect.offers import Round
+
+    now = time.time()
     found: list[dict[str, Any]] = [
         {
             "number": each.number,
             "open": each.is_open(now),
             "opens": None if each.opens is None else format_time(each.opens),
             "closes": None if each.closes is None else format_time(each.closes),
-            "reports": each.counted,
+            "reports": each.counted if isinstance(each, Round) else 0,
         }
         for each in rounds
     ]
@@ -98,13 +227,23 @@ def show_rounds(
         [
             str(one["number"]),
             _describe_state(each, now),
-            one["opens"] or "",
-            one["closes"] or "",
+            _format_local(each.opens, zone),
+            _format_local(each.closes, zone),
             f"{one['reports']:,}",
         ]
         for one, each in zip(found, rounds, strict=True)
     ]
-    console.print_table(f"rounds of plan {read.id[:12]}", ["round", "open", "from", "until", "reports"], rows)
+    title = f"rounds of plan {plan.id[:12]}{', of which nothing was stored' if planned else ''}"
+    console.print_table(title, ["round", "open", "from", "until", "reports"], rows)
+
+
+def _format_local(seconds: float | None, zone: tzinfo | None) -> str:
+    """A moment as people of the time zone read it; in UTC where none was named."""
+    if seconds is None:
+        return ""
+    if zone is None:
+        return format_time(seconds)
+    return f"{datetime.fromtimestamp(seconds, zone):%a %Y-%m-%d %H:%M %Z}"
 
 
 def _close_round(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:

@@ -1,0 +1,133 @@
+"""Makes a schedule of rounds: when each opens and closes, by the clocks of the people's time zone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Literal, final
+
+from deniable.collect.offers import Times
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count, format_members, format_time
+from deniable.plan import Plan
+
+Every = Literal["day", "week", "month"]
+
+_LENGTH = re.compile(r"([0-9]{1,5})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SAFE_DAY = 28  # the last day that every month has
+
+
+@final
+@dataclass(frozen=True)
+class Schedule:
+    """Rounds that open once every day, week or month at the same time of day."""
+
+    start: datetime
+    """When the first round opens: local time without a zone, or in a zone of its own."""
+    every: Every
+    length: timedelta | None = None
+    """How long each round is open; until the next opens if this is None."""
+    zone: tzinfo | None = None
+    """The people's time zone; this machine's if this is None."""
+
+    def times(self, first: int, count: int) -> list[Times]:
+        """When each of these rounds is open."""
+        if self.every == "month" and self._local.day > _SAFE_DAY:
+            raise InvalidParameter(
+                f"not every month has a day {self._local.day}; begin on day {_SAFE_DAY} of a month or earlier"
+            )
+        opens = [self._seconds(self._step(position)) for position in range(count + 1)]
+        if self.length is None:
+            closes = opens[1:]
+        else:
+            closes = [self._close(self._step(position), self.length) for position in range(count)]
+        for number, (end, following) in enumerate(zip(closes, opens[1:], strict=True), first):
+            if end > following:
+                raise InvalidParameter(
+                    f"round {number} would still be open when the next one opens: a round every "
+                    f"{self.every} is open for a {self.every} at most"
+                )
+        return [
+            Times(first + i, start, end) for i, (start, end) in enumerate(zip(opens, closes, strict=False))
+        ]
+
+    @property
+    def _local(self) -> datetime:
+        """The start on the people's clock, without its zone."""
+        if self.start.tzinfo is None:
+            return self.start
+        return self.start.astimezone(self.zone).replace(tzinfo=None)
+
+    def _step(self, position: int) -> datetime:
+        local = self._local
+        try:
+            if self.every == "month":
+                years, month = divmod(local.month - 1 + position, 12)
+                return local.replace(year=local.year + years, month=month + 1)
+            return local + timedelta(days=position * (7 if self.every == "week" else 1))
+        except (ValueError, OverflowError):
+            raise InvalidParameter("the schedule reaches beyond the year 9999; begin earlier") from None
+
+    def _close(self, opens: datetime, length: timedelta) -> float:
+        """Whole days end at the same time of day, also where clocks change; hours are hours."""
+        days = timedelta(days=length.days)
+        return self._seconds(opens + days) + (length - days).total_seconds()
+
+    def _seconds(self, local: datetime) -> float:
+        """A moment on the clock, in seconds since 1970; refused where clocks are put forward past it."""
+        seconds = local.replace(tzinfo=self.zone).timestamp()
+        if datetime.fromtimestamp(seconds, self.zone).replace(tzinfo=None) != local:
+            raise InvalidParameter(
+                f"{local:%Y-%m-%d %H:%M} does not exist: clocks are put forward past it; choose another time "
+                "of day"
+            )
+        return seconds
+
+
+def read_length(text: str) -> timedelta:
+    """How long a round is open, as people write it.
+
+    >>> read_length("3d"), read_length("36h")
+    (datetime.timedelta(days=3), datetime.timedelta(days=1, seconds=43200))
+    """
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None or int(found[1]) == 0:
+        raise InvalidParameter(f"{text!r} is no length of time, such as 3d, 12h, 2w or 90m")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def refuse_schedule(plan: Plan, planned: Sequence[Times], known: Iterable[Times], now: float) -> None:
+    """Refuse rounds that the plan does not state, that are in the past, or that overlap with known ones."""
+    stated, last = plan.content.rounds or 1, planned[-1].number
+    if last > stated:
+        numbers = f"{planned[0].number}" if len(planned) == 1 else f"{planned[0].number} to {last}"
+        raise InvalidParameter(
+            f"the plan states its losses for {format_count(stated, 'round')}, and this schedule has rounds "
+            f"{numbers}; make fewer, or a plan with more rounds"
+        )
+    start, end = planned[0].opens, planned[-1].closes
+    assert start is not None
+    assert end is not None
+    if start < now:
+        raise InvalidParameter(f"the schedule begins in the past, {format_time(start)}; give a later --from")
+    others = [
+        one.number
+        for one in known
+        if any(_do_overlap(one, new) for new in planned if new.number != one.number)
+    ]
+    if others:
+        which, are = format_members("round", others), "is" if len(others) == 1 else "are"
+        raise InvalidParameter(
+            f"{which} of the store {are} open at the same time as this schedule; begin later, or close "
+            f"{'it' if len(others) == 1 else 'them'} with --close"
+        )
+
+
+def _do_overlap(one: Times, other: Times) -> bool:
+    def is_before(first: Times, second: Times) -> bool:
+        return first.closes is not None and second.opens is not None and first.closes <= second.opens
+
+    return not (is_before(one, other) or is_before(other, one))
