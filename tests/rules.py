@@ -96,6 +96,7 @@ def refusals() -> Iterator[Case]:
     yield from texts()
     yield from fields()
     yield from keys()
+    yield from survey_texts()
     yield from attributes()
     yield from domains()
     yield from record_mechanisms()
@@ -199,6 +200,68 @@ def keys() -> Iterator[Case]:
         ("null", None, "type"),
     ):
         yield changed(data, refused, f"a ticket key, {name}", ticket_key=key)
+
+
+def survey_texts() -> Iterator[Case]:
+    data = document(of(dn.grr(3, 1.0), {"color": ["red", "green", "blue"]}))
+    ages = document(of(dn.grr(5, 1.0), {"age": dn.Range(0, 5)}))
+    german = {"de": ["rot", "grün", "blau"]}
+
+    def said(name: str, refused: str | None, among: Mapping[str, Any] = data, **texts: Any) -> Case:
+        return changed(among, refused, f"texts, {name}", texts={"language": "en", **texts})
+
+    def about(name: str, refused: str | None, among: Mapping[str, Any] = data, **texts: Any) -> Case:
+        return said(name, refused, among, attributes={among["attributes"][0]["name"]: texts})
+
+    everything = {name: {"en": "Some text.\n\nMore."} for name in ("introduction", "consent", "thanks")}
+    everything |= {"responsible": {"en": "The institute\nin the city", "de": "Das Institut"}}
+    links = {"contact": {"en": "mailto:a@example.org"}, "privacy_notice": {"en": "https://example.org/a?b#c"}}
+    yield said("all that there are", None, **everything, **links)
+    yield said("nothing", "canonical")
+    yield changed(data, "type", "texts, a string", texts="text")
+    yield changed(data, "fields", "texts, no language", texts=everything)
+    yield said("a language that is no tag", "language", language="english")
+    yield said("a language in capitals", "language", introduction={"en": "a", "EN": "a"})
+    yield said("a language with a country", None, introduction={"en": "a", "pt-BR": "a", "zh-Hant-TW": "a"})
+    yield said("not in the first language", "language", introduction={"de": "a"})
+    yield said("in no language", "language", introduction={})
+    tags = [f"a{first}{second}" for first in "abcde" for second in "abcde"]
+    yield said("in 20 languages", None, thanks={"en": "a"} | dict.fromkeys(tags[:19], "a"))
+    yield said("in 21 languages", "language", thanks={"en": "a"} | dict.fromkeys(tags[:20], "a"))
+    yield said("an unknown one", "fields", slogan={"en": "a"})
+    yield said("a number", "type", thanks={"en": 1})
+    yield said("true for a consent", "type", consent=True)
+    yield said("a string without a language", "type", thanks="a")
+    for name, most in (("introduction", 4000), ("thanks", 2000), ("contact", 500), ("consent", 8000)):
+        yield said(f"{name} of {most} characters", None, **{name: {"en": "😀" * most}})
+        yield said(f"{name} of {most + 1} characters", "texts", **{name: {"en": "a" * (most + 1)}})
+    for text, refused in (("", "text"), ("a\n", "canonical"), (" a", "canonical"), ("a \nb", "text")):
+        yield said(f"a thanks {text!r}", refused, thanks={"en": text})
+    for text in ("a\tb", "a\u202eb", "a\u2028b", "a\r\nb", "a\u0085", "\x1ca"):
+        yield said(f"a thanks {text!r}", "text", thanks={"en": text})
+    yield said("a contact on two lines", "text", contact={"en": "a\nb"})
+    for link in ("http://example.org", "javascript:alert(1)", "https://", "https://example.org/ä", "here"):
+        yield said(f"a privacy notice {link!r}", "texts", privacy_notice={"en": link})
+    for link in ("http://example.org", "javascript:alert(1)", "data:text/html,a", "JavaScript:a"):
+        yield said(f"a contact {link!r}", "texts", contact={"en": link})
+    yield said("a contact that is no link", None, contact={"en": "Phone: 123, room 5"})
+    yield said("another title", "texts", title={"en": "a"})
+    yield said("the same title", None, title={"en": data["title"], "de": "Ein Titel"})
+    yield about("a question", None, question={"en": "Which?"}, help={"en": "a\n\nb"}, labels=german)
+    yield about("a question on two lines", "text", question={"en": "Which?\nOne."})
+    yield about("a question of 501 characters", "texts", question={"en": "a" * 501})
+    yield about("no text of an attribute", "canonical")
+    yield said("no attribute", "canonical", attributes={}, thanks={"en": "a"})
+    yield said("of another attribute", "texts", attributes={"age": {"help": {"en": "a"}}})
+    yield about("an unknown text of an attribute", "fields", hint={"en": "a"})
+    yield about("labels in no language", "type", labels={})
+    yield about("labels that are no list", "type", labels={"de": "rot"})
+    yield about("a label that is no text", "type", labels={"de": ["rot", "grün", 3]})
+    yield about("too few labels", "texts", labels={"de": ["rot", "grün"]})
+    yield about("labels twice", "texts", labels={"de": ["rot", "rot", "blau"]})
+    yield about("a hidden label", "text", labels={"de": ["rot", "grün", "blau\u200b"]})
+    yield about("a long label", "texts", labels={"de": ["rot", "grün", "b" * 201]})
+    yield about("labels of a range", "texts", ages, labels={"de": list("abcde")})
 
 
 VISIBLE = [

@@ -26,4 +26,5 @@ export {
   Plan,
 } from "./plan.js";
 export type { Figures } from "./repeated.js";
+export type { AttributeTexts, Text, Texts } from "./texts.js";
 export { decode, fromBytes, fromJson, type Report, type Said } from "./wire.js";

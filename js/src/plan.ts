@@ -22,6 +22,7 @@ import {
   isObject,
   parseJson,
 } from "./strict.js";
+import { readTexts, type Texts } from "./texts.js";
 import { type Bytes, subtle } from "./words.js";
 
 type RareKinds = typeof import("./rare_kinds.js");
@@ -128,6 +129,8 @@ export class Plan {
    */
   readonly ticketKey: string | null;
   readonly attributes: readonly Attribute[];
+  /** What the survey says in the operator's own words; null where that is nothing. */
+  readonly texts: Texts | null;
   /** The losses that the plan states. */
   readonly stated: Losses;
   /** @internal */
@@ -154,6 +157,7 @@ export class Plan {
       "people",
       "rounds",
       ...(key === null ? [] : ["ticket_key"]),
+      ...("texts" in data ? ["texts"] : []),
       "title",
       "version",
     ]);
@@ -186,6 +190,7 @@ export class Plan {
     must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    this.texts = "texts" in data ? readTexts(data.texts, this.title, this.attributes) : null;
   }
 
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */

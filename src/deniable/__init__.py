@@ -127,6 +127,7 @@ if _typing.TYPE_CHECKING:
         tight_constraints,
     )
     from deniable.plan.study import Study
+    from deniable.plan.texts import Texts
     from deniable.summaries import (
         Summary,
         circle_wasserstein,
@@ -147,6 +148,7 @@ _LATER = (
     "domain.number",
     "metric",
     "plan.study",
+    "plan.texts",
     "choose",
     "likelihood",
     "channels",
@@ -232,6 +234,7 @@ __all__ = [
     "Summed",
     "Tabled",
     "Tally",
+    "Texts",
     "Unary",
     "Words",
     "WordsExhausted",

@@ -28,6 +28,7 @@ from deniable.commands.serve import run_collector
 from deniable.commands.shared.options import InOrder
 from deniable.commands.simulate import run_sweep
 from deniable.commands.store import manage_store
+from deniable.commands.texts import print_texts
 from deniable.commands.tokens import make_tokens
 from deniable.commands.tour import show_story
 from deniable.commands.verify import verify_plan
@@ -79,6 +80,7 @@ def commands(context: click.Context) -> None:
 for _verb in (
     write_example,
     make_plan,
+    print_texts,
     verify_plan,
     privatize_file,
     run_collector,

@@ -16,7 +16,8 @@ from deniable.commands.shared.options import InOrder, Number
 from tests.running import Run
 
 ORDER = [
-    *("init", "plan", "verify", "privatize", "serve", "tokens", "rounds", "store", "estimate"),
+    *("init", "plan", "texts", "verify", "privatize", "serve", "tokens", "rounds", "store"),
+    "estimate",
     *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
 ]
 """First a study from its beginning to its end, then what can be done without one."""

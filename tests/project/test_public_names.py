@@ -87,6 +87,7 @@ PUBLIC = [
     "Summed",
     "Tabled",
     "Tally",
+    "Texts",
     "Unary",
     "Words",
     "WordsExhausted",

@@ -109,7 +109,7 @@ def read(text: str) -> Data:
     body = {name: value for name, value in plan.items() if name != "id"}
     must(plan.get("id") == hashlib.sha256(canonical(body).encode()).hexdigest(), "id")
     wanted = ("attributes", "losses", "mechanism", "missing", "people", "rounds", "title", "version")
-    check_content(fields(body, *wanted, *(("ticket_key",) if "ticket_key" in body else ())))
+    check_content(fields(body, *wanted, *(name for name in ("ticket_key", "texts") if name in body)))
     plan["truth"] = check_losses(plan)
     must(text.strip(" \t\r\n") == canonical(body | {"id": plan["id"]}), "canonical")
     return plan
@@ -173,6 +173,8 @@ def check_content(plan: Data) -> None:
     must(1 <= (rounds or 0) <= 1000 if all(repeated) else rounds is None, "rounds")
     words = count_words(plan["mechanism"]) + len(asked) * (plan["missing"] == "random")
     must(words <= 1 << 22, "words")
+    if "texts" in plan:
+        check_texts(plan["texts"], plan["title"], {one["name"]: one["domain"] for one in asked})
 
 
 def check_text(text: str) -> None:
@@ -183,6 +185,81 @@ def check_text(text: str) -> None:
         if sign in "\u200c\u200d" and (joins or "\u0600" <= before <= "\u08ff"):
             continue
         must(unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), "text")
+
+
+# section 12
+
+
+LONGEST = {
+    "title": 200,
+    "introduction": 4000,
+    "consent": 8000,
+    "responsible": 500,
+    "contact": 500,
+    "privacy_notice": 500,
+    "thanks": 2000,
+}
+LINES = ("title", "contact", "privacy_notice", "question", "label")
+
+
+def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
+    known = (*LONGEST, "attributes")
+    fields(texts, "language", *(name for name in known if name in typed(texts, dict)))
+    language = check_language(typed(texts["language"], str))
+    languages = {language}
+    for name in LONGEST:
+        if name in texts:
+            languages |= check_languages(texts[name], name, LONGEST[name], language)
+    for name, one in typed(texts.get("attributes", {}), dict).items():
+        fields(one, *(kind for kind in ("question", "help", "labels") if kind in typed(one, dict)))
+        must(one, "canonical")
+        must(name in asked, "texts")
+        if "question" in one:
+            languages |= check_languages(one["question"], "question", 500, language)
+        if "help" in one:
+            languages |= check_languages(one["help"], "help", 2000, language)
+        if "labels" in one:
+            languages |= check_translated(one["labels"], asked[name])
+    must(len(languages) <= 20, "language")
+    must(len(texts) > 1 and texts.get("attributes", texts), "canonical")
+    must("title" not in texts or texts["title"][language] == title, "texts")
+
+
+def check_languages(text: Any, name: str, longest: int, language: str) -> set[str]:
+    for tag, one in typed(text, dict).items():
+        check_language(tag)
+        check_lines(typed(one, str), name, longest)
+    must(language in text, "language")
+    return set(text)
+
+
+def check_translated(labels: Any, domain: Data) -> set[str]:
+    must(typed(labels, dict), "type")
+    for tag, each in labels.items():
+        check_language(tag)
+        for label in typed(each, list):
+            check_lines(typed(label, str), "label", 200)
+        must(len(set(each)) == len(each) == len(domain.get("labels", ())), "texts")
+    return set(labels)
+
+
+def check_language(tag: str) -> str:
+    must(re.fullmatch("[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?", tag), "language")
+    return tag
+
+
+def check_lines(text: str, name: str, longest: int) -> None:
+    inner = text if name in LINES else text.strip("\n ")
+    must(len(inner) <= longest, "texts")
+    lines = [inner] if name in LINES else inner.split("\n")
+    must(inner, "text")
+    for line in filter(None, lines):
+        check_text(line)
+    is_link = name == "privacy_notice" or (
+        name == "contact" and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", text)
+    )
+    must(not is_link or re.fullmatch("(https://|mailto:)[!-~]+", text), "texts")
+    must(inner == text, "canonical")
 
 
 def check_domain(domain: Any) -> int:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE
 from deniable.formatting import format_nanos
+
+if TYPE_CHECKING:
+    from deniable.plan.texts import Texts
 
 
 @click.command("verify")
@@ -42,6 +47,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             "repeated": again,
             "cap": cap,
         }
+        if read.content.texts is not None:
+            found["texts"] = read.content.texts.to_dict()
         console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
@@ -56,9 +63,31 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     if loss.repeated is not None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
+    _print_texts(read.content.texts)
     click.echo(
         "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is stated"
     )
+
+
+def _print_texts(texts: Texts | None) -> None:
+    """What the survey says, in each of its languages."""
+    for language in () if texts is None else texts.languages:
+        click.echo(f"what people read, in {language}:")
+        for name, text in _flatten(texts.to_dict() if texts else {}):
+            if language in text:
+                said = text[language]
+                shown = ", ".join(said) if isinstance(said, list) else said
+                click.echo("  " + f"{name}: {shown}".replace("\n", "\n    "))
+
+
+def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, text in texts.items():
+        if name == "attributes":
+            yield from (
+                (f"{kind} of {one!r}", said) for one, each in text.items() for kind, said in each.items()
+            )
+        elif name != "language":
+            yield name.replace("_", " "), text
 
 
 def _finite(losses: dict[str, float]) -> dict[str, float | None]:

@@ -32,6 +32,7 @@ from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import MEAN, Result, Unreported, bins_of
+from deniable.plan.texts import Texts
 from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
 from deniable.tables import Backend, files
@@ -73,6 +74,7 @@ class Plan:
         missing: Missing = "refuse",
         rounds: int | None = None,
         considered: Sequence[Considered] = (),
+        texts: Texts | None = None,
     ) -> Plan:
         """A plan for these attributes by this record mechanism (or, for one attribute, this mechanism), which
         states its true losses.
@@ -84,7 +86,7 @@ class Plan:
         (True, True)
         """
         asked = tuple(Attribute(name, as_domain(values, name).plain) for name, values in attributes.items())
-        content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds)
+        content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts)
         return Plan(content, Stated.of(content.loss()), tuple(considered))
 
     def with_ticket_key(self, key: PublicKey) -> Plan:
@@ -93,6 +95,10 @@ class Plan:
         Its id differs: whoever has the plan has the key, so that nobody can be given another one.
         """
         return replace(self, content=replace(self.content, ticket_key=key.to_text()))
+
+    def with_texts(self, texts: Texts | None) -> Plan:
+        """The same plan for a survey with these texts. Its id differs: it covers what people read."""
+        return replace(self, content=replace(self.content, texts=texts))
 
     @property
     def mechanism(self) -> RecordMechanism:

@@ -12,10 +12,12 @@ from deniable.choose import Objective
 from deniable.domain import Domain, checked_text
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, not_among
+from deniable.plan.texts import OF_ATTRIBUTE, OF_SURVEY, Texts
 from deniable.tables import file_kind
 
 _KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol")
-_SECTIONS = ("attributes", "repeat", "objective")
+_SECTIONS = ("attributes", "repeat", "objective", "survey")
+_TEXTS = ("language", *(name for name in OF_SURVEY if name != "title"))
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -37,8 +39,17 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
     given = _read_section(options.pop("attributes", None), "attributes")
     protocols = {}
     attributes = {}
+    texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
+    if isinstance(options.get("title"), Mapping):
+        texts["title"] = options.pop("title")
+    about: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
     for name, table in given.items():
         checked_text(name, "an attribute's name")
+        if isinstance(table, Mapping):
+            for kind in OF_ATTRIBUTE:
+                if kind in table:
+                    about[kind][name] = table[kind]
+            table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
         attributes[name], protocol = _read_attribute(name, table)
         if protocol is not None:
             protocols[name] = protocol
@@ -53,6 +64,10 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
         usual = options.get("protocol", {})
         options["protocol"] = (
             dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
+        )
+    if texts or any(about.values()):
+        options["survey"] = Texts(
+            **texts, questions=about["question"], help=about["help"], labels=about["labels"]
         )
     return {"attributes": attributes, **options, **again, "objective": Objective(**caps)}
 

@@ -30,9 +30,11 @@ from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
+from deniable.plan.consent import complete_texts
 from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
 from deniable.plan.plan import Plan
 from deniable.plan.sections import list_options, read_toml
+from deniable.plan.texts import Texts
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
 from deniable.tables import DEGREES, column_names, columns_of, require_file
@@ -90,6 +92,8 @@ class Study:
     epsilon_forever: float | None = None
     rounds: int | None = None
     """For how many collections the losses of asking again are stated: 10 unless given."""
+    survey: Texts | None = None
+    """What the survey says in your own words; the plan's id covers it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
@@ -106,6 +110,7 @@ class Study:
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
             )
         self._check()
+        self._check_survey()
 
     def __str__(self) -> str:
         return "\n".join([self._heading, *(f"  {name}: {one}" for name, one in self.attributes.items())])
@@ -149,6 +154,15 @@ class Study:
             object.__setattr__(self, "protocol", _checked_protocol(self.protocol, "protocol"))
         self._check_distances()
         self._check_budget()
+
+    def _check_survey(self) -> None:
+        if self.survey is None:
+            return
+        if not isinstance(self.survey, Texts):
+            raise InvalidParameter(f"survey is Texts(introduction=..., ...), got {self.survey!r}")
+        if not self.title and isinstance(self.survey.title, Mapping) and self.survey.title:
+            object.__setattr__(self, "title", self.survey.title[self.survey.language])
+        self.survey.check(self.attributes, self.title)
 
     def _check_distances(self) -> None:
         """Refuse what metric attributes and numbers cannot be combined with, and missing epsilons."""
@@ -332,7 +346,7 @@ class Study:
             )
         plan = Plan.of(self.attributes, best.mechanism, people, self.title, self.missing, self.rounds, rows)
         self._refuse_overspent(plan)
-        return plan
+        return plan if self.survey is None else plan.with_texts(complete_texts(self.survey, plan))
 
     def _advise(self, rows: Sequence[Considered]) -> str:
         """Which epsilon would keep a cap on influence, if it is that cap that nothing keeps."""

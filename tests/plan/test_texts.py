@@ -1,0 +1,161 @@
+"""Texts of a survey: read from a file, part of the plan and its id, refused with a reason, and generated."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.errors import InvalidParameter
+from deniable.plan import Plan
+from deniable.plan.consent import LANGUAGES, generate_consent
+from tests.running import Run
+
+STUDY = """
+title = { en = "Health and work", de = "Gesundheit und Arbeit" }
+epsilon = 1
+
+[survey]
+introduction = '''
+Two questions.
+
+One minute.
+'''
+consent = true
+responsible = "Institute of Examples"
+contact = "study@example.org"
+privacy_notice = "https://example.org/privacy"
+thanks = { en = "Thank you.", de = "Danke." }
+
+[attributes.smokes]
+values = ["yes", "no"]
+question = { en = "Do you smoke?", de = "Rauchen Sie?" }
+help = "Any tobacco counts."
+labels = { de = ["ja", "nein"] }
+
+[attributes]
+color = ["red", "green", "blue"]
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def test_a_file_and_python_give_the_same_plan(study: Path) -> None:
+    read = dn.Study.read(study)
+    made = dn.Study(
+        {"smokes": ["yes", "no"], "color": ["red", "green", "blue"]},
+        epsilon=1,
+        title="Health and work",
+        survey=dn.Texts(
+            introduction="Two questions.\n\nOne minute.",
+            consent=True,
+            responsible="Institute of Examples",
+            contact="study@example.org",
+            privacy_notice="https://example.org/privacy",
+            thanks={"en": "Thank you.", "de": "Danke."},
+            title={"en": "Health and work", "de": "Gesundheit und Arbeit"},
+            questions={"smokes": {"en": "Do you smoke?", "de": "Rauchen Sie?"}},
+            help={"smokes": "Any tobacco counts."},
+            labels={"smokes": {"de": ["ja", "nein"]}},
+        ),
+    )
+    assert read == made
+    assert hash(read) == hash(made)
+    for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert copied == made
+    plan = read.plan(people=1000)
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.content.texts is not None
+    assert plan.content.texts.languages == ("en", "de")
+    assert plan.content.title == "Health and work"
+
+
+def test_the_id_covers_the_texts_and_a_plan_without_any_is_as_before() -> None:
+    bare = Plan.of({"smokes": ["yes", "no"]}, dn.rr(1.0), 100)
+    assert "texts" not in json.loads(bare.to_json())
+    assert bare.with_texts(dn.Texts()).to_json() == bare.to_json()
+    ids = {bare.with_texts(dn.Texts(thanks=text)).id for text in ("", "Thanks.", "Thank you.")}
+    assert len(ids) == 3
+    assert bare.id in ids
+
+
+def test_the_first_language_given_is_the_one_for_everybody_else() -> None:
+    assert dn.Texts(thanks="a").language == "en"
+    assert dn.Texts(introduction={"fr": "a", "de": "b"}, thanks={"fr": "c"}).languages == ("fr", "de")
+    assert dn.Texts(thanks="a", language="pt-BR").languages == ("pt-BR",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        ({"thanks": "a\tb"}, "control characters"),
+        ({"thanks": "a" * 2001}, "at most 2,000 characters"),
+        ({"thanks": {"english": "a"}}, "written as en, de or pt-BR"),
+        ({"introduction": {"en": "a"}, "thanks": {"de": "b"}}, "not in en"),
+        ({"privacy_notice": "http://example.org"}, "https://"),
+        ({"contact": "javascript:alert(1)"}, "https://"),
+        ({"thanks": 3}, "text, or texts by language"),
+        ({"questions": {"shoes": "Which?"}}, "'shoes' is not an attribute"),
+        ({"labels": {"smokes": {"de": ["ja"]}}}, "2 values, but 1 labels in de"),
+        ({"labels": {"age": {"de": ["a"]}}}, "not a list"),
+        ({"title": "Another"}, "the title in en"),
+    ],
+)
+def test_what_a_text_may_not_be(texts: dict[str, object], why: str) -> None:
+    with pytest.raises(InvalidParameter, match=re.escape(why)):
+        dn.Study(
+            {"smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)},
+            epsilon=1,
+            title="A title",
+            survey=dn.Texts(**texts),  # type: ignore[arg-type]
+        )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_generated_consent_states_the_loss_of_the_plan(language: str) -> None:
+    """The number of times is not below the true one, and at most a hundredth above it."""
+    for epsilon in (0.01, 1.0, 3.3):
+        plan = Plan.of({"smokes": ["yes", "no"]}, dn.rr(epsilon), 100)
+        text = generate_consent(plan, language)
+        decimals = [float(one.replace(",", ".")) for one in re.findall(r"\d+[.,]\d+", text)]
+        (times,) = decimals
+        assert math.exp(plan.loss.record) <= times <= 1.01 * math.exp(plan.loss.record)
+    again = Plan.of({"smokes": ["yes", "no"]}, dn.l_grr(2, 0.5, 1.0), 100, rounds=7)
+    assert " 7 " in generate_consent(again, language)
+
+
+def test_a_consent_in_another_language_is_written_by_hand() -> None:
+    study = dn.Study({"smokes": ["yes", "no"]}, epsilon=1, survey=dn.Texts(consent=True, language="fi"))
+    with pytest.raises(InvalidParameter, match="write the one in 'fi' yourself"):
+        study.plan(100)
+
+
+def test_the_shell_prints_a_consent_to_edit_and_verify_shows_all_texts(run: Run, study: Path) -> None:
+    printed = run("texts", str(study), "--people", "1000").out
+    assert printed.startswith('[survey.consent]\nen = """\nI take part')
+    assert 'de = """\nIch nehme freiwillig teil.' in printed
+    edited = STUDY.replace("consent = true", "") + printed
+    study.write_text(edited, encoding="utf-8")
+    plan = study.with_suffix(".json")
+    run("plan", str(study), "--people", "1000", "-o", str(plan))
+    shown = run("verify", str(plan)).out
+    for text in (
+        "Rauchen Sie?",
+        "Ich nehme freiwillig teil.",
+        "study@example.org",
+        "One minute.",
+        "ja, nein",
+    ):
+        assert text in shown
+    assert json.loads(run("verify", str(plan), "--json").out)["texts"]["thanks"]["de"] == "Danke."
