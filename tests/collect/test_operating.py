@@ -278,9 +278,9 @@ def test_no_reports_yet_is_no_mistake_of_the_call(run: Run, plan_file: str) -> N
 
 def test_invitations_are_withdrawn_by_command(run: Run, plan_file: str) -> None:
     assert "--count how many" in run("tokens", plan_file).err
-    assert "--count how many" in run("tokens", plan_file, "--count", "1", "--withdraw").err
+    assert "--withdraw makes no invitations" in run("tokens", plan_file, "--count", "1", "--withdraw").err
     assert "--yes goes with --withdraw" in run("tokens", plan_file, "--count", "1", "--yes").err
-    assert "leave them out" in run("tokens", plan_file, "--withdraw", "-o", "list.csv").err
+    assert "leave out --count, --url, -o" in run("tokens", plan_file, "--withdraw", "-o", "list.csv").err
     assert "there is no store" in run("tokens", plan_file, "--withdraw", "--yes").err
     assert os.listdir() == [plan_file]
     assert "1 invitation is unused; serve" in run("tokens", plan_file, "--count", "1").err

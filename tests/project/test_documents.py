@@ -254,6 +254,7 @@ def test_what_an_operator_is_to_type_runs(
     elif "deniable tokens" in block:  # before anybody has answered
         plan = dn.Study({"Late?": ["yes", "no"]}, epsilon=1.0).plan(people=5000)
         plan.write(tmp_path / "plan.json")
+        (tmp_path / "people.csv").write_text("name,town\nAda,London\n")
         if "--withdraw" in block:
             store = open_store(f"sqlite:///{tmp_path}/reports.db")
             store.register(plan, invited=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
 from contextlib import ExitStack
 from functools import partial
@@ -34,6 +32,18 @@ if TYPE_CHECKING:
 @store_option
 @click.option("--url", metavar="ADDRESS", help="The survey's address, to write links.")
 @click.option("-o", "--out", type=FILE, help="Write the invitations to this CSV file, not to the terminal.")
+@click.option(
+    "--addresses",
+    type=FILE,
+    help="A CSV file with a row a person: each gets an invitation, and -o keeps all columns.",
+)
+@click.option("--letters", type=FILE, help="Write letters with QR codes to this page (.html), to print.")
+@click.option(
+    "--template",
+    type=FILE,
+    help="The text of the letters, with {link}, {code}, {survey} or a column of --addresses such as {name}.",
+)
+@click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
 @console.force
 def make_tokens(
     plan: Path,
@@ -43,54 +53,74 @@ def make_tokens(
     store: str,
     url: str | None,
     out: Path | None,
+    addresses: Path | None,
+    letters: Path | None,
+    template: Path | None,
+    cards: bool,
     force: bool,
 ) -> None:
     """Make invitations, or withdraw them.
 
-    An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations.
-    Whoever has the list knows who was invited, but not what anybody reported. If PLAN was made with
-    --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be withdrawn.
+    An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations, and
+    never an address. Whoever has the list knows who was invited, but not what anybody reported. If PLAN was
+    made with --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be
+    withdrawn.
     """
-    if (count is None) is not withdraw:
-        raise InvalidParameter(
-            "say with --count how many invitations to make, or --withdraw those that are unused"
-        )
-    if count is None:
-        if (url, out) != (None, None):
+    if withdraw:
+        if (count, url, out, addresses, letters, template, cards) != (*[None] * 6, False):
             raise InvalidParameter(
-                "--url and -o are for invitations that are made; leave them out with --withdraw"
+                "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --letters, "
+                "--template and --cards"
             )
         _withdraw_unused(reading.read_plan(plan), store, yes)
         return
+    if (count is None) is (addresses is None):
+        raise InvalidParameter(
+            "say with --count how many invitations to make, or with --addresses for whom; or --withdraw "
+            "those that are unused"
+        )
     if yes:
         raise InvalidParameter("--yes goes with --withdraw")
+    if letters is None and (template is not None or cards):
+        raise InvalidParameter("--template and --cards are for letters; name their file with --letters")
+    if letters is not None and url is None:
+        raise InvalidParameter("letters show a link to the survey; give its address with --url")
+    if addresses is not None and (out, letters) == (None, None):
+        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
     if out is not None:
         console.refuse_ending(out, [".csv"], "a list of invitations")
-        console.refuse_existing([out], force)
+    if letters is not None:
+        console.refuse_ending(letters, [".html"], "a page of letters")
+    console.refuse_existing([one for one in (out, letters) if one is not None], force)
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
     read = reading.read_plan(plan)
     with suggest_extra():
         from deniable.collect.intake import hash_invitation
-    made = [_draw_token() for _ in range(count)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if url is None:
-        writer.writerows([["invitation"], *([token] for token in made)])
-    else:
-        writer.writerows(
-            [["invitation", "link"], *([token, _format_link(url, read, token)] for token in made)]
-        )
+        from deniable.collect.letters import Addresses, Letter, write_page
+
+    people = Addresses() if addresses is None else Addresses.read(addresses)
+    made = [_draw_token() for _ in range(len(people.rows) if count is None else count)]
+    links = [] if url is None else [_format_link(url, read, token) for token in made]
+    table = people.merge(made, links)
+    page = None
+    if letters is not None:
+        assert url is not None
+        letter = Letter() if template is None else Letter.read(template)
+        title = read.content.title or f"Plan {read.id[:12]}"
+        with suggest_extra():
+            page = write_page(title, url, made, links, people, letter, "cards" if cards else "letters")
     with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
-        if out is not None:
-            both.enter_context(console.writing(out, private=True)).write_text(
-                text.getvalue(), encoding="utf-8"
-            )
+        for file, text in ((out, table), (letters, page)):
+            if file is not None:
+                both.enter_context(console.writing(file, private=True)).write_text(
+                    text or "", encoding="utf-8"
+                )
         with open_store_of(store, read, invited=True, warn=True) as opened:
             opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
             left = opened.invitations_left(read.id)
-    if out is None:
-        click.echo(text.getvalue(), nl=False)
+    if (out, letters) == (None, None):
+        click.echo(table, nl=False)
     how = "--invited" if read.ticket_key is None else "--ticket-key"
     click.echo(f"{_format_unused(left)}; serve the plan with {how}", err=True)
 

@@ -1,0 +1,190 @@
+"""Writes invitations ready to send: a table for a mail merge, and a page of letters with QR codes."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, final
+
+from deniable.errors import FileMissing, InvalidParameter, not_among
+from deniable.formatting import format_count
+
+Layout = Literal["letters", "cards"]
+MOST = 10_000
+"""More letters than this are refused: no browser prints such a page."""
+
+_OWN = ("invitation", "link")  # columns that are added
+_GIVEN = ("link", "code", "survey")  # what a template may name besides the columns
+_PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
+_TEXT = """\
+You are invited to answer a few questions.
+
+Your device randomizes your answers before anything is sent. No single answer can be held against you.
+
+Scan the code with your phone. Or open {survey} and enter this code:
+
+{code}
+
+It lets in one report. Please do not pass it on.
+"""
+_STYLE = """
+@page { margin: 20mm }
+* { box-sizing: border-box }
+body { margin: 0; color: #000; background: #fff; font: 11.5pt/1.5 Georgia, "Times New Roman", serif }
+.one { break-inside: avoid; padding: 20mm; max-width: 210mm; margin: 0 auto }
+.one + .one { border-top: 1px dashed #999 }
+.one p { margin: 0 0 1em; white-space: pre-line; overflow-wrap: anywhere }
+.one b { font: 600 1em/1.5 ui-monospace, Menlo, Consolas, monospace }
+.qr { display: block; width: 45mm; height: 45mm; margin: 6mm 0 0 -3mm }
+.cards { display: grid; grid-template-columns: 1fr 1fr; max-width: 210mm; margin: 0 auto }
+.cards .one { padding: 6mm; border: 1px dashed #999; font-size: 9pt; line-height: 1.35 }
+.cards .one p { margin-bottom: .6em }
+.cards .qr { width: 34mm; height: 34mm; margin-top: 2mm }
+@media print {
+  .letters .one { padding: 0; border: 0; break-after: page }
+  .letters .one:last-child { break-after: auto }
+}
+@media screen and (max-width: 640px) { .one { padding: 8mm } .cards { grid-template-columns: 1fr } }
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Addresses:
+    """The people who are invited, as a table that somebody else keeps; it is never stored."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    @staticmethod
+    def read(path: Path) -> Addresses:
+        """Reads a CSV file, whose first line names the columns; commas, semicolons or tabs part its cells."""
+        if not path.is_file():
+            raise FileMissing(f"there is no file {path}; it is the address list, in CSV")
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InvalidParameter(f"{path} is not in UTF-8; save the address list as CSV UTF-8") from None
+        first = text.partition("\n")[0]
+        separator = max(",;\t", key=first.count)
+        lines = [
+            [cell.strip() for cell in row]
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        ]
+        columns, *rows = [row for row in lines if any(row)] or [[]]
+        if not rows:
+            raise InvalidParameter(
+                f"{path} names nobody: its first line has the names of columns, the others people"
+            )
+        reserved = dict.fromkeys([*_OWN, *_GIVEN])
+        taken = [name for name in columns if name in reserved]
+        if taken or "" in columns or len(set(columns)) < len(columns):
+            raise InvalidParameter(
+                f"every column of {path} has a name of its own, and none is called "
+                f"{', '.join(reserved)}; got {', '.join(map(repr, columns))}"
+            )
+        for number, row in enumerate(rows, 1):
+            if len(row) != len(columns):
+                raise InvalidParameter(
+                    f"person {number} of {path} has {format_count(len(row), 'cell')}, and there are "
+                    f"{format_count(len(columns), 'column')}; put text with a comma in it between quotes"
+                )
+        return Addresses(tuple(columns), tuple(map(tuple, rows)))
+
+    def merge(self, tokens: Sequence[str], links: Sequence[str] = ()) -> str:
+        """A CSV table with a row a person: the columns of the list as they are, then invitation and link."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        added = list(zip(tokens, links, strict=True)) if links else [(token,) for token in tokens]
+        writer.writerow([*self.columns, *_OWN[: len(added[0])]])
+        writer.writerows(
+            [*row, *more] for row, more in zip(self.rows or [()] * len(added), added, strict=True)
+        )
+        return text.getvalue()
+
+    def person(self, position: int) -> Mapping[str, str]:
+        """The cells of one person, by their columns."""
+        return dict(zip(self.columns, self.rows[position], strict=True)) if self.rows else {}
+
+
+@final
+@dataclass(frozen=True)
+class Letter:
+    """The text of a letter: {link}, {code}, {survey} and the columns of an address list are filled in."""
+
+    text: str = _TEXT
+
+    @staticmethod
+    def read(path: Path) -> Letter:
+        """Reads a text file; an empty line begins another paragraph."""
+        if not path.is_file():
+            raise FileMissing(f"there is no file {path}; it is the text of the letter")
+        try:
+            text = path.read_bytes().decode("utf-8-sig").strip()
+        except UnicodeDecodeError:
+            raise InvalidParameter(f"{path} is not in UTF-8; save it as plain text in UTF-8") from None
+        if not text:
+            raise InvalidParameter(f"{path} is empty; it is the text of the letter")
+        return Letter(text)
+
+    def refuse_unknown(self, columns: Sequence[str]) -> None:
+        """Refuse a name in braces that nothing is known of."""
+        known = [*_GIVEN, *columns]
+        for name in _PLACEHOLDER.findall(self.text):
+            if name not in known:
+                raise InvalidParameter(f"{{{name}}} in the letter: {not_among(name, 'a name', known)}")
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Paragraphs of HTML; whatever is filled in is text, and codes and links are printed apart."""
+
+        def show(found: re.Match[str]) -> str:
+            name = html.unescape(found[1])
+            text = html.escape(values[name])
+            return f"<b>{text}</b>" if name in _GIVEN else text
+
+        # what is escaped first has no braces of its own: HTML writes none
+        escaped = html.escape(self.text.strip(), quote=False)
+        paragraphs = re.split(r"\n\s*\n", _PLACEHOLDER.sub(show, escaped))
+        return "".join(f'<p dir="auto">{one}</p>' for one in paragraphs)
+
+
+def write_page(
+    title: str,
+    address: str,
+    tokens: Sequence[str],
+    links: Sequence[str],
+    people: Addresses,
+    letter: Letter,
+    layout: Layout = "letters",
+) -> str:
+    """A page that a browser prints on any paper: a letter a page, or cards to cut out. It loads nothing."""
+    import segno
+
+    if len(tokens) > MOST:
+        raise InvalidParameter(
+            f"a page holds at most {MOST:,} letters, got {len(tokens):,}; divide the list, or print from the "
+            "CSV file by a mail merge"
+        )
+    letter.refuse_unknown(people.columns)
+    parts = []
+    for position, (token, link) in enumerate(zip(tokens, links, strict=True)):
+        code = segno.make(link, error="m", micro=False)
+        picture = code.svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None, light="#fff")
+        values = dict(people.person(position)) | {"link": link, "code": token, "survey": address}
+        parts.append(f'<article class="one">{letter.fill(values)}{picture}</article>')
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html.escape(title)}: {format_count(len(tokens), 'invitation')}</title>\n"
+        f'<style>{_STYLE}</style>\n</head>\n<body>\n<main class="{layout}">\n'
+        + "\n".join(parts)
+        + "\n</main>\n</body>\n</html>\n"
+    )

@@ -1,0 +1,124 @@
+"""Letters: a code for each person that leads to their own link, and addresses that stay outside the store."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+import stat
+from pathlib import Path
+
+import pytest
+import segno
+
+from deniable.collect.letters import MOST, Addresses, Letter, write_page
+from deniable.errors import FileMissing, InvalidParameter
+from tests.collector import small_plan
+from tests.running import Outcome, Run
+
+PLAN = small_plan("Colors & <co>")
+URL = "https://survey.example"
+PEOPLE = '\ufeffname;street\r\nAda;"1 Square; Left"\r\n\r\n<b>Émile</b> {code};+49 21\r\n'
+
+
+@pytest.fixture
+def tokens(run: Run) -> Run:
+    """`deniable tokens` for the people of a list."""
+    PLAN.write(Path("plan.json"))
+    Path("people.csv").write_bytes(PEOPLE.encode())
+    Path("letter.txt").write_text("Dear {name},\n\nopen {link}\nor type {code} at {survey}.\n\nBest & good")
+
+    def call(*options: str) -> Outcome:
+        return run("tokens", "plan.json", *options)
+
+    return call
+
+
+def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
+    options = ["--addresses", "people.csv", "--url", URL, "-o", "merge.csv", "--letters", "letters.html"]
+    made = tokens(*options, "--template", "letter.txt")
+    assert (made.code, made.out) == (0, ""), "nothing secret is printed"
+    with Path("merge.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["name"], row["street"]) for row in rows] == [
+        ("Ada", "1 Square; Left"),
+        ("<b>Émile</b> {code}", "+49 21"),
+    ]
+    page = Path("letters.html").read_text(encoding="utf-8")
+    letters = re.findall(r"<article.*?</article>", page, re.DOTALL)
+    for row, letter in zip(rows, letters, strict=True):
+        assert row["link"] == f"{URL}/#plan={PLAN.id}&invitation={row['invitation']}"
+        [path] = re.findall(r'<path stroke="#000" d="([^"]+)"', letter)
+        drawn = segno.make(row["link"], error="m", micro=False).svg_inline(border=4)
+        assert path in drawn, "the code is that of the person's own link"
+        shown = html.unescape(re.sub(r"<svg.*?</svg>|<[^>]+>", "", letter, flags=re.DOTALL))
+        assert shown == (
+            f"Dear {row['name']},open {row['link']}\nor type {row['invitation']} at {URL}.Best & good"
+        )
+    assert "<title>Colors &amp; &lt;co&gt;: 2 invitations</title>" in page
+    assert re.findall(r"(?:src|href)=|@import|url\(", page) == [], "it loads nothing"
+    for name in ("merge.csv", "letters.html"):
+        assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+    stored = b"".join(file.read_bytes() for file in Path().glob("reports.db*"))
+    assert stored
+    assert not any(word in stored for word in (b"Ada", "Émile".encode(), b"Square", b"+49"))
+    before = Path("letters.html").read_bytes()
+    assert "exists already" in tokens(*options[:-3], "other.csv", *options[-2:]).err
+    assert (Path("letters.html").read_bytes(), Path("other.csv").exists()) == (before, False)
+
+
+def test_letters_without_names(tokens: Run) -> None:
+    assert tokens("--count", "3", "--url", URL, "--letters", "cards.html", "--cards").code == 0
+    page = Path("cards.html").read_text(encoding="utf-8")
+    assert (page.count("<article"), '<main class="cards">' in page) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", "--count how many invitations to make, or with --addresses for whom"),
+        ("--count 2 --addresses people.csv -o a.csv", "--count how many"),
+        ("--addresses people.csv", "name a file for the invitations with -o or --letters"),
+        ("--count 2 --letters a.html", "give its address with --url"),
+        ("--count 2 --cards", "are for letters; name their file"),
+        (f"--count 2 --letters a.pdf --url {URL}", "a page of letters is written to a file ending in .html"),
+        (f"--count 2 --letters a.html --url {URL} --template letter.txt", "'name' is not a name (link, code"),
+        ("--withdraw --letters a.html", "--withdraw makes no invitations"),
+    ],
+)
+def test_letters_that_are_refused(options: str, said: str, tokens: Run) -> None:
+    before = sorted(Path().iterdir())
+    refused = tokens(*options.split())
+    assert (refused.code, said in refused.err) == (2, True), refused.err
+    assert sorted(Path().iterdir()) == before, "nothing was written, and nobody invited"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "names nobody"),
+        (b"name,town\n", "names nobody"),
+        (b"name,name\nAda,1\n", "every column of .* has a name of its own"),
+        (b"name,code\nAda,1\n", "none is called invitation, link, code, survey"),
+        (b"name,town\nAda\n", "person 1 of .* has 1 cell, and there are 2 columns"),
+        (b"name\n\xff\n", "is not in UTF-8"),
+    ],
+)
+def test_lists_that_are_refused(text: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(text)
+    with pytest.raises(InvalidParameter, match=said):
+        Addresses.read(tmp_path / "people.csv")
+
+
+def test_what_is_no_letter(tmp_path: Path) -> None:
+    with pytest.raises(FileMissing):
+        Addresses.read(tmp_path / "none.csv")
+    with pytest.raises(FileMissing):
+        Letter.read(tmp_path / "none.txt")
+    for text, said in ((b" \n", "is empty"), (b"\xff", "is not in UTF-8")):
+        (tmp_path / "letter.txt").write_bytes(text)
+        with pytest.raises(InvalidParameter, match=said):
+            Letter.read(tmp_path / "letter.txt")
+    many = ["x"] * (MOST + 1)
+    with pytest.raises(InvalidParameter, match="at most 10,000 letters, got 10,001"):
+        write_page("", URL, many, many, Addresses(), Letter())
