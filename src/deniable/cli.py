@@ -19,6 +19,7 @@ from deniable.commands.audit import audit_client
 from deniable.commands.demo import run_demo
 from deniable.commands.estimate import estimate_file
 from deniable.commands.init import write_example
+from deniable.commands.people import size_study
 from deniable.commands.plan import make_plan
 from deniable.commands.privatize import privatize_file
 from deniable.commands.protocols import list_protocols
@@ -79,6 +80,7 @@ def commands(context: click.Context) -> None:
 
 for _verb in (
     write_example,
+    size_study,
     make_plan,
     print_texts,
     verify_plan,

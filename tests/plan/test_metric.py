@@ -243,7 +243,7 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
 
 def test_the_mean_is_chosen_by_its_error() -> None:
     found = {
-        epsilon: Study({"income": dn.Number(0, 1)}, epsilon=epsilon)
+        epsilon: Study({"income": dn.Number(0, 1)}, epsilon=epsilon, objective=dn.Objective(tolerance=0))
         .plan(100)
         .explain()
         .split("a number  ")[1]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple, final
+from typing import NamedTuple, TypeVar, final
 
 from deniable.choose.objective import Objective
+from deniable.choose.reading import SHARES, Reading, combine
 from deniable.formatting import format_count, format_loss, format_points
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
+
+T = TypeVar("T")
 
 _NAMED = 3  # of several attributes that the same is said of
 
@@ -37,10 +40,12 @@ class Considered:
     mechanism: RecordMechanism | None
     """None where nothing can be built."""
     protocols: tuple[str, ...]
-    errors: tuple[float, ...]
-    """The variance of an estimated frequency with n people, averaged over the values. Where each person
+    variances: tuple[tuple[float, ...], ...]
+    """The variance of everything that will be read of each attribute, with n people. Where each person
     reports r attributes of d (SMP), that of n r / d reports, the average number.
     """
+    readings: tuple[tuple[Reading, ...], ...]
+    """What these are."""
     success: tuple[float, ...]
     """How often the best guess of a person's answer from their whole report is right, all records being
     equally likely beforehand. The answer may not be in the report at all: then the guess is blind.
@@ -59,6 +64,11 @@ class Considered:
     """For repeated collection: the loss of any number of reports of a value that never changes."""
     names: tuple[str, ...] | None = None
     """The attributes' names, where they have any."""
+    score: float = math.inf
+    """How many times the least standard errors of any choice its own are, by the objective; 1 is the least.
+    """
+    order: tuple[int, ...] | None = None
+    """The attributes in the order in which a report has them, where it is another one."""
     revealed: tuple[float, ...] = ()
     """What a cap on the guess is held against: `success_reported` by an attacker with the public priors, if
     there are any; and where people are asked again, from all their reports of one value.
@@ -75,23 +85,31 @@ class Considered:
         why_not: str | None = None,
         names: tuple[str, ...] | None = None,
         revealed: Sequence[float] | None = None,
+        readings: Sequence[tuple[Reading, ...]] | None = None,
     ) -> Considered:
         """All the figures of a record mechanism, or of the mechanism of a single attribute (kind "").
 
-        `revealed` is given where priors are public.
+        `revealed` is given where priors are public. Without `readings`, the share of each value is read.
         """
         mechanism = as_record_mechanism(given)
         parts = mechanism.mechanisms
         guesses = tuple(map(success_of, parts))
         kept = [part.losses(1, 1).one_value_forever for part in parts if part.repeated]
+        read = tuple(readings) if readings is not None else (SHARES,) * len(parts)
         return Considered(
             name=name_candidate(kind, _together(parts, protocols)),
             mechanism=mechanism,
             protocols=tuple(protocols),
-            errors=tuple(
-                objective.unit(mechanism.marginal(j), one_in(part, mechanism.chance(j))) / n
+            variances=tuple(
+                tuple(
+                    one / n
+                    for one in objective.variances(
+                        read[j], mechanism.marginal(j), one_in(part, mechanism.chance(j))
+                    )
+                )
                 for j, part in enumerate(parts)
             ),
+            readings=read,
             success=tuple(
                 _blur(mechanism.chance_real(j), guess, parts[j].blind) for j, guess in enumerate(guesses)
             ),
@@ -108,6 +126,23 @@ class Considered:
             revealed=tuple(map(most_revealed, parts) if revealed is None else revealed),
         )
 
+    def reordered(self, order: Sequence[int]) -> Considered:
+        """With one number per attribute in the order of the questions, where a report has them in another."""
+        if list(order) == sorted(order):
+            return self
+        moved = replace(self, order=tuple(order))
+        sort = moved._in_order
+        return replace(
+            moved,
+            protocols=sort(self.protocols),
+            variances=sort(self.variances),
+            readings=sort(self.readings),
+            success=sort(self.success),
+            success_reported=sort(self.success_reported),
+            names=None if self.names is None else sort(self.names),
+            revealed=sort(self.revealed),
+        )
+
     def __str__(self) -> str:
         if self.why_not is not None:
             return f"{self.name}: excluded, {self.why_not}"
@@ -122,6 +157,18 @@ class Considered:
         return self.name.partition("[")[0] if "[" in self.name else ""
 
     @property
+    def errors(self) -> tuple[float, ...]:
+        """The variance of a share as it will be read of each attribute: of a value, a group or a block; of a
+        number, that of its mean, in squared parts of its range.
+        """
+        return tuple(some[0] for some in self.variances)
+
+    @property
+    def units(self) -> tuple[float, ...]:
+        """All that will be read of each attribute in one number, by which choices are compared."""
+        return tuple(map(combine, self.variances))
+
+    @property
     def standard_errors(self) -> tuple[float, ...]:
         """The roots of the errors."""
         return tuple(math.sqrt(error) for error in self.errors)
@@ -132,16 +179,29 @@ class Considered:
         by so many points.
         """
         made = self.mechanism
-        return tuple(
+        if made is None:
+            return ()
+        found = [
             influence_of(made.marginal(j), one_in(part, made.chance(j)))
-            for j, part in enumerate(self.parts)
-            if made is not None
-        )
+            for j, part in enumerate(made.mechanisms)
+        ]
+        return self._in_order(found)
 
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:
         """The mechanism of each attribute."""
-        return () if self.mechanism is None else self.mechanism.mechanisms
+        return () if self.mechanism is None else self._in_order(self.mechanism.mechanisms)
+
+    @property
+    def chances(self) -> tuple[Fraction, ...]:
+        """How likely a report holds each attribute."""
+        made = self.mechanism
+        return () if made is None else self._in_order([made.chance(j) for j in range(made.d)])
+
+    def _in_order(self, given: Sequence[T]) -> tuple[T, ...]:
+        """In the order of the questions."""
+        order = range(len(given)) if self.order is None else self.order
+        return tuple(one for _, one in sorted(zip(order, given, strict=True), key=lambda pair: pair[0]))
 
 
 def name_candidate(kind: str, protocol: str) -> str:

@@ -1,4 +1,7 @@
-"""Picks one option for each attribute: those that err least, under the caps on a guess and on bytes."""
+"""Picks one option for each attribute: those that err least, under the caps on a guess and on bytes.
+
+A lean pick takes the smallest report among those that err hardly more.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,11 @@ Selection = tuple[list[Option], str | None]
 """One option per attribute, and why they are excluded together."""
 
 
-def select_options(options: Sequence[Sequence[Option]], task: Task, sample_size: int | None) -> Selection:
+def select_options(
+    options: Sequence[Sequence[Option]], task: Task, sample_size: int | None, lean: bool = False
+) -> Selection:
     """For each attribute the option that errs least under the caps; or the nearest to them, and why."""
+    tolerance = task.objective.tolerance if lean else 0.0
     cap, most = task.objective.success_cap, task.objective.bytes_cap
     least = [min(some, key=lambda option: option.order) for some in options]
     fitting, most_influence = options, task.objective.influence_cap
@@ -33,7 +39,7 @@ def select_options(options: Sequence[Sequence[Option]], task: Task, sample_size:
                 ]
                 return nearest, _above_cap(task.label(j), nearest[j], cap)
     if most is None:
-        return [min(some, key=lambda option: option.order) for some in fitting], None
+        return [_pick(some, tolerance) for some in fitting], None
     names = 0 if sample_size is None else count_name_bytes(sample_size, task.d)
     found = _within(fitting, most - names, sample_size or task.d, task)
     if found is None:
@@ -41,6 +47,13 @@ def select_options(options: Sequence[Sequence[Option]], task: Task, sample_size:
         smallest = names + sum(sizes[task.d - (sample_size or task.d) :])
         return least, f"a report takes {smallest} bytes or more, the cap is {most}"
     return found, None
+
+
+def _pick(options: Sequence[Option], tolerance: float) -> Option:
+    """The smallest report among the options whose standard error is at most this much above the least."""
+    least = min(options, key=lambda option: option.order)
+    enough = [option for option in options if option.unit <= least.unit * (1 + tolerance) ** 2]
+    return min(enough, key=lambda option: (option.size, option.order)) if tolerance else least
 
 
 def _least_influence(options: Sequence[Sequence[Option]]) -> list[Option]:
@@ -92,10 +105,14 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
     found = [_fit(options, room - reported * limit, limit, worst) for limit in limits]
 
     def score(chosen: list[Option]) -> tuple[float, float]:
-        errors = [option.unit for option in chosen]
-        return max(errors) if worst else 0.0, sum(errors)
+        ratios = [option.unit / _least(some) for option, some in zip(chosen, options, strict=True)]
+        return max(ratios) if worst else 0.0, sum(option.cost for option in chosen)
 
     return min((chosen for chosen in found if chosen is not None), key=score, default=None)
+
+
+def _least(options: Sequence[Option]) -> float:
+    return min(option.unit for option in options)
 
 
 def _fit(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool) -> list[Option] | None:
@@ -109,20 +126,25 @@ def _fit(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool)
 
     if sum(min(map(cost, some)) for some in options) > room:
         return None
-    if worst:  # the smallest limit on every error that still fits; within it, the least sum
-        limits = sorted({option.unit for some in options for option in some})
+    if worst:  # the smallest limit on every ratio to the least error that still fits
+        limits = sorted({option.unit / _least(some) for some in options for option in some})
         low, high = -1, len(limits) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            within = [[cost(option) for option in some if option.unit <= limits[middle]] for some in options]
+            within = [
+                [cost(option) for option in some if option.unit <= limits[middle] * _least(some)]
+                for some in options
+            ]
             fits = all(within) and sum(map(min, within)) <= room
             low, high = (low, middle) if fits else (middle, high)
-        options = [[option for option in some if option.unit <= limits[high]] for some in options]
+        options = [
+            [option for option in some if option.unit <= limits[high] * _least(some)] for some in options
+        ]
     frontier: list[tuple[int, float, tuple[Option, ...]]] = [(0, 0.0, ())]  # more bytes, less error
     for some in options:
         grown = sorted(
             (
-                (used + cost(option), total + option.unit, (*chosen, option))
+                (used + cost(option), total + option.cost, (*chosen, option))
                 for used, total, chosen in frontier
                 for option in some
                 if used + cost(option) <= room

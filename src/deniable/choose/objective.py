@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, final
 
+from deniable.choose.reading import Reading, combine
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
 from deniable.law import ReportLaw
-from deniable.metric import Averages
 
 
 @final
 @dataclass(frozen=True)
 class Objective:
-    """What is wanted: the least error, under caps.
+    """What is wanted: the least error of what will be read, under caps.
 
-    The error of an attribute is the variance of an estimated frequency, averaged over its values; of a number
-    it is the variance of its mean, in parts of its range. The error of a choice is the mean over the
-    attributes.
+    The error of an attribute is the standard error of what will be read of it: shares of values, groups and
+    the mean of a long range, blocks of a map, the mean of a number (see `Reading`). It is taken relative to
+    the least that any choice reaches for that attribute. The score of a choice is the geometric mean of these
+    ratios, so that the unit of no attribute matters. Important attributes weigh more.
     """
 
     success_cap: float | None = None
@@ -39,6 +40,8 @@ class Objective:
     """
     worst: bool = False
     """Judge by the worst attribute instead of the mean."""
+    tolerance: float = 0.03
+    """Of choices whose score is at most this much above the least, the one with the smallest reports wins."""
     f: float | None = None
     """Judge by the variance at this frequency (the papers: 0) instead of the average over the domain."""
     people: Literal["answered", "everyone"] = "everyone"
@@ -60,6 +63,11 @@ class Objective:
             raise InvalidParameter(
                 "influence_cap is a number of people that a report may count for, above 1, got "
                 f"{self.influence_cap!r}"
+            )
+        if not (_is_number(self.tolerance) and 0 <= self.tolerance <= 1):
+            raise InvalidParameter(
+                "tolerance is how much more error a smaller report may have, from 0 to 1 (0.03 is 3 %), got "
+                f"{self.tolerance!r}"
             )
         if not isinstance(self.worst, bool):
             raise InvalidParameter(f"worst is true or false, got {self.worst!r}")
@@ -84,23 +92,37 @@ class Objective:
         """Whether what sampling leaves unknown about those who did not answer is counted."""
         return self.people == "everyone" and self.f is None
 
-    def score(self, errors: Sequence[float]) -> float:
-        """The number that is to be small."""
-        return max(errors) if self.worst else math.fsum(errors) / len(errors)
+    def score(self, variances: Sequence[float], least: Sequence[float], weights: Sequence[float]) -> float:
+        """How many times the least standard errors these are: on average, or in the worst attribute."""
+        ratios = [_ratio(one, other) for one, other in zip(variances, least, strict=True)]
+        if self.worst:
+            return max(ratios)
+        if math.inf in ratios:
+            return math.inf
+        logs = (weight * math.log(ratio) for ratio, weight in zip(ratios, weights, strict=True))
+        return math.exp(math.fsum(logs) / math.fsum(weights))
 
-    def unit(self, law: ReportLaw, one_in: float) -> float:
-        """The error of an attribute for one person, if one in `one_in` answers for each value."""
-        return law.error(1, self.f) * one_in + (unasked_error(law, one_in) if self.about_everyone else 0.0)
+    def variances(self, readings: Sequence[Reading], law: ReportLaw, one_in: float) -> tuple[float, ...]:
+        """The variance of each reading for one person, if one in `one_in` answers for each value.
+
+        About everyone, what people differ by who were not asked comes on top.
+        """
+        return tuple(
+            reading.noise(law, self.f) * one_in
+            + (reading.spread(law) * (one_in - 1) if self.about_everyone else 0.0)
+            for reading in readings
+        )
+
+    def unit(self, readings: Sequence[Reading], law: ReportLaw, one_in: float) -> float:
+        """All of them in one number."""
+        return combine(self.variances(readings, law, one_in))
+
+
+def _ratio(variance: float, least: float) -> float:
+    if least <= 0.0:
+        return 1.0 if variance <= 0.0 else math.inf
+    return math.sqrt(variance / least)
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def unasked_error(law: ReportLaw, one_in: float) -> float:
-    """What asking one person in `one_in` leaves unknown about everyone, for one person.
-
-    It is f (1 - f) (one_in - 1) at f = 1 / k. For a number it is the variance of numbers that are
-    spread evenly, in squared parts of the range.
-    """
-    return (one_in - 1) * (law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,13 +34,15 @@ KEPT_BITS = "dbitflip"
 @final
 @dataclass(frozen=True)
 class Option:
-    """A protocol for one attribute; `unit` is its error for one person, so that n people err unit / n."""
+    """A protocol for one attribute; `unit` is its variance for one person, all readings in one number."""
 
     name: str
     made: ExactMechanism | Fake
     unit: float
     prior: Prior | None = None
     """How frequent the values are, where that is public: an attacker knows it, too."""
+    importance: float = 1.0
+    """How much the attribute weighs."""
     influence: float = 1.0
     """How many people a report that was made up can count for; as computed where there is a cap on it."""
 
@@ -62,6 +65,11 @@ class Option:
     def blind(self) -> float:
         """How often a guess is right without any report."""
         return self.part.blind if self.prior is None else float(self.prior.shares.max())
+
+    @property
+    def cost(self) -> float:
+        """What it adds to the logarithm of a choice's score."""
+        return self.importance * math.log(self.unit) if 0 < self.unit < math.inf else self.unit
 
     @property
     def order(self) -> tuple[float, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import final
 
 import numpy.typing as npt
 
@@ -14,8 +15,8 @@ from deniable.choose.caps import Selection, select_options
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.task import (
+    BLOCKS,
     SINGLE,
-    Given,
     Names,
     Protocols,
     Sizes,
@@ -52,29 +53,33 @@ def consider(
     protocols: Protocols | None = None,
     per: Per = "record",
     priors: Sequence[npt.ArrayLike] | None = None,
-    given: Given | None = None,
 ) -> list[Considered]:
-    """Every way to ask n people for attributes of these sizes at this epsilon, the best first, the excluded
-    ones last.
+    """Every way to ask n people at this epsilon, the choice first, then by score, the excluded ones last.
+
+    `ks` has what is asked: a `Question` each, or the number of values, whose shares will be read. A mapping
+    names the attributes, for messages. `epsilon` bounds the loss per record, or per attribute; that of
+    metric attributes is no part of it.
 
     In every record mechanism (SPL, SMP, RS+FD; RS+RFD where public priors are given) each attribute has the
-    protocol that errs least under the caps, so that the whole does; each protocol by itself is
-    listed next to it. SMP-r, with r attributes each, is listed where it errs less than SMP: r grows from 2 as
-    long as that helps. Where a cap on the attacker's guess rules out the protocol that errs least, those that
-    are made for a cap (aue, ass, alh) join. `mechanisms` and `protocols` name what to choose among instead; a
-    mapping names the protocols of some attributes, by number ({0: "grr"}), and leaves the others free. In
-    RS+FD "oue" and "sue" stand for both of their fakes. Priors are public, so that a cap on the guess holds
-    for an attacker who knows them, in all of them. epsilon bounds the loss per record, or per attribute. A
-    single attribute needs none. What would be chosen without a cap on influence is listed, too, with an
-    objective that has no such cap. Sizes that are a mapping name the attributes, for messages. `given` has
-    mechanisms of metric attributes, by number, whose loss is no part of epsilon; and None for a
-    number, whose mean is wanted.
+    protocol that errs least under the caps, so that the whole does; each protocol by itself is listed next to
+    it. SMP-r, with r attributes each, is listed where it errs less than SMP: r grows from 2 as long as that
+    helps. SPL+SMP asks everybody for metric attributes, or for these and numbers, and for one of the others.
+    Where a cap on the attacker's guess rules out the protocol that errs least, those that are made for a cap
+    (aue, ass, alh) join.
+
+    The choice has the smallest reports of all whose score is within the objective's tolerance. What would be
+    chosen without a cap on influence is listed, too, with an objective that has no such cap.
+
+    `mechanisms` and `protocols` name what to choose among instead; a mapping names the protocols of some
+    attributes, by number ({0: "grr"}), and leaves the others free. In RS+FD "oue" and "sue" stand for both of
+    their fakes. Priors are public, so that a cap on the guess holds for an attacker who knows them, in all of
+    them.
 
     >>> best = consider([3, 5, 4], epsilon=1.0, n=10_000)[0]
     >>> best.name, best.loss_record <= 1.0
     ('SMP[grr]', True)
     """
-    task = checked_task(ks, epsilon, n, objective, mechanisms, protocols, per, priors=priors, given=given)
+    task = checked_task(ks, epsilon, n, objective, mechanisms, protocols, per, priors=priors)
     return _rank_with_uncapped(task)
 
 
@@ -109,8 +114,8 @@ def _rank_with_uncapped(task: Task) -> list[Considered]:
     if free.why_not is not None or max(free.influence) <= cap:
         return rows
     why_not = f"a fake report counts for up to {max(free.influence):.3g} people, the cap is {cap:g}"
-    others = [row for row in rows if row.mechanism != free.mechanism]
-    return sorted([*others, replace(free, why_not=why_not)], key=_order)
+    best, *others = (row for row in rows if row.mechanism != free.mechanism)
+    return [best, *sorted([*others, replace(free, why_not=why_not)], key=_order)]
 
 
 def best_of(task: Task) -> Considered:
@@ -127,79 +132,172 @@ def best_ranked(task: Task) -> Considered:
 
 
 def _rank(task: Task, alternatives: bool) -> list[Considered]:
-    rows = [row for kind in task.kinds for row in _rows(task, kind, alternatives)]
-    return sorted([*rows, *(_several(task) if task.several else ())], key=_order)
+    """The choice, then all others by their scores. What is chosen does not depend on the alternatives."""
+    ways = [*_list_ways(task), *(_several(task) if task.several else ())]
+    main = [row for way in ways for row in _rows(task, way)]
+    allowed = [row for row in main if row.why_not is None] or [row for row in main if row.variances]
+    least = [min(units) for units in zip(*(row.units for row in allowed), strict=True)]
+    main = [_judge(row, least, task) for row in main]
+    others = [_judge(row, least, task) for way in ways if alternatives for row in _alternatives(task, way)]
+    best = min(main, key=_order)
+    if best.why_not is None:
+        enough = best.score * (1 + task.objective.tolerance)
+        near = [row for row in main if row.why_not is None and row.score <= enough]
+        best = min(near, key=lambda row: (row.report_bytes, *_order(row)))
+    different: dict[object, Considered] = {}
+    for row in sorted([*main, *others], key=lambda row: (best.why_not is None and row is not best, *_order(row))):
+        different.setdefault((row.name, row.protocols), row)
+    return list(different.values())
+
+
+def _judge(row: Considered, least: Sequence[float], task: Task) -> Considered:
+    """The same with its score."""
+    if not row.variances:
+        return row
+    return replace(row, score=row.objective.score(row.units, least, task.importance))
 
 
 def _order(row: Considered) -> tuple[bool, float, float, int]:
-    """By error and bytes; of those that are excluded by a cap on the guess, the nearest to it first."""
-    score = row.objective.score(row.errors) if row.errors else math.inf
+    """By score and bytes; of those that are excluded by a cap on the guess, the nearest to it first."""
     cap, above = row.objective.success_cap, 0.0
     if row.why_not is not None and cap is not None:
         above = max(0.0, max(row.revealed, default=math.inf) - cap)
-    return row.why_not is not None, rounded(above), rounded(score), row.report_bytes.most
+    return row.why_not is not None, rounded(above), rounded(row.score), row.report_bytes.most
 
 
-def _several(task: Task) -> Iterator[Considered]:
+@final
+@dataclass(frozen=True)
+class Way:
+    """Which attributes a person reports: by a name of the papers, and which of them everybody does."""
+
+    kind: str
+    everybody: tuple[int, ...] = ()
+
+    @property
+    def faked(self) -> bool:
+        """Whether one attribute is real and the others are fakes."""
+        return self.kind in ("RS+FD", "RS+RFD")
+
+    def sample_size(self, task: Task) -> int | None:
+        """How many attributes a person samples and names, of those that not everybody reports."""
+        return 1 if self.kind == BLOCKS else count_reported(self.kind)
+
+    def sampled(self, task: Task) -> list[int]:
+        """The attributes that are sampled."""
+        return [j for j in range(task.d) if j not in self.everybody]
+
+    def chance(self, task: Task, attribute: int) -> Fraction:
+        """How likely a report holds an attribute."""
+        size = self.sample_size(task)
+        if size is None or attribute in self.everybody:
+            return Fraction(1)
+        return Fraction(size, len(self.sampled(task)))
+
+    def budget(self, task: Task) -> float:
+        """What each attribute of a report may lose of the epsilon that they share."""
+        if task.per == "attribute" or self.faked:
+            return task.epsilon
+        sharing = task.sharing
+        if self.kind == BLOCKS:
+            sharing = 1 + sum(j not in task.fixed for j in self.everybody)
+        elif self.kind != "SPL":
+            sharing = min(count_reported(self.kind) or 1, sharing)
+        return equal_part(task.epsilon, max(sharing, 1))
+
+    def build(self, task: Task, chosen: Sequence[Option]) -> tuple[RecordMechanism, tuple[int, ...]]:
+        """The record mechanism, and the attributes in the order in which it has them."""
+        parts, given = tuple(option.part for option in chosen), tuple(range(task.d))
+        if self.kind == SINGLE:
+            return Single(parts[0]), given
+        if self.kind == "SPL":
+            return Split(parts), given
+        if self.kind == BLOCKS:
+            sampled = self.sampled(task)
+            before = [j for j in self.everybody if j < sampled[0]]
+            after = [j for j in self.everybody if j > sampled[0]]
+            block = Sample(tuple(parts[j] for j in sampled))
+            whole = Split((*(parts[j] for j in before), block, *(parts[j] for j in after)))
+            return whole, (*before, *sampled, *after)
+        size = count_reported(self.kind)
+        return (_build_faked(chosen, task.epsilon) if size is None else Sample(parts, size)), given
+
+
+def _list_ways(task: Task) -> list[Way]:
+    """Every kind once; blocks with all metric attributes from everybody, and with all numbers as well."""
+    ways = [Way(kind) for kind in task.kinds if kind != BLOCKS]
+    if BLOCKS in task.kinds:
+        fixed, both = tuple(task.fixed), tuple(sorted((*task.fixed, *task.numbers)))
+        some = (everybody for everybody in dict.fromkeys((fixed, both)) if everybody)
+        ways += [Way(BLOCKS, everybody) for everybody in some if task.d - len(everybody) > 1]
+    return ways
+
+
+def _several(task: Task) -> Iterator[Way]:
     """SMP with the number of attributes each that errs least: one more as long as that helps."""
-    best = one = next(_rows(task, "SMP", False))
+    best = one = next(_rows(task, Way("SMP")))
+    found = None
     for sample_size in range(2, task.d):
-        row = next(_rows(task, f"SMP-{sample_size}", False))
-        if row.why_not is None and _order(row) >= _order(best):
+        way = Way(f"SMP-{sample_size}")
+        row = next(_rows(task, way))
+        both = [_judge(each, one.units, task) for each in (best, row) if one.variances]
+        if row.why_not is None and len(both) > 1 and _order(both[1]) >= _order(both[0]):
             break
-        best = min(best, row, key=_order)
-    if best is not one:
-        yield best
+        if len(both) > 1 and _order(both[1]) < _order(both[0]):
+            best, found = row, way
+    if found is not None:
+        yield found
 
 
-def _rows(task: Task, kind: str, alternatives: bool) -> Iterator[Considered]:
-    """A record mechanism with every attribute's own choice, then with each protocol for all of them."""
+def _rows(task: Task, way: Way) -> Iterator[Considered]:
+    """A record mechanism with every attribute's own choice: what errs least, then what is smaller."""
     try:
-        among = [task.among(kind, j) for j in range(task.d)]
+        among = [task.among(way.kind, j) for j in range(task.d)]
     except InvalidParameter as problem:
-        yield _impossible(task, kind, "adaptive", str(problem))
+        yield _impossible(task, way.kind, "adaptive", str(problem))
         return
-    best = _row(task, kind, among)
-    faked = kind in ("RS+FD", "RS+RFD") and task.per == "attribute"
+    best = _row(task, way, among)
     # where a larger budget makes another choice the loss jumps; this one may have more
-    if faked and best.mechanism is not None:
-        best = min(best, _row(task, kind, [(name,) for name in best.protocols]), key=_order)
+    if way.faked and task.per == "attribute" and best.mechanism is not None:
+        some = [best, _row(task, way, [(name,) for name in best.protocols]), *_alternatives(task, way)]
+        best = min((_judge(row, best.units, task) for row in some if row.variances), key=_order)
     yield best
-    # fakes of one kind can be worth more budget per attribute than the best of each; elsewhere the best of
-    # each is the best
-    if alternatives or faked:
-        free = [among[j] for j in task.free]
-        common = [name for name in (free[0] if free else ()) if all(name in names for names in free)]
-        for name in common if len(common) > 1 else ():
-            row = _row(task, kind, [(name,) if j in task.free else names for j, names in enumerate(among)])
-            if row.name != best.name:
-                yield row
+    if task.objective.tolerance and best.why_not is None:
+        lean = _row(task, way, among, lean=True)
+        if lean.protocols != best.protocols:
+            yield lean
 
 
-def _row(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Considered:
+def _alternatives(task: Task, way: Way) -> Iterator[Considered]:
+    """A record mechanism with one protocol for all attributes that have a choice."""
     try:
-        chosen, why_not = _settle(task, kind, among)
+        among = [task.among(way.kind, j) for j in range(task.d)]
+    except InvalidParameter:
+        return
+    free = [among[j] for j in task.free]
+    common = [name for name in (free[0] if free else ()) if all(name in names for names in free)]
+    for name in common if len(common) > 1 else ():
+        yield _row(task, way, [(name,) if j in task.free else names for j, names in enumerate(among)])
+
+
+def _row(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool = False) -> Considered:
+    try:
+        chosen, why_not = _settle(task, way, among, lean)
     except InvalidParameter as problem:
         same = len(set(among)) == 1 and len(among[0]) == 1
-        return _impossible(task, kind, among[0][0] if same else "adaptive", str(problem))
-    protocols = [option.name for option in chosen]
-    made = _build_mechanism(kind, chosen, task.epsilon)
-    revealed = [option.success for option in chosen]
+        return _impossible(task, way.kind, among[0][0] if same else "adaptive", str(problem))
+    made, order = way.build(task, chosen)
     return Considered.of(
-        made, kind, protocols, task.n, task.objective, task.per, why_not, task.names, revealed
-    )
-
-
-def _build_mechanism(kind: str, chosen: Sequence[Option], epsilon: float) -> RecordMechanism:
-    parts = tuple(option.part for option in chosen)
-    if kind == SINGLE:
-        return Single(parts[0])
-    if kind == "SPL":
-        return Split(parts)
-    sample_size = count_reported(kind)
-    if sample_size is not None:
-        return Sample(parts, sample_size)
-    return _build_faked(chosen, epsilon)
+        made,
+        way.kind,
+        [chosen[j].name for j in order],
+        task.n,
+        task.objective,
+        task.per,
+        why_not,
+        None if task.names is None else tuple(task.names[j] for j in order),
+        [chosen[j].success for j in order],
+        [task.readings[j] for j in order],
+    ).reordered(order)
 
 
 def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered:
@@ -207,7 +305,8 @@ def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered
         name=name_candidate(kind, protocol),
         mechanism=None,
         protocols=(),
-        errors=(),
+        variances=(),
+        readings=(),
         success=(),
         success_reported=(),
         report_bytes=Size(math.nan, 0),
@@ -221,34 +320,29 @@ def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered
     )
 
 
-def _settle(task: Task, kind: str, among: Sequence[tuple[str, ...]]) -> Selection:
+def _settle(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool) -> Selection:
     """Each attribute's protocol, at the budget that this one gives its parts."""
-    sample_size = count_reported(kind)
+    sample_size = way.sample_size(task)
 
     def at(budget: float) -> Selection:
-        return select_options(
-            [_options(task, kind, j, names, budget) for j, names in enumerate(among)], task, sample_size
-        )
+        options = [_options(task, way, j, names, budget) for j, names in enumerate(among)]
+        return select_options(options, task, sample_size, lean)
 
-    epsilon = task.epsilon
-    if kind not in ("RS+FD", "RS+RFD"):
-        reported = min(task.d if kind == "SPL" else sample_size or 1, max(task.sharing, 1))
-        return at(equal_part(epsilon, reported) if task.per == "record" else epsilon)
-    if task.per == "record":
-        return at(epsilon)
+    if not way.faked or task.per == "record":
+        return at(way.budget(task))
 
     def loss(budget: float) -> float:
-        return _build_faked(at(budget)[0], epsilon).loss("attribute")
+        return _build_faked(at(budget)[0], task.epsilon).loss("attribute")
 
-    return at(largest_budget(loss, epsilon, task.d))
+    return at(largest_budget(loss, task.epsilon, task.d))
 
 
-def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget: float) -> list[Option]:
+def _options(task: Task, way: Way, attribute: int, names: Sequence[str], budget: float) -> list[Option]:
     """What an attribute can have; a name that has nothing for this size and budget is passed over."""
-    k, objective = task.ks[attribute], task.objective
-    cap, prior = objective.success_cap, None if task.priors is None else task.priors[attribute]
-    sample_size = count_reported(kind)
-    often = Fraction(1) if sample_size is None else Fraction(sample_size, task.d)
+    question, objective = task.questions[attribute], task.objective
+    k, cap = question.k, objective.success_cap
+    prior = None if task.priors is None else task.priors[attribute]
+    often = way.chance(task, attribute)
     options: list[Option] = []
     refused: list[str] = []
 
@@ -256,7 +350,8 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
         name: str, made: ExactMechanism | Fake, law: ReportLaw, one_in: float, prior: Prior | None
     ) -> None:
         influence = 1.0 if objective.influence_cap is None else influence_of(law, one_in)
-        options.append(Option(name, made, objective.unit(law, one_in), prior, influence))
+        unit = objective.unit(question.readings, law, one_in)
+        options.append(Option(name, made, unit, prior, question.importance, influence))
 
     def offer(name: str) -> None:
         for made in mechanisms(name, k, budget, task.forever, cap, objective.f):
@@ -266,7 +361,7 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
                 add(name, made, made.law, one_in(made, often), prior)
 
     def offer_fake(name: str) -> None:
-        made = fake(name, k, budget, prior if kind == "RS+RFD" else None)
+        made = fake(name, k, budget, prior if way.kind == "RS+RFD" else None)
         if isinstance(made, str):
             refused.append(made)
         else:
@@ -278,7 +373,7 @@ def _options(task: Task, kind: str, attribute: int, names: Sequence[str], budget
         add(given_name(made), made, made.law, one_in(made, often), known)
         return options
     for name in names:
-        (offer_fake if kind in ("RS+FD", "RS+RFD") else offer)(name)
+        (offer_fake if way.faked else offer)(name)
     if (
         cap is not None
         and names == CLASSICAL

@@ -9,11 +9,12 @@ from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
-from deniable.choose.objective import Objective, unasked_error
+from deniable.choose.objective import Objective
 from deniable.choose.ranking import best_of, best_ranked
-from deniable.choose.task import Given, Names, Protocols, Sizes, Task, checked_task, kinds_for
+from deniable.choose.task import Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
+from deniable.formatting import format_count
 from deniable.metric import Geometric
 from deniable.records import Per, Prior, RecordMechanism
 
@@ -44,7 +45,6 @@ def people_needed(
     mechanisms: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
-    given: Given | None = None,
 ) -> int:
     """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one
     each).
@@ -63,7 +63,7 @@ def people_needed(
             "give sizes, the standard error and epsilon, as in people_needed([3, 5], 0.01, epsilon=1.0)"
         )
     targets = _targets(target, len(ks))
-    best = best_of(checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per, given=given))
+    best = best_of(checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per))
     enough = max(error / limit / limit for error, limit in zip(best.errors, targets, strict=True))
     if enough > _MOST_PEOPLE:
         raise InvalidParameter(f"an error of {target!r} takes more than 2^53 people; allow a larger one")
@@ -81,7 +81,6 @@ def epsilon_needed(
     mechanisms: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
-    given: Given | None = None,
 ) -> float:
     """The smallest epsilon, in thousandths, at which n people give a standard error of at most `target`.
 
@@ -93,7 +92,7 @@ def epsilon_needed(
     if not isinstance(ks, Mapping | Sequence):
         error = _one_error(ks, target)
         return ks.epsilon_needed(n, error)
-    task = checked_task(ks, _LARGEST, n, objective, mechanisms, protocols, per, given=given)
+    task = checked_task(ks, _LARGEST, n, objective, mechanisms, protocols, per)
     return _epsilon(task, _targets(target, len(ks)))
 
 
@@ -103,7 +102,6 @@ def advise_epsilon(
     mechanisms: Names | None = None,
     protocols: Protocols | None = None,
     per: Per = "record",
-    given: Given | None = None,
 ) -> str:
     """In plain words, the smallest epsilon, in thousandths, at which something keeps a cap on influence.
 
@@ -113,7 +111,7 @@ def advise_epsilon(
     epsilon 0.406 is the smallest that keeps this cap
     """
     task = checked_task(
-        ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per, given=given
+        ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per
     )
 
     def enough(epsilon: float) -> bool:
@@ -168,7 +166,10 @@ def warning(considered: Considered, n: int) -> str | None:
     whole_number("n, the number of people,", n, 1)
     if considered.mechanism is None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
-    ks = [_FEW if part.numeric else part.k for part in considered.parts]
+    ks = [
+        _FEW if part.numeric else some[0].count(part.law)
+        for part, some in zip(considered.parts, considered.readings, strict=True)
+    ]
     widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
     noisy = [j for j, k in enumerate(ks) if 1 < widths[j] * k < math.inf]  # what nobody reports is no noise
     if not noisy:
@@ -178,18 +179,19 @@ def warning(considered: Considered, n: int) -> str | None:
     name = label(considered.names, worst)
     about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
     width = 100 * widths[worst]
+    reading = considered.readings[worst][0]
+    counted = format_count(ks[worst], "value" if reading.table is None else reading.what)
     known = (
         f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
         if considered.parts[worst].numeric
-        else f"{name[0].upper()}{name[1:]} has {ks[worst]:,} values, so a share is {100 / ks[worst]:.1f} % "
-        f"on average, but it "
-        f"would be known only to within {width:.1f} points either way."
+        else f"{name[0].upper()}{name[1:]} has {counted}, so a share is {100 / ks[worst]:.1f} % on average, "
+        f"but it would be known only to within {width:.1f} points either way."
     )
     text = (
         f"With {n:,} people {about} would be noise. {known} {others}It takes "
         f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
-    if considered.parts[worst].metric:
+    if considered.parts[worst].metric and reading.table is None:
         line = isinstance(considered.parts[worst], Geometric)
         better = (
             "Its mean, and shares of several neighbors together, are"
@@ -202,7 +204,7 @@ def warning(considered: Considered, n: int) -> str | None:
     if considered.kind not in kinds_for(len(ks)):  # one of your own, that nothing here chooses
         return text + "."
     task = replace(
-        checked_task(ks, _REASONABLE, n, None, None, None, considered.per),
+        checked_task(_ask_again(considered), _REASONABLE, n, None, None, None, considered.per),
         kinds=(considered.kind,),
         priors=_priors(considered.mechanism),
     )
@@ -217,6 +219,12 @@ def warning(considered: Considered, n: int) -> str | None:
     return (
         f"{text}. But then a report nearly reveals an answer; better ask more people, or about fewer values."
     )
+
+
+def _ask_again(considered: Considered) -> list[Question]:
+    """The questions of a choice."""
+    pairs = zip(considered.parts, considered.readings, strict=True)
+    return [Question(part.k, readings) for part, readings in pairs]
 
 
 def plainer(considered: Considered) -> str | None:
@@ -245,12 +253,10 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
     errors = [error * considered.n / n for error in considered.errors]
     if considered.objective.about_everyone:
         return errors
-    mechanism = considered.mechanism
-    assert mechanism is not None
-    times = (one_in(part, mechanism.chance(j)) for j, part in enumerate(considered.parts))
-    laws = [part.law for part in considered.parts]
+    rest = zip(considered.parts, considered.chances, considered.readings, strict=True)
     return [
-        error + unasked_error(law, often) / n for error, law, often in zip(errors, laws, times, strict=True)
+        error + some[0].spread(part.law) * (one_in(part, chance) - 1) / n
+        for error, (part, chance, some) in zip(errors, rest, strict=True)
     ]
 
 

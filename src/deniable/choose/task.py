@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy.typing as npt
@@ -11,24 +13,47 @@ import numpy.typing as npt
 from deniable.choose.candidate import label
 from deniable.choose.objective import Objective
 from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, given_name
+from deniable.choose.reading import SHARES, Reading
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import positive_epsilon, whole_number
+from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS
 from deniable.records import FAKES, REALISTIC_FAKES, Per, Prior, inexact
 
 Names = str | Iterable[str]
-Sizes = Sequence[int] | Mapping[str, int]
 Protocols = Names | Mapping[int, Names]
 RECORD_NAMES = ("SPL", "SMP", "RS+FD", "RS+RFD")
 """The record mechanisms, by their names in the papers. SMP-2 is SMP with two attributes each; RS+RFD needs
 priors.
 """
-Given = Mapping[int, ExactMechanism | None]
-"""By the numbers of attributes: the mechanism that one has whatever is chosen, or None for a number, whose
-mean is wanted.
-"""
 SINGLE = ""  # one attribute has no such name
+BLOCKS = "SPL+SMP"
+"""Some attributes from everybody, and one of the others."""
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What is asked under one name, and what the answers are for."""
+
+    k: int
+    """The number of values; of a number, that of its positions."""
+    readings: tuple[Reading, ...] = SHARES
+    """What will be read of it."""
+    importance: float = 1.0
+    """How much its error weighs among those of others."""
+    mechanism: ExactMechanism | None = None
+    """The mechanism that it has whatever is chosen: metric attributes have a loss of their own."""
+    numeric: bool = False
+    """Whether it is a number whose mean is wanted."""
+
+    def __post_init__(self) -> None:
+        whole_number("k, the number of values,", self.k, 2)
+        number("importance", self.importance, 0.0, math.inf, "a positive number, 1 for an ordinary question")
+
+
+Sizes = Sequence[int | Question] | Mapping[str, int] | Mapping[str, Question] | Mapping[str, int | Question]
+"""What is asked, in order or by name; a number of values stands for a plain question."""
 
 
 @final
@@ -36,7 +61,7 @@ SINGLE = ""  # one attribute has no such name
 class Task:
     """What is asked for."""
 
-    ks: tuple[int, ...]
+    questions: tuple[Question, ...]
     names: tuple[str, ...] | None
     epsilon: float
     n: int
@@ -49,18 +74,31 @@ class Task:
     priors: tuple[Prior, ...] | None = None
     several: bool = False
     """Whether SMP with more than one attribute each is tried, too."""
-    given: tuple[tuple[int, ExactMechanism | None], ...] = ()
-    """What `Given` says."""
 
     @property
     def d(self) -> int:
         """The number of attributes."""
-        return len(self.ks)
+        return len(self.questions)
 
-    @property
+    @cached_property
     def fixed(self) -> dict[int, ExactMechanism]:
         """The attributes whose mechanism is given: no part of epsilon is theirs."""
-        return {j: part for j, part in self.given if part is not None}
+        return {j: one.mechanism for j, one in enumerate(self.questions) if one.mechanism is not None}
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The attributes whose mean is wanted."""
+        return tuple(j for j, one in enumerate(self.questions) if one.numeric and j not in self.fixed)
+
+    @property
+    def importance(self) -> tuple[float, ...]:
+        """How much each attribute weighs."""
+        return tuple(one.importance for one in self.questions)
+
+    @property
+    def readings(self) -> tuple[tuple[Reading, ...], ...]:
+        """What will be read of each attribute."""
+        return tuple(one.readings for one in self.questions)
 
     @property
     def sharing(self) -> int:
@@ -70,7 +108,7 @@ class Task:
     @property
     def free(self) -> tuple[int, ...]:
         """The attributes that choose among the protocols of shares of values."""
-        return tuple(j for j in range(self.d) if j not in dict(self.given))
+        return tuple(j for j in range(self.d) if j not in self.fixed and j not in self.numbers)
 
     def label(self, attribute: int) -> str:
         """What a message calls an attribute."""
@@ -79,12 +117,13 @@ class Task:
     def among(self, kind: str, attribute: int) -> tuple[str, ...]:
         """The protocols that an attribute can have in this record mechanism."""
         fakes = kind in ("RS+FD", "RS+RFD")
-        if self.given and (fakes or self.forever is not None):
-            which, what = self.label(self.given[0][0]), "fakes" if fakes else "kept answers"
+        special = sorted((*self.fixed, *self.numbers))
+        if special and (fakes or self.forever is not None):
+            which, what = self.label(special[0]), "fakes" if fakes else "kept answers"
             raise InvalidParameter(f"there are no {what} of {which}, which is metric or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
-        known, usual = (MEANS, MEANS) if attribute in dict(self.given) else self._list_protocols(kind)
+        known, usual = (MEANS, MEANS) if attribute in self.numbers else self._list_protocols(kind)
         named = self.named[attribute]
         if named is None:
             return usual
@@ -116,15 +155,13 @@ def checked_task(
     per: Per = "record",
     forever: float | None = None,
     priors: Sequence[npt.ArrayLike] | None = None,
-    given: Given | None = None,
 ) -> Task:
     """A task, or what is wrong with it."""
     names = tuple(ks) if isinstance(ks, Mapping) else None
-    sizes = tuple(
-        whole_number("k, the number of values,", k, 2)
-        for k in (ks.values() if isinstance(ks, Mapping) else ks)
-    )
-    if not sizes:
+    given = list(ks.values()) if isinstance(ks, Mapping) else ks
+    questions = tuple(one if isinstance(one, Question) else Question(one) for one in given)
+    sizes = [one.k for one in questions]
+    if not questions:
         raise InvalidParameter("name at least one attribute, by its number of values")
     if per not in ("record", "attribute"):
         raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
@@ -133,6 +170,8 @@ def checked_task(
         raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {wanted!r}")
     believed = None if priors is None else _checked_priors(priors, sizes)
     kinds = _checked_kinds(mechanisms, len(sizes), believed is not None)
+    if mechanisms is None and forever is None and any(one.numeric or one.mechanism for one in questions):
+        kinds = (*kinds, BLOCKS)
     known = (
         (*TWO_ROUNDS, KEPT_BITS)
         if forever is not None
@@ -145,9 +184,9 @@ def checked_task(
             named[attribute] = _checked_names(some, "a protocol", known)
     elif protocols is not None:
         some = _checked_names(protocols, "a protocol", known)
-        named = [None if j in (given or {}) else some for j in range(len(sizes))]
+        named = [None if one.mechanism is not None or one.numeric else some for one in questions]
     return Task(
-        ks=sizes,
+        questions=questions,
         names=names,
         epsilon=positive_epsilon(epsilon),
         n=whole_number("n, the number of people,", n, 1),
@@ -157,7 +196,6 @@ def checked_task(
         per=per,
         forever=forever,
         priors=believed,
-        given=tuple(sorted((given or {}).items())),
         # several attributes each can err less than one only about everyone, and only if epsilon is divided
         # among them
         several=len(sizes) > 2 and mechanisms is None and wanted.about_everyone and per == "record",
@@ -172,7 +210,8 @@ def count_reported(kind: str) -> int | None:
 
 def kinds_for(d: int) -> tuple[str, ...]:
     """The record mechanisms that d attributes can be asked by, by their names in the papers."""
-    return (SINGLE,) if d == 1 else (*RECORD_NAMES, *(f"SMP-{reported}" for reported in range(2, d)))
+    several = (f"SMP-{reported}" for reported in range(2, d))
+    return (SINGLE,) if d == 1 else (*RECORD_NAMES, BLOCKS, *several)
 
 
 def _checked_kinds(mechanisms: Names | None, d: int, priors: bool) -> tuple[str, ...]:

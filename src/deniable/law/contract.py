@@ -30,3 +30,9 @@ class ReportLaw(Protocol):
 
     def error(self, n: int, f: float | None = None) -> float:
         """The variance of an estimate from n reports, averaged over the values; with f, at that share."""
+
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares from one report, a number for each row of weights.
+
+        The person who reports may have any value; how people differ is not counted.
+        """

@@ -22,7 +22,7 @@ from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
 from deniable.formatting import format_count, format_loss
 from deniable.law.checks import Convention, check_convention, checked_prior, checked_shares
-from deniable.law.pairs import Affine, Alike, Pairs
+from deniable.law.pairs import Affine, Alike, Pairs, sum_errors
 
 
 @final
@@ -241,6 +241,10 @@ class Law:
         the truth. With f it is the variance at that frequency (the papers compare at f = 0).
         """
         return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
+
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares, from one report of a person who may have any value."""
+        return sum_errors(self.pairs, np.asarray(self.q), self.gain, table)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """How often the best guess from one report is right, given a prior (uniform by default)."""

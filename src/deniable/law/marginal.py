@@ -12,7 +12,7 @@ from deniable.arrays import Floats
 from deniable.errors import NotExact
 from deniable.formatting import format_count
 from deniable.law.checks import Convention, check_convention, checked_shares
-from deniable.law.pairs import Pairs
+from deniable.law.pairs import Pairs, sum_errors
 
 
 @final
@@ -61,3 +61,7 @@ class Marginal:
     def error(self, n: int, f: float | None = None) -> float:
         """The variance averaged over the k values for the people who answered; with f, at that frequency."""
         return float(np.mean(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f)))
+
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares, from one report of a person who may have any value."""
+        return sum_errors(self.pairs, np.asarray(self.q), self.gain, table)

@@ -66,6 +66,10 @@ class Moments:
         """The variance averaged over the k values for the people who answered; with f, at that frequency."""
         return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
 
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares, from one report: noise of cells adds up."""
+        return np.asarray((table**2).sum(axis=-1) * self.noise)
+
     def success(self) -> float:
         """How often the best guess from one report is right, for a uniform prior."""
         return self.best_guess

@@ -22,6 +22,7 @@ _ENDS = 256  # cumulative sums that are computed where each is work of its own; 
 _CELLS = 1 << 22  # of such sums at once
 _TABLED = 1024  # up to here all triples of values fit in memory
 _HASHES = 20_000_000  # where they do not, functions with so many hashes stand for the family
+_PLANNED = 256  # up to here averages over the truth are exact, above they are off by a few in a hundred
 
 
 class Pairs(ABC):
@@ -33,6 +34,10 @@ class Pairs(ABC):
 
         Of a table of weights, each row is answered by a row.
         """
+
+    def mean_squares(self, table: Floats) -> Floats:
+        """The same for a table of weights, averaged over all true values: a number for each row."""
+        return np.asarray(self.squares(table).mean(axis=-1))
 
     def joint(self, shares: Floats) -> Floats:
         """How likely a report of a person drawn from these shares supports each two values together."""
@@ -162,6 +167,24 @@ class Affine(Pairs):
         every = own + self.together * (float(weights.sum()) ** 2 - own)
         return np.asarray(self._other * every + (self.p - self._other) * same)
 
+    def mean_squares(self, table: Floats) -> Floats:
+        """Exact for few values. For many, what neighbors add comes from fewer, evenly chosen: it depends on
+        ratios of distances, so that it grows as the number of values does.
+        """
+        k, own, total = table.shape[-1], (table**2).sum(axis=-1), table.sum(axis=-1)
+        few = table[:, np.arange(min(k, _PLANNED)) * k // min(k, _PLANNED)]
+        added = ((few @ _neighbors_add(few.shape[-1], self.g, self.together)) * few).sum(axis=-1)
+        same = self._ideal_squares(table) + added * k / few.shape[-1]
+        every = own + self.together * (total**2 - own)
+        return np.asarray(self._other * every + (self.p - self._other) * same)
+
+    def _ideal_squares(self, table: Floats) -> Floats:
+        """The mean square of the weights in a person's bucket, if others fell there independently."""
+        own, total = (table**2).sum(axis=-1, keepdims=True), table.sum(axis=-1, keepdims=True)
+        others, squares = total - table, own - table**2
+        mixed = table**2 + self.together * (2 * table * others + squares)
+        return np.asarray((mixed + self.together**2 * (others**2 - squares)).mean(axis=-1))
+
     def cumulative_squares(self, shares: Floats) -> Floats:
         sizes = nearer_sizes(shares.size)
         every = sizes + self.together * sizes * (sizes - 1)
@@ -256,6 +279,14 @@ def collisions_of_three(k: int, g: int, together: float) -> Floats:
     return np.asarray(triples)
 
 
+@lru_cache(maxsize=32)
+def _neighbors_add(k: int, g: int, together: float) -> Floats:
+    """How much likelier each two values share the bucket of a person with any value than independent ones."""
+    ideal = np.full((k, k), ((k - 2) * together**2 + 2 * together) / k)
+    np.fill_diagonal(ideal, (1 + (k - 1) * together) / k)
+    return np.asarray(Affine(g, 1.0, together)._mix(np.full(k, 1 / k)) - ideal)
+
+
 def _bernoulli(x: Floats) -> Floats:
     """The Bernoulli polynomial of degree three."""
     return x * (x - 0.5) * (x - 1)
@@ -282,6 +313,12 @@ def _prefix_steps(buckets: Integers, shares: Floats, g: int) -> Floats:
     before = np.empty(buckets.size)
     before[order] = np.arange(buckets.size) - starts[buckets[order]]
     return np.asarray(_own_sums(buckets, shares) * (2 * before + 1))
+
+
+def sum_errors(pairs: Pairs, q: Floats, gain: float, table: Floats) -> Floats:
+    """The variances of weighted sums of shares, from one report of somebody with any value, by rows."""
+    supported = (np.broadcast_to(q, table.shape[-1]) * table).sum(axis=-1, keepdims=True) + gain * table
+    return np.asarray((pairs.mean_squares(table) - (supported**2).mean(axis=-1)) / gain**2)
 
 
 def nearer_sizes(k: int) -> Floats:

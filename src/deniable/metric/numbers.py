@@ -141,6 +141,10 @@ class Averages:
         """The same; of people who are sampled, how their numbers differ comes on top."""
         return self.error(n) + (self.spread / n if population == "sampled" else 0.0)
 
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variance of the mean, for each row: a number has no shares to be weighed."""
+        return np.full(len(table), self._one_report)
+
     @cached_property
     def _one_report(self) -> float:
         return float(np.mean(self.of.variance(np.linspace(-1, 1, 2 * _TRIED + 1)[1::2]))) / 4

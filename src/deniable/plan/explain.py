@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 from textwrap import fill
 
-from deniable.choose import Considered, Objective, exposure, plainer, warn_distant, warn_influence, warning
+from deniable.choose import (
+    Considered,
+    Objective,
+    exposure,
+    list_readings,
+    plainer,
+    warn_distant,
+    warn_influence,
+    warning,
+)
 from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.formatting import (
@@ -36,7 +45,7 @@ _LEFT = ("protocol", "why not")  # columns of text
 
 def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
-    here = _reconsider(content, considered)
+    here = reconsider(content, considered)
     paragraphs = [
         _opening(content, plan_id),
         *_warnings(content, here),
@@ -314,15 +323,26 @@ def _warnings(content: Content, here: Considered) -> list[str]:
     ]
 
 
-def _reconsider(content: Content, considered: Sequence[Considered]) -> Considered:
+def reconsider(content: Content, considered: Sequence[Considered]) -> Considered:
     """The plan's own row, recomputed from its integers; only its maker knows what the budget is per."""
     mechanism, names = content.mechanism, tuple(attribute.name for attribute in content.attributes)
     # named as it is among what was considered
     chosen = next((row for row in considered if row.mechanism == mechanism), None)
     protocols = [name_protocol(part) for part in content.parts] if chosen is None else chosen.protocols
     per = considered[0].per if considered else "record"
+    readings = [
+        list_readings(attribute.domain, part.k)
+        for attribute, part in zip(content.attributes, content.parts, strict=True)
+    ]
     return Considered.of(
-        mechanism, mechanism.acronym, protocols, content.people, Objective(), per, names=names
+        mechanism,
+        mechanism.acronym,
+        protocols,
+        content.people,
+        Objective(),
+        per,
+        names=names,
+        readings=readings,
     )
 
 

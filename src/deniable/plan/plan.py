@@ -43,7 +43,7 @@ from deniable.words import Words, below, checked_source
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.choose import Considered
+    from deniable.choose import Considered, Precision
     from deniable.likelihood import Likelihood
 
 _MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
@@ -220,6 +220,19 @@ class Plan:
         from deniable.plan import explain  # and so the planner, which a device does not need
 
         return explain.explain_plan(self.content, self.loss, self.id, self.considered)
+
+    def precisions(self) -> list[Precision]:
+        """How well everything will be known that is read of the answers, question by question.
+
+        >>> from deniable.mechanisms import grr
+        >>> [one] = Plan.of({"smokes": ["yes", "no"]}, grr(2, 1.0), people=1000).precisions()
+        >>> one.attribute, one.describe(), one.format_margin()
+        ('smokes', 'shares of 2 values', '6.7 points')
+        """
+        from deniable.choose import list_precisions
+        from deniable.plan.explain import reconsider
+
+        return list(list_precisions(reconsider(self.content, self.considered)))
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""

@@ -37,8 +37,7 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
     """What a study is made with, by name."""
     options = _read_section(data, "a study")
     given = _read_section(options.pop("attributes", None), "attributes")
-    protocols = {}
-    attributes = {}
+    protocols, importance, attributes = {}, {}, {}
     texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
     if isinstance(options.get("title"), Mapping):
         texts["title"] = options.pop("title")
@@ -50,6 +49,8 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
                 if kind in table:
                     about[kind][name] = table[kind]
             table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
+            if "importance" in table:
+                importance[name] = table.pop("importance")
         attributes[name], protocol = _read_attribute(name, table)
         if protocol is not None:
             protocols[name] = protocol
@@ -69,7 +70,8 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
         options["survey"] = Texts(
             **texts, questions=about["question"], help=about["help"], labels=about["labels"]
         )
-    return {"attributes": attributes, **options, **again, "objective": Objective(**caps)}
+    made = {"objective": Objective(**caps), "importance": importance}
+    return {"attributes": attributes, **options, **again, **made}
 
 
 def _read_section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,12 @@ from typing import Any, Never, final
 from deniable.choose import (
     Considered,
     Objective,
+    Question,
     advise_epsilon,
     consider,
     consider_repeated,
     epsilon_needed,
+    list_readings,
     people_needed,
 )
 from deniable.domain import Domain, checked_text
@@ -27,7 +29,7 @@ from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric,
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
-from deniable.exact import positive_epsilon, whole_number
+from deniable.exact import number, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.consent import complete_texts
@@ -94,6 +96,8 @@ class Study:
     """For how many collections the losses of asking again are stated: 10 unless given."""
     survey: Texts | None = None
     """What the survey says in your own words; the plan's id covers it."""
+    importance: Mapping[str, float] = field(default_factory=dict)
+    """How much the errors of some attributes weigh: 3 is as much as three ordinary ones, each with 1."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
@@ -105,6 +109,7 @@ class Study:
             for name, one in self.attributes.items()
         }
         object.__setattr__(self, "attributes", MappingProxyType(named))
+        object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
         if not isinstance(self.objective, Objective):
             raise InvalidParameter(
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
@@ -185,22 +190,26 @@ class Study:
                 raise InvalidParameter(
                     f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )
+        for name, weight in self.importance.items():
+            if name not in self.attributes:
+                raise InvalidParameter(not_among(str(name), "an attribute", self.attributes))
+            number(f"the importance of {name!r}", weight, 0.0, 1000.0, "a positive number, 1 unless given")
         if not self.repeated:
             len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
-    def _metric_mechanisms(self) -> Mapping[int, ExactMechanism | None]:
-        """The mechanisms of metric attributes, by number; None for numbers."""
-        found: dict[int, ExactMechanism | None] = {}
-        for j, (name, domain) in enumerate(self.attributes.items()):
+    def _metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
+        """The mechanisms of metric attributes, by name."""
+        found: dict[str, ExactMechanism] = {}
+        for name, domain in self.attributes.items():
             try:
                 made = metric_mechanism(domain, name)
             except InvalidParameter as problem:
                 raise InvalidParameter(
                     str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}"
                 ) from None
-            if made is not None or isinstance(domain, Number):
-                found[j] = made
+            if made is not None:
+                found[name] = made
         return found
 
     @property
@@ -344,7 +353,10 @@ class Study:
             raise InvalidParameter(
                 f"nothing fits this study; the nearest, {best.name}: {best.why_not}{advice}"
             )
-        plan = Plan.of(self.attributes, best.mechanism, people, self.title, self.missing, self.rounds, rows)
+        names = list(self.attributes)
+        order = range(len(names)) if best.order is None else best.order
+        asked = {names[j]: self.attributes[names[j]] for j in order}
+        plan = Plan.of(asked, best.mechanism, people, self.title, self.missing, self.rounds, rows)
         self._refuse_overspent(plan)
         return plan if self.survey is None else plan.with_texts(complete_texts(self.survey, plan))
 
@@ -356,7 +368,7 @@ class Study:
         if any(row.influence and max(row.influence) <= cap for row in rows):
             return ""
         ks, protocols, mechanism = self._build_task()
-        return f"; {advise_epsilon(ks, cap, mechanism, protocols, self.per, self._metric_mechanisms)}"
+        return f"; {advise_epsilon(ks, cap, mechanism, protocols, self.per)}"
 
     def people_needed(self, error: float) -> int:
         """How many people it takes for standard errors of at most `error` (0.01 is a point) in every
@@ -378,7 +390,6 @@ class Study:
             mechanism,
             protocols,
             self.per,
-            self._metric_mechanisms,
         )
 
     def epsilon_needed(self, people: int, error: float) -> float:
@@ -402,7 +413,6 @@ class Study:
             mechanism,
             protocols,
             self.per,
-            self._metric_mechanisms,
         )
 
     @property
@@ -424,15 +434,13 @@ class Study:
             mechanism,
             protocols,
             self.per,
-            given=self._metric_mechanisms,
         )
 
     def _build_task(
         self,
-    ) -> tuple[dict[str, int], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
-        """Sizes, protocols and record mechanism, as the choice takes them."""
-        # a number's is not used
-        ks = {name: domain.k + (self.missing == "value") for name, domain in self.attributes.items()}
+    ) -> tuple[dict[str, Question], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
+        """Questions, protocols and record mechanism, as the choice takes them."""
+        ks = {name: self._question(name) for name in self.attributes}
         protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
         if isinstance(self.protocol, Mapping):
             protocols = {
@@ -441,6 +449,17 @@ class Study:
         else:
             protocols = self.protocol
         return ks, protocols, None if self.mechanism is None else _MECHANISMS[self.mechanism]
+
+    def _question(self, name: str) -> Question:
+        domain = self.attributes[name]
+        k = domain.k + (self.missing == "value")  # a number's is not used
+        return Question(
+            k,
+            list_readings(domain, k),
+            self.importance.get(name, 1.0),
+            self._metric_mechanisms.get(name),
+            isinstance(domain, Number),
+        )
 
     def _refuse_overspent(self, plan: Plan) -> None:
         """What the choice promises is checked against what the thresholds lose."""

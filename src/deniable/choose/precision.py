@@ -1,0 +1,101 @@
+"""Says how well everything that will be read of a study will be known, question by question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, final
+
+from deniable.choose.candidate import Considered, label, one_in
+from deniable.formatting import format_count, round_digits
+
+HALF_WIDTH = 1.959964
+"""Standard errors on either side, for 95 %."""
+_FINE, _ROUGH, _NOISE = 0.25, 0.5, 1.0  # of an average share, or of a quarter of a range
+_QUARTER = 0.25
+
+Use = Literal["fine", "good", "rough", "noise"]
+"""Whether it is worth reading, the best first."""
+
+
+@final
+@dataclass(frozen=True)
+class Precision:
+    """How well one thing will be known that is read of an attribute, by people who are drawn at random."""
+
+    attribute: str
+    what: str
+    """What it is: "share", "group", "block", "mean" or "median"."""
+    count: int
+    """How many of them there are."""
+    people: int
+    stderr: float
+    """The standard error that it has on average: a share, or a part of the range."""
+    width: float | None = None
+    """The width of the range in the attribute's own unit, where it is a mean or a median."""
+
+    @property
+    def margin(self) -> float:
+        """The half of a 95 % interval: in shares, or in the attribute's own unit."""
+        return HALF_WIDTH * self.stderr * (self.width or 1.0)
+
+    @property
+    def use(self) -> Use:
+        """Whether it is worth reading: by the margin, beside an average share or a quarter of the range."""
+        typical = 1 / self.count if self.width is None else _QUARTER
+        ratio = HALF_WIDTH * self.stderr / typical
+        return "fine" if ratio <= _FINE else "good" if ratio <= _ROUGH else "rough" if ratio <= _NOISE else "noise"
+
+    def people_needed(self, margin: float) -> int:
+        """How many people it takes for this margin, in shares or in parts of the range."""
+        enough = self.people * (HALF_WIDTH * self.stderr / margin) ** 2
+        return max(1, math.ceil(enough)) if math.isfinite(enough) else 0
+
+    def format_margin(self) -> str:
+        """As people read it: points of a share, or the attribute's own unit."""
+        if not math.isfinite(self.margin):
+            return "nothing"
+        return f"{round_digits(100 * self.margin, 2):g} points" if self.width is None else f"{self.margin:.3g}"
+
+    def describe(self) -> str:
+        """What is read, in words: "shares of 7 values"."""
+        if self.width is not None:
+            return f"the {self.what}"
+        return f"shares of {format_count(self.count, {'share': 'value'}.get(self.what, self.what))}"
+
+    def judge(self) -> str:
+        """One sentence on whether it is useful."""
+        if self.width is not None:
+            return self._judge_middle()
+        typical = f"an average share is {100 / self.count:.3g} %"
+        if self.use == "noise":
+            needed = self.people_needed(_ROUGH / self.count)
+            return f"Too noisy to read: {typical}. It takes {needed:,} people to see half of one."
+        words = {
+            "fine": f"Clear: {typical}, and differences of a quarter of it show.",
+            "good": f"Useful: {typical}, and differences of half of it show.",
+            "rough": f"Rough: {typical}, and only shares that are much larger or smaller stand out.",
+        }
+        return words[self.use]
+
+    def _judge_middle(self) -> str:
+        part = f"{100 * HALF_WIDTH * self.stderr:.2g} % of the range"
+        if self.use == "noise":
+            needed = self.people_needed(_QUARTER * _ROUGH)
+            return f"Too noisy to read: it may be off by {part}. It takes {needed:,} people for an eighth of it."
+        words = {"fine": "Clear", "good": "Useful", "rough": "Rough"}
+        return f"{words[self.use]}: it may be off by {part}."
+
+
+def list_precisions(considered: Considered) -> Iterator[Precision]:
+    """How well everything will be known that is read of a choice."""
+    for j, (part, chance, readings) in enumerate(
+        zip(considered.parts, considered.chances, considered.readings, strict=True)
+    ):
+        name = label(None, j) if considered.names is None else considered.names[j]
+        unasked = 1.0 if considered.objective.about_everyone else one_in(part, chance)
+        for reading, variance in zip(readings, considered.variances[j], strict=True):
+            # people differ, and those who answer are some of many
+            error = math.sqrt(variance + reading.spread(part.law) * unasked / considered.n)
+            yield Precision(name, reading.what, reading.count(part.law), considered.n, error, reading.width)

@@ -1,0 +1,98 @@
+"""`deniable people`: says how many people a study takes, or what so many people give."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniable.commands.shared import console, reading
+from deniable.commands.shared.options import FILE, Number, positive, whole
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable.choose import Precision
+    from deniable.plan import Plan
+
+_MOST = 10**15
+
+
+@click.command("people")
+@click.argument("study", type=FILE)
+@click.option(
+    "--error",
+    type=Number(positive),
+    help="How far off a share may be, in points either way (95 %), such as 3.",
+)
+@click.option(
+    "--people",
+    type=Number(partial(whole, least=1, most=_MOST)),
+    help="The number of people who answer, such as 800.",
+)
+@console.as_json
+def size_study(study: Path, error: float | None, people: int | None, as_json: bool) -> None:
+    """Say how many people a study takes, question by question.
+
+    With --error it is the number for that margin of error. With --people it is what so many people give.
+    Means and medians may be off by as many hundredths of the range.
+    """
+    if (error is None) == (people is None):
+        raise InvalidParameter("give either --error, such as 3 points, or --people, such as 800")
+    if error is not None and error >= 100:
+        raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
+    plan = reading.plan_study(study, people or 1)
+    found = plan.precisions()
+    if as_json:
+        console.print_json(_facts(plan, found, error))
+    elif error is not None:
+        click.echo("\n".join(_tell_needed(plan, found, error)))
+    else:
+        click.echo("\n".join(_tell_given(plan, found)))
+
+
+def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:
+    rows = [[one.attribute, one.describe(), f"{one.people_needed(error / 100):,}"] for one in found]
+    most = max(one.people_needed(error / 100) for one in found)
+    return [
+        f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
+        *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
+        f"{most:,} people are enough for all of it.",
+        *_explain_range(found),
+    ]
+
+
+def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
+    headers = ["question", "what is read", "known to within", "worth"]
+    rows = [[one.attribute, one.describe(), one.format_margin(), one.judge()] for one in found]
+    return [
+        f"{_name(plan)}: what {plan.content.people:,} people give (95 %, either way)",
+        *format_table(headers, rows, ["question", "what is read", "worth"]),
+    ]
+
+
+def _explain_range(found: Sequence[Precision]) -> list[str]:
+    if all(one.width is None for one in found):
+        return []
+    return ["Of a mean or median, a point is a hundredth of the range."]
+
+
+def _name(plan: Plan) -> str:
+    chosen = plan.considered[0].name if plan.considered else plan.mechanism.acronym
+    return f"{plan.content.title or 'This study'} ({chosen})"
+
+
+def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[str, Any]:
+    rows = []
+    for one in found:
+        row = asdict(one) | {"margin": one.margin, "use": one.use, "sentence": one.judge()}
+        if error is not None:
+            row = {key: row[key] for key in ("attribute", "what", "count", "width")}
+            row["people"] = one.people_needed(error / 100)
+        rows.append(row)
+    return {"plan": plan.id, "error": error, "people": None if error is not None else plan.content.people, "questions": rows}

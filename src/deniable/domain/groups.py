@@ -1,0 +1,67 @@
+"""Groups neighboring values, as people read them: decades of ages, blocks of a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.domain.domain import Domain, Range
+from deniable.domain.grid import Grid
+
+_MANY_BINS = 20  # of a range with more, groups are shown
+_MANY_CELLS = 36
+_GROUPS = 10
+_SIDE = 4  # blocks of a grid in either direction
+_ROUND = (1, 2, 5)
+
+
+def list_groups(domain: Domain | None) -> list[tuple[str, Integers]]:
+    """About ten groups of the bins of a long range, or sixteen blocks of a large grid; else none."""
+    if isinstance(domain, Range) and domain.k > _MANY_BINS:
+        ends = _bin_ends(domain)
+        return [
+            (_join_labels(domain.labels, start, end), np.arange(start, end)) for start, end in pairwise(ends)
+        ]
+    if isinstance(domain, Grid) and domain.k > _MANY_CELLS:
+        rows, columns = (_even_ends(side, _SIDE) for side in (domain.rows, domain.columns))
+        cells = np.arange(domain.k).reshape(domain.rows, domain.columns)
+        blocks = [
+            cells[top:end, left:right].reshape(-1)
+            for top, end in pairwise(rows)
+            for left, right in pairwise(columns)
+        ]
+        return list(zip(domain.labels_between(rows, columns), blocks, strict=True))
+    return []
+
+
+def _bin_ends(domain: Range) -> list[int]:
+    """Where groups of bins begin: at round numbers (decades of ages) if bins end there, else evenly."""
+    low, step, bins = domain.scaled_low, domain.scaled_step, domain.bins
+    widths = (first * 10**power for power in range(len(str(bins * step)) + 1) for first in _ROUND)
+    width = next(width for width in widths if width * _GROUPS >= bins * step)
+    if width % step or low % step:
+        return _even_ends(bins, _GROUPS)
+    first = -(-low // width) * width  # the first round number that is not below the range
+    inner = range(first, low + bins * step, width)
+    return [0, *((number - low) // step for number in inner if number > low), bins]
+
+
+def _even_ends(size: int, groups: int) -> list[int]:
+    """Ends of at most this many groups, whose sizes differ by one at most."""
+    step = -(-size // groups)
+    needed = -(-size // step)
+    return [size * group // needed for group in range(needed + 1)]
+
+
+def _join_labels(labels: Sequence[str], first: int, last: int) -> str:
+    """Join the labels of the first and last bin; "under 5" has no beginning, "95 or more" no end."""
+    one, other = labels[first], labels[last - 1]
+    if first + 1 == last:
+        return one
+    low, high = one.split(" to under ")[0], other.split(" to under ")[-1]
+    if one.startswith("under "):
+        return f"under {high}"
+    return f"{low} or more" if other.endswith(" or more") else f"{low} to under {high}"
