@@ -10,8 +10,8 @@ from deniable.choose.exposure import exposure, warn_distant
 from deniable.choose.influence import warn_influence, warn_uninvited
 from deniable.choose.objective import Objective
 from deniable.choose.precision import Precision, list_precisions
-from deniable.choose.reading import Reading, list_readings
 from deniable.choose.ranking import consider, consider_repeated
+from deniable.choose.reading import Reading, list_readings
 from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import RECORD_NAMES, Question
 

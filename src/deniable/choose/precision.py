@@ -43,20 +43,30 @@ class Precision:
     @property
     def use(self) -> Use:
         """Whether it is worth reading: by the margin, beside an average share or a quarter of the range."""
-        typical = 1 / self.count if self.width is None else _QUARTER
-        ratio = HALF_WIDTH * self.stderr / typical
-        return "fine" if ratio <= _FINE else "good" if ratio <= _ROUGH else "rough" if ratio <= _NOISE else "noise"
+        ratio = HALF_WIDTH * self.stderr / self._typical
+        limits: tuple[tuple[float, Use], ...] = ((_FINE, "fine"), (_ROUGH, "good"), (_NOISE, "rough"))
+        return next((use for limit, use in limits if ratio <= limit), "noise")
 
     def people_needed(self, margin: float) -> int:
         """How many people it takes for this margin, in shares or in parts of the range."""
         enough = self.people * (HALF_WIDTH * self.stderr / margin) ** 2
         return max(1, math.ceil(enough)) if math.isfinite(enough) else 0
 
+    def people_enough(self) -> int:
+        """How many people it takes to be useful: for half of an average share, or an eighth of the range."""
+        return self.people_needed(_ROUGH * self._typical)
+
+    @property
+    def _typical(self) -> float:
+        return 1 / self.count if self.width is None else _QUARTER
+
     def format_margin(self) -> str:
         """As people read it: points of a share, or the attribute's own unit."""
         if not math.isfinite(self.margin):
             return "nothing"
-        return f"{round_digits(100 * self.margin, 2):g} points" if self.width is None else f"{self.margin:.3g}"
+        return (
+            f"{round_digits(100 * self.margin, 2):g} points" if self.width is None else f"{self.margin:.3g}"
+        )
 
     def describe(self) -> str:
         """What is read, in words: "shares of 7 values"."""
@@ -70,8 +80,9 @@ class Precision:
             return self._judge_middle()
         typical = f"an average share is {100 / self.count:.3g} %"
         if self.use == "noise":
-            needed = self.people_needed(_ROUGH / self.count)
-            return f"Too noisy to read: {typical}. It takes {needed:,} people to see half of one."
+            return (
+                f"Too noisy to read: {typical}. It takes {self.people_enough():,} people to see half of one."
+            )
         words = {
             "fine": f"Clear: {typical}, and differences of a quarter of it show.",
             "good": f"Useful: {typical}, and differences of half of it show.",
@@ -82,8 +93,10 @@ class Precision:
     def _judge_middle(self) -> str:
         part = f"{100 * HALF_WIDTH * self.stderr:.2g} % of the range"
         if self.use == "noise":
-            needed = self.people_needed(_QUARTER * _ROUGH)
-            return f"Too noisy to read: it may be off by {part}. It takes {needed:,} people for an eighth of it."
+            return (
+                f"Too noisy to read: it may be off by {part}. It takes {self.people_enough():,} people for "
+                "an eighth of it."
+            )
         words = {"fine": "Clear", "good": "Useful", "rough": "Rough"}
         return f"{words[self.use]}: it may be off by {part}."
 

@@ -145,7 +145,9 @@ def _rank(task: Task, alternatives: bool) -> list[Considered]:
         near = [row for row in main if row.why_not is None and row.score <= enough]
         best = min(near, key=lambda row: (row.report_bytes, *_order(row)))
     different: dict[object, Considered] = {}
-    for row in sorted([*main, *others], key=lambda row: (best.why_not is None and row is not best, *_order(row))):
+    for row in sorted(
+        [*main, *others], key=lambda row: (best.why_not is None and row is not best, *_order(row))
+    ):
         different.setdefault((row.name, row.protocols), row)
     return list(different.values())
 

@@ -68,7 +68,8 @@ def list_readings(domain: Domain, k: int) -> tuple[Reading, ...]:
     groups = [values for _, values in list_groups(domain)]
     if groups:
         table = np.zeros((len(groups) + k - domain.k, k))
-        for row, values in zip(table, [*groups, *([v] for v in range(domain.k, k))], strict=True):
+        table[len(groups) :, domain.k :] = np.eye(k - domain.k)
+        for row, values in zip(table, groups, strict=False):
             row[values] = 1.0
         first = Reading("block" if isinstance(domain, Grid) else "group", table)
     else:

@@ -15,7 +15,7 @@ from deniable.choose.task import Names, Protocols, Question, Sizes, Task, checke
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count
-from deniable.metric import Geometric
+from deniable.metric import Geometric, MetricMechanism
 from deniable.records import Per, Prior, RecordMechanism
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
@@ -110,9 +110,7 @@ def advise_epsilon(
     >>> print(advise_epsilon([100], cap=5))
     epsilon 0.406 is the smallest that keeps this cap
     """
-    task = checked_task(
-        ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per
-    )
+    task = checked_task(ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per)
 
     def enough(epsilon: float) -> bool:
         return best_ranked(replace(task, epsilon=epsilon)).why_not is None
@@ -191,14 +189,8 @@ def warning(considered: Considered, n: int) -> str | None:
         f"With {n:,} people {about} would be noise. {known} {others}It takes "
         f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
     )
-    if considered.parts[worst].metric and reading.table is None:
-        line = isinstance(considered.parts[worst], Geometric)
-        better = (
-            "Its mean, and shares of several neighbors together, are"
-            if line
-            else "Shares of several cells together are"
-        )
-        return f"{text}. {better} known better."
+    if considered.parts[worst].metric:
+        return f"{text}.{_name_better(considered, worst)}"
     if any(part.repeated or part.metric or part.numeric for part in considered.parts):
         return text + "."
     if considered.kind not in kinds_for(len(ks)):  # one of your own, that nothing here chooses
@@ -219,6 +211,17 @@ def warning(considered: Considered, n: int) -> str | None:
     return (
         f"{text}. But then a report nearly reveals an answer; better ask more people, or about fewer values."
     )
+
+
+def _name_better(considered: Considered, attribute: int) -> str:
+    """What is known better of a metric attribute whose shares are noise."""
+    part, (first, *others) = considered.parts[attribute], considered.readings[attribute]
+    if first.table is None and isinstance(part, MetricMechanism) and len(part.shape) == 2:
+        return " Shares of several cells together are known better."
+    middle = "".join(f" Its {other.what}" for other in others)
+    if first.table is not None:
+        return f"{middle} is known better." if middle else ""
+    return f"{middle or ' Its mean'}, and shares of several neighbors together, are known better."
 
 
 def _ask_again(considered: Considered) -> list[Question]:

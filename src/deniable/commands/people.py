@@ -95,4 +95,9 @@ def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[
             row = {key: row[key] for key in ("attribute", "what", "count", "width")}
             row["people"] = one.people_needed(error / 100)
         rows.append(row)
-    return {"plan": plan.id, "error": error, "people": None if error is not None else plan.content.people, "questions": rows}
+    return {
+        "plan": plan.id,
+        "error": error,
+        "people": None if error is not None else plan.content.people,
+        "questions": rows,
+    }

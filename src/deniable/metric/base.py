@@ -347,7 +347,7 @@ class Channel:
         """The variances of weighted sums of shares, from one report of a person who may have any value."""
         seen = self.forward(np.full(self.k, 1 / self.k))
         squares = [float(seen @ self.of._weighing(row) ** 2) for row in table]
-        return np.maximum(np.array(squares) - (table**2).mean(axis=-1), 0.0)
+        return np.asarray(np.maximum(np.array(squares) - (table**2).mean(axis=-1), 0.0))
 
     @cached_property
     def _one_report(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from textwrap import fill
 
@@ -17,21 +16,19 @@ from deniable.choose import (
     warning,
 )
 from deniable.domain import Range
-from deniable.domain.number import Number
 from deniable.formatting import (
     format_count,
     format_loss,
     format_nats,
     format_percent,
     format_points,
-    format_points_alike,
     format_ratio,
     format_table,
     format_up,
-    shorten_names,
 )
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
+from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
 
@@ -49,11 +46,12 @@ def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequenc
     paragraphs = [
         _opening(content, plan_id),
         *_warnings(content, here),
+        tabulate_precisions(here),
         _attributes(content, here),
-        _cap_cost(considered),
         _losses(content, loss),
         _missing(content),
         _shuffle(content, loss),
+        explain_choice(considered),
         _choices(considered, content.rounds),
     ]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
@@ -85,27 +83,23 @@ def _attributes(content: Content, here: Considered) -> str:
         "attribute",
         "values",
         "protocol",
-        "typical error",
         "best guess",
         "if reported",
         "blind guess",
         "bytes",
     ]
     rows = []
-    errors = _list_errors(content, here)
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
         guesses = [
             format_percent(here.success[j], 1),
             format_percent(here.success_reported[j], 1) if some[j] else "",
             format_percent(part.blind, 1),
         ]
-        numbers = [errors[j], *guesses, str(part.report_bytes)]
+        numbers = [*guesses, str(part.report_bytes)]
         values = "a number" if part.numeric else f"{part.k:,}"
         rows.append([attribute.name, values, here.protocols[j], *numbers])
     lines = [
         *format_table(headers, rows, _LEFT),
-        "typical error: the standard error of an estimated share, averaged over its values, for "
-        f"{content.people:,} people",
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
         "is right about a person's answer; the survey page states it, too",
     ]
@@ -122,38 +116,8 @@ def _attributes(content: Content, here: Considered) -> str:
             f"{format_points(much / 100)}"
         )
     if any(part.numeric for part in content.parts):
-        lines.append(
-            "a number: the typical error is that of its mean, and the guess is in which half of its range "
-            "it is"
-        )
+        lines.append("a number: the guess is in which half of its range it is")
     return "\n".join(lines)
-
-
-def _cap_cost(considered: Sequence[Considered]) -> str:
-    """What a cap on influence costs: the choice without it, and both errors."""
-    cap = considered[0].objective.influence_cap if considered else None
-    if cap is None:
-        return ""
-    chosen = considered[0]
-    free = next((row for row in considered if row.objective.influence_cap is None), None)
-    if free is None:
-        return f"The cap of {cap:g} people per fake report costs nothing: without it the choice is the same."
-    before, now = format_points_alike([_typical_error(free), _typical_error(chosen)])
-    return (
-        f"The cap of {cap:g} people per fake report has a price: without it the choice would be "
-        f"{_name_choice(free)}, with a typical error of {before}, and a fake report would count for up to "
-        f"{max(free.influence):.3g} people. Now it is {_name_choice(chosen)}, with {now} and "
-        f"{max(chosen.influence):.3g} people."
-    )
-
-
-def _name_choice(row: Considered) -> str:
-    """Record mechanism and the protocol of every attribute; two choices may both be called adaptive."""
-    return f"{row.kind}[{shorten_names(row.protocols)}]" if len(set(row.protocols)) > 1 else row.name
-
-
-def _typical_error(row: Considered) -> float:
-    return math.sqrt(math.fsum(row.errors) / len(row.errors))
 
 
 def _losses(content: Content, loss: Loss) -> str:
@@ -249,16 +213,23 @@ def _shuffle(content: Content, loss: Loss) -> str:
 def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
-    figures = ["typical error", "best guess", "bytes", "per record", "per attribute", "forever", "changing"]
+    figures = [
+        "times the least error",
+        "best guess",
+        "bytes",
+        "per record",
+        "per attribute",
+        "forever",
+        "changing",
+    ]
     headers = ["choice", *figures, "why not"]
     rows = []
     shown = _different(considered)[:_MOST_ROWS]
-    errors = iter(format_points_alike([_typical_error(row) for _, row in shown if row.mechanism is not None]))
     for names, row in shown:
         if row.mechanism is None:
             rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
             continue
-        numbers = [next(errors), format_percent(max(row.success), 1), str(row.report_bytes.most)]
+        numbers = [f"{row.score:.3f}", format_percent(max(row.success), 1), str(row.report_bytes.most)]
         losses = [
             format_loss(row.loss_record),
             format_loss(row.loss_attribute),
@@ -267,8 +238,7 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
         rows.append([names, *numbers, *losses, _first_line(row.why_not)])
     more = len(_different(considered)) - _MOST_ROWS
     lines = [
-        "What was considered, the choice first (error averaged, guess and bytes at most, over the "
-        "attributes):"
+        "What was considered, the choice first (errors of what is read, averaged; guess and bytes at most):"
     ]
     lines += format_table(headers, rows, _LEFT)
     lines += [f"and {more} more"] if more > 0 else []
@@ -285,7 +255,7 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
     found: dict[object, tuple[str, Considered]] = {}
     for row in considered:
         figures = (
-            row.errors,
+            row.variances,
             row.success,
             row.report_bytes,
             row.loss_record,
@@ -361,18 +331,3 @@ def _indent(line: str) -> str:
 
 def _first_line(text: str | None) -> str:
     return "" if text is None else text.split("\n", 1)[0]
-
-
-def _list_errors(content: Content, here: Considered) -> list[str]:
-    """Points of a share; of a number, what its mean is off by, in its own unit."""
-    domains = [attribute.domain for attribute in content.attributes]
-    shares = [
-        error
-        for domain, error in zip(domains, here.standard_errors, strict=True)
-        if not isinstance(domain, Number)
-    ]
-    points = iter(format_points_alike(shares))
-    return [
-        f"{error * (domain.high - domain.low):.3g}" if isinstance(domain, Number) else next(points)
-        for domain, error in zip(domains, here.standard_errors, strict=True)
-    ]

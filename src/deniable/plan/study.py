@@ -172,10 +172,10 @@ class Study:
     def _check_distances(self) -> None:
         """Refuse what metric attributes and numbers cannot be combined with, and missing epsilons."""
         for name, domain in self.attributes.items():
-            number = isinstance(domain, Number)
-            if not number and domain.privacy != "metric":
+            is_number = isinstance(domain, Number)
+            if not is_number and domain.privacy != "metric":
                 continue
-            what = f"{name!r} is a number, whose mean is wanted" if number else f"{name!r} is metric"
+            what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
             if self.repeated:
                 raise InvalidParameter(f"{what}, so its first answer is not kept: it can be asked only once")
             if self.mechanism == "faked":
@@ -186,7 +186,7 @@ class Study:
                 raise InvalidParameter(
                     f"{what}, so \"no answer\" cannot be one of its values; use missing='refuse' or 'random'"
                 )
-            if isinstance(self.protocol, Mapping) and name in self.protocol and not number:
+            if isinstance(self.protocol, Mapping) and name in self.protocol and not is_number:
                 raise InvalidParameter(
                     f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )

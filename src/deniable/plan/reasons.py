@@ -1,0 +1,111 @@
+"""Explains a choice: which question decided, what the next best costs, and what was given up for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from deniable.choose import Considered, Precision, list_precisions
+from deniable.formatting import format_count, format_table, shorten_names
+
+
+def explain_choice(considered: Sequence[Considered]) -> str:
+    """Why the first of these was chosen, in a few sentences; empty where nobody knows what else there was."""
+    chosen = considered[0] if considered else None
+    if chosen is None or not chosen.variances:
+        return ""
+    others = [row for row in considered[1:] if row.why_not is None and row.variances]
+    return " ".join(
+        filter(None, [_name_decider(chosen, others), _name_smaller(chosen, others), _cap_cost(considered)])
+    )
+
+
+def tabulate_precisions(here: Considered) -> str:
+    """How well everything will be known that is read, and how many people would make it useful."""
+    headers = ["question", "what is read", "known to within", "that is", "people for half an average share"]
+    words = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
+    rows = [
+        [one.attribute, one.describe(), one.format_margin(), words[one.use], f"{one.people_enough():,}"]
+        for one in list_precisions(here)
+    ]
+    lines = [
+        f"What {here.n:,} people will tell (95 %, either way):",
+        *format_table(headers, rows, ["question", "what is read", "that is"]),
+    ]
+    if any(one.width is not None for one in list_precisions(here)):
+        lines.append("of a mean or median, it is people for an eighth of the range")
+    return "\n".join(lines)
+
+
+def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
+    """Which question decided between the choice and the best of another kind."""
+    next_best = next((row for row in others if row.kind != chosen.kind), None)
+    if next_best is None:
+        next_best = next((row for row in others if row.protocols != chosen.protocols), None)
+        if next_best is None or next_best.score <= chosen.score:
+            return ""
+        return (
+            f"The next best, {name_choice(next_best)}, errs {_format_times(next_best.score / chosen.score)}."
+        )
+    ratios = [math.log(b / a) for a, b in zip(chosen.units, next_best.units, strict=True)]
+    most = max(range(len(ratios)), key=ratios.__getitem__)
+    here, there = (_first_precision(row, most) for row in (chosen, next_best))
+    decided = (
+        f"{here.attribute!r} decided: {chosen.kind} knows {here.describe()} to within "
+        f"{here.format_margin()}, {next_best.kind} to within {there.format_margin()}. "
+    )
+    return (
+        f"{decided if ratios[most] > 0 else ''}The next best, {name_choice(next_best)}, errs "
+        f"{_format_times(next_best.score / chosen.score)}."
+    )
+
+
+def _first_precision(row: Considered, attribute: int) -> Precision:
+    """How well the first thing is known that is read of an attribute."""
+    before = sum(len(some) for some in row.readings[:attribute])
+    return list(list_precisions(row))[before]
+
+
+def _name_smaller(chosen: Considered, others: Sequence[Considered]) -> str:
+    """What was given up for smaller reports."""
+    least = min(others, key=lambda row: row.score, default=chosen)
+    if least.score >= chosen.score or least.report_bytes <= chosen.report_bytes:
+        return ""
+    return (
+        f"{name_choice(least)} would err {_format_times(chosen.score / least.score, less=True)}, with "
+        f"{format_count(least.report_bytes.most, 'byte')} a report instead of {chosen.report_bytes.most:,}."
+    )
+
+
+def _format_times(ratio: float, less: bool = False) -> str:
+    if ratio < 1.0005:
+        return "as much"
+    word = "less" if less else "more"
+    return (
+        f"{100 * (ratio - 1):.2g} % {word}"
+        if ratio < 1.5 or less
+        else f"{ratio:.2g} times as much on average"
+    )
+
+
+def _cap_cost(considered: Sequence[Considered]) -> str:
+    """What a cap on influence costs: the choice without it, and both errors."""
+    chosen = considered[0]
+    cap = chosen.objective.influence_cap
+    if cap is None:
+        return ""
+    free = next((row for row in considered if row.objective.influence_cap is None), None)
+    if free is None:
+        return f"The cap of {cap:g} people per fake report costs nothing: without it the choice is the same."
+    ratios = [math.sqrt(a / b) for a, b in zip(chosen.units, free.units, strict=True)]
+    return (
+        f"The cap of {cap:g} people per fake report has a price: without it the choice would be "
+        f"{name_choice(free)}, and a fake report would count for up to {max(free.influence):.3g} people. Now "
+        f"it is {name_choice(chosen)}, with {max(chosen.influence):.3g} people, and errs up to "
+        f"{_format_times(max(ratios))}."
+    )
+
+
+def name_choice(row: Considered) -> str:
+    """Record mechanism and the protocol of every attribute; two choices may both be called adaptive."""
+    return f"{row.kind}[{shorten_names(row.protocols)}]" if len(set(row.protocols)) > 1 else row.name
