@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
+import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
