@@ -28,6 +28,7 @@ TOWN = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=12, columns=12, epsilon=0.01)
 STUDY = """
 title = "Ages and locations"
 epsilon = 1.0
+mechanism = "split"
 [attributes.smokes]
 values = ["yes", "no"]
 [attributes.age]

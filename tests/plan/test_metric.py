@@ -325,6 +325,7 @@ def test_what_is_refused(name: str) -> None:
 
 TOML = """
 epsilon = 1.0
+mechanism = "split"
 [attributes]
 color = ["red", "green", "blue"]
 [attributes.age]

@@ -188,7 +188,7 @@ def test_every_plan_explains_and_cites_itself(name: str) -> None:
     plan = made(name)
     text = plan.explain()
     assert plan.id[:12] in text
-    for part in ("best guess", "typical error", "gives away", "color"):
+    for part in ("best guess", "known to within", "gives away", "color"):
         assert part in text
     assert f"{plan.stated.record // NANO}.{plan.stated.record % NANO:09d}" in text
     page = (Path(__file__).parents[2] / "docs" / "references.md").read_text(encoding="utf-8")

@@ -37,10 +37,10 @@ _MOST = 10**15
 )
 @console.as_json
 def size_study(study: Path, error: float | None, people: int | None, as_json: bool) -> None:
-    """Say how many people a study takes, question by question.
+    """Say how many people a study takes.
 
-    With --error it is the number for that margin of error. With --people it is what so many people give.
-    Means and medians may be off by as many hundredths of the range.
+    With --error it is the number for that margin of error. With --people it is what this many people give,
+    question by question. Means and medians may be off by as many hundredths of the range.
     """
     if (error is None) == (people is None):
         raise InvalidParameter("give either --error, such as 3 points, or --people, such as 800")
