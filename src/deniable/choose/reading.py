@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import final
 
 import numpy as np
@@ -37,17 +37,29 @@ class Reading:
 
     def noise(self, law: ReportLaw, f: float | None = None) -> float:
         """The variance from one report of a person who answered; with f, at that share."""
-        return law.error(1, f) if self.table is None else float(law.sum_errors(self.table).mean())
+        return law.error(1, f) if self.table is None else _average_noise(self, law)
 
     def spread(self, law: ReportLaw) -> float:
         """The variance of what one person adds, if people are spread evenly over the values."""
         if self.table is not None:
-            return float(self.table.var(axis=1).mean())
+            return self._own_spread
         return law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k
+
+    @cached_property
+    def _own_spread(self) -> float:
+        assert self.table is not None
+        return float(self.table.var(axis=1).mean())
 
     def count(self, law: ReportLaw) -> int:
         """How many sums there are."""
         return law.k if self.table is None else len(self.table)
+
+
+@lru_cache(maxsize=1 << 12)
+def _average_noise(reading: Reading, law: ReportLaw) -> float:
+    """Once for each: the same part is compared in many choices."""
+    assert reading.table is not None
+    return float(law.sum_errors(reading.table).mean())
 
 
 SHARES = (Reading("share"),)

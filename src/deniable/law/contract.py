@@ -17,6 +17,9 @@ class ReportLaw(Protocol):
     def k(self) -> int:
         """The number of values."""
 
+    def __hash__(self) -> int:
+        """So that what is computed of a law can be kept."""
+
     @property
     def contributions(self) -> tuple[float, float]:
         """The least and the most that one report can add to a share, times the number of reports.

@@ -22,7 +22,7 @@ def explain_choice(considered: Sequence[Considered]) -> str:
 
 def tabulate_precisions(here: Considered) -> str:
     """How well everything will be known that is read, and how many people would make it useful."""
-    headers = ["question", "what is read", "known to within", "that is", "people for half an average share"]
+    headers = ["question", "what is read", "known to within", "that is", "people to be useful"]
     words = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
     rows = [
         [one.attribute, one.describe(), one.format_margin(), words[one.use], f"{one.people_enough():,}"]
@@ -31,9 +31,9 @@ def tabulate_precisions(here: Considered) -> str:
     lines = [
         f"What {here.n:,} people will tell (95 %, either way):",
         *format_table(headers, rows, ["question", "what is read", "that is"]),
+        "useful: a share is known to within half of an average one, a mean or median to within an eighth of "
+        "the range",
     ]
-    if any(one.width is not None for one in list_precisions(here)):
-        lines.append("of a mean or median, it is people for an eighth of the range")
     return "\n".join(lines)
 
 
