@@ -9,13 +9,14 @@ from deniable.choose.candidate import Considered, Size
 from deniable.choose.exposure import exposure, warn_distant
 from deniable.choose.influence import warn_influence, warn_uninvited
 from deniable.choose.objective import Objective
-from deniable.choose.precision import Precision, list_precisions
+from deniable.choose.precision import HALF_WIDTH, Precision, Use, list_precisions
 from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.reading import Reading, list_readings
 from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import RECORD_NAMES, Question
 
 __all__ = [
+    "HALF_WIDTH",
     "RECORD_NAMES",
     "Considered",
     "Objective",
@@ -23,6 +24,7 @@ __all__ = [
     "Question",
     "Reading",
     "Size",
+    "Use",
     "advise_epsilon",
     "consider",
     "consider_repeated",

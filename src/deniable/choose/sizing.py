@@ -10,6 +10,7 @@ from typing import Protocol
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective
+from deniable.choose.precision import HALF_WIDTH
 from deniable.choose.ranking import best_of, best_ranked
 from deniable.choose.task import Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
@@ -24,7 +25,6 @@ _MOST_PEOPLE = (1 << 53) - 1  # above, one person more is no other float
 _REASONABLE = 5.0  # a warning recommends no larger epsilon
 _FEW = 4  # a mean that is known only to within a quarter of its range either way is noise
 _PLAIN = 2.0  # steps times epsilon below which randomized response has the smaller error
-_HALF_WIDTH = 1.959964  # standard errors on either side, for 95 %
 
 
 class Sized(Protocol):
@@ -168,7 +168,7 @@ def warning(considered: Considered, n: int) -> str | None:
         _FEW if part.numeric else some[0].count(part.law)
         for part, some in zip(considered.parts, considered.readings, strict=True)
     ]
-    widths = [_HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
+    widths = [HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
     noisy = [j for j, k in enumerate(ks) if 1 < widths[j] * k < math.inf]  # what nobody reports is no noise
     if not noisy:
         return None
@@ -201,7 +201,7 @@ def warning(considered: Considered, n: int) -> str | None:
         priors=_priors(considered.mechanism),
     )
     try:
-        epsilon = _epsilon(task, [1 / (_HALF_WIDTH * k) for k in ks])
+        epsilon = _epsilon(task, [1 / (HALF_WIDTH * k) for k in ks])
     except InvalidParameter:
         return f"{text}; no reasonable epsilon, up to {_REASONABLE:g}, is enough with these people."
     which = " per attribute" if considered.per == "attribute" and len(ks) > 1 else ""

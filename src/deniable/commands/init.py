@@ -41,7 +41,7 @@ values = ["yes", "no"]
 low = 0
 high = 120
 step = 10
-open_high = true        # 120 and above count in the last bin; without this they are refused
+open_high = true        # 120 and above count in the last bin, so that there is a median, and no mean
 
 # What is ordered, or a location, can have an epsilon of its own, per unit of distance: near answers are
 # hidden best.
@@ -50,7 +50,8 @@ open_high = true        # 120 and above count in the last bin; without this they
 # high = 100
 # step = 1
 # privacy = "metric"
-# epsilon = 0.1         # per unit, here per year; the epsilon above is shared by all other attributes
+# epsilon = 0.3         # per unit, here per year; the epsilon above is shared by all other attributes. Decades of
+#                       # 5,000 people can be read at 0.3; at 0.1 only their mean can.
 # [attributes.home]     # two columns of the data, home.latitude and home.longitude; or one, "47.64, 6.86"
 # south = 47.60
 # west = 6.80

@@ -402,8 +402,13 @@ class Plan:
         return f"<p>{html.escape(heading)}</p>{table}{self.loss._repr_html_()}"
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: what a report loses about each attribute that it holds, and per record."""
-        return self.mechanism.plot(self.names)
+        """A figure of matplotlib: how well everything will be known that is read of the answers.
+
+        What reports lose is drawn by `plan.mechanism.plot(plan.names)`.
+        """
+        from deniable.plan.reasons import plot_precisions
+
+        return plot_precisions(self.precisions(), self.content.title)
 
     def __repr__(self) -> str:
         title = f" · {self.content.title}" if self.content.title else ""

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from deniable.choose import Considered, Precision, list_precisions
+import numpy as np
+
+from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
 from deniable.formatting import format_count, format_table, shorten_names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_USES: dict[Use, str] = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
 
 
 def explain_choice(considered: Sequence[Considered]) -> str:
@@ -23,9 +32,8 @@ def explain_choice(considered: Sequence[Considered]) -> str:
 def tabulate_precisions(here: Considered) -> str:
     """How well everything will be known that is read, and how many people would make it useful."""
     headers = ["question", "what is read", "known to within", "that is", "people to be useful"]
-    words = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
     rows = [
-        [one.attribute, one.describe(), one.format_margin(), words[one.use], f"{one.people_enough():,}"]
+        [one.attribute, one.describe(), one.format_margin(), _USES[one.use], f"{one.people_enough():,}"]
         for one in list_precisions(here)
     ]
     lines = [
@@ -34,7 +42,27 @@ def tabulate_precisions(here: Considered) -> str:
         "useful: a share is known to within half of an average one, a mean or median to within an eighth of "
         "the range",
     ]
+    if any(one.what == "median" for one in list_precisions(here)):
+        lines.append(
+            'the median: where an end of a range is open, or "no answer" is a value, nobody can know the mean'
+        )
     return "\n".join(lines)
+
+
+def plot_precisions(found: Sequence[Precision], title: str = "") -> Figure:
+    """A bar for everything that is read, as long as its margin: in points, or hundredths of the range."""
+    from deniable.plot.charts import Bars, plot_bars
+
+    margins = np.array([HALF_WIDTH * one.stderr for one in found])
+    labels = [f"{one.attribute}: {one.describe()} ({_USES[one.use]})" for one in found]
+    numbers = [one.format_margin() for one in found]
+    heading = f"{title}: what" if title else "What"
+    return plot_bars(
+        labels,
+        [Bars(np.minimum(margins, 1.0), numbers=numbers)],
+        f"{heading} {found[0].people:,} people will tell",
+        "known to within, either way (95 %); of a mean, as a part of the range",
+    )
 
 
 def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
