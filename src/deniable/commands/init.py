@@ -50,7 +50,7 @@ open_high = true        # 120 and above count in the last bin, so that there is 
 # high = 100
 # step = 1
 # privacy = "metric"
-# epsilon = 0.3         # per unit, here per year; the epsilon above is shared by all other attributes. Decades of
+# epsilon = 0.3         # per unit, here per year; the epsilon above is shared by all others. Decades of
 #                       # 5,000 people can be read at 0.3; at 0.1 only their mean can.
 # [attributes.home]     # two columns of the data, home.latitude and home.longitude; or one, "47.64, 6.86"
 # south = 47.60
