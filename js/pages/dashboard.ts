@@ -1,4 +1,4 @@
-/** Shows the operator, by token, the results with error bars as reports arrive. */
+/** Shows operators and readers, by token, the results with error bars as reports arrive. */
 
 import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
 import { announce, find, h, skipping } from "./dom.js";
@@ -9,6 +9,7 @@ import {
   facts,
   heading,
   keep,
+  log,
   losses,
   type Mode,
   rounds,
@@ -16,11 +17,11 @@ import {
   waiting,
 } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
-import { type Choice, Results, type View } from "./results.js";
+import { type Access, type Choice, Results, type View } from "./results.js";
 
 const PERIOD = 4000; // milliseconds
 const OLD =
-  "This is not the operator’s token, or it is out of date. The current one is in the file operator.token, in the folder where the collector was started, or in its DENIABLE_TOKEN.";
+  "This token is not valid, or not any more. If it is yours alone, ask an operator for another one. The collector’s own is in the file operator.token, in the folder where it was started, or in its DENIABLE_TOKEN.";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
 const STEPS = ["norm-sub", "clip", "norm-cut", "norm-mul", "isotonic", "base-cut"];
 
@@ -47,6 +48,7 @@ interface Shell {
   readonly rounds: HTMLElement;
   readonly losses: HTMLElement;
   readonly collector: HTMLElement;
+  readonly log: HTMLElement;
   readonly updated: HTMLElement;
 }
 
@@ -54,7 +56,10 @@ function start(): void {
   const { values, secret } = fragment("token");
   choice = { ...choice, plan: values.get("plan"), round: null };
   if (secret === null) return signIn("");
-  if (!results || token !== secret) [token, results] = [secret, new Results(secret)];
+  if (!results || token !== secret) {
+    [token, results] = [secret, new Results(secret)];
+    shell = shown = null; // another token may allow less
+  }
   void refresh();
 }
 
@@ -82,13 +87,13 @@ function signIn(problem: string): void {
       "form",
       { class: "panel sign", novalidate: true, submit: enter },
       h("h1", {}, "Dashboard"),
-      h("label", { for: "token" }, "Operator token"),
+      h("label", { for: "token" }, "Your token"),
       field,
       h("p", { class: "complaint", id: "token-problem", role: "alert" }, problem),
       h(
         "p",
         { class: "soft", id: "token-hint" },
-        "The collector printed the token at its first start and keeps it in its token file. It stays in this tab.",
+        "An operator gave it to you, or the collector printed it at its first start and keeps it in its token file. It stays in this tab.",
       ),
       h("button", { type: "submit", class: "main" }, "Show results"),
     ),
@@ -117,13 +122,18 @@ async function refresh(): Promise<void> {
 
 function again(): void {
   clearTimeout(timer);
-  if (!paused && results) timer = setTimeout(() => (document.hidden ? again() : void refresh()), PERIOD);
+  if (!paused && results) timer = setTimeout(() => (document.hidden ? again() : void refresh()), period());
+}
+
+/** Who cannot read how many reports there are has all of it computed each time. */
+function period(): number {
+  return shown && !shown.counters ? 4 * PERIOD : PERIOD;
 }
 
 function show(view: View): void {
   shown = view;
   choice = { ...choice, round: view.round }; // it stays when another round is opened
-  shell ??= build();
+  shell ??= build(view.access);
   document.title = `${view.plan.title || "Dashboard"} · Deniable`;
   shell.updated.textContent = paused
     ? "Paused"
@@ -152,6 +162,7 @@ function draw(): void {
   );
   keep(sections.losses, plan.id, () => losses(view));
   keep(sections.collector, counters && { ...counters, reports: 0 }, () => collector(view));
+  keep(sections.log, [view.actions, plans.length], () => log(view));
 }
 
 function drawHealth(view: View, section: HTMLElement): void {
@@ -204,7 +215,7 @@ async function setRound(view: View, number: number, open: boolean): Promise<void
   await refresh();
 }
 
-/** A file that only the operator may have: asked for with the token, then handed to the browser. */
+/** A file that not everybody may have: asked for with the token, then handed to the browser. */
 async function download(path: string, name: string): Promise<void> {
   try {
     const file = await (await ask(path, { token })).blob();
@@ -218,7 +229,7 @@ async function download(path: string, name: string): Promise<void> {
   }
 }
 
-function build(): Shell {
+function build(access: Access): Shell {
   const section = (name: string): HTMLElement => h("section", { class: name });
   const updated = h("span", { class: "soft" });
   const round = h("select", { id: "round", change: () => choose({ round: Number(round.value) }) });
@@ -232,22 +243,25 @@ function build(): Shell {
     rounds: section("panel rounds"),
     losses: section("panel"),
     collector: section("panel"),
+    log: section("panel"),
     updated,
   };
-  session(updated);
+  const operates = access.role === "operator";
+  session(access, updated);
   board.replaceChildren(
     made.heading,
     made.facts,
-    controls(round),
+    controls(round, operates),
     made.unbiased,
     made.health,
     made.results,
-    h("div", { class: "below" }, made.rounds, made.losses, made.collector),
+    h("div", { class: "below" }, made.rounds, made.losses, operates && made.collector),
+    ...(operates ? [made.log] : []),
   );
   return made;
 }
 
-function session(updated: HTMLElement): void {
+function session({ name, role }: Access, updated: HTMLElement): void {
   const pause = h("button", { type: "button", "aria-pressed": "false" }, "Pause");
   pause.addEventListener("click", () => {
     paused = !paused;
@@ -257,10 +271,11 @@ function session(updated: HTMLElement): void {
     else void refresh();
   });
   const leave = h("button", { type: "button", click: () => signIn("") }, "Sign out");
-  find("session").replaceChildren(updated, pause, leave);
+  const who = h("span", { class: "soft" }, `${name}, ${role}`);
+  find("session").replaceChildren(updated, ...(name === "main" ? [] : [who]), pause, leave);
 }
 
-function controls(round: HTMLSelectElement): HTMLElement {
+function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
   const field = (label: string, control: HTMLElement): HTMLElement =>
     h("div", { class: "field" }, h("label", { for: control.id }, label), control);
   const level = h(
@@ -322,8 +337,8 @@ function controls(round: HTMLSelectElement): HTMLElement {
         file("Estimates, CSV", () => query("csv"), "estimates-ID.csv"),
         file("Estimates, JSON", () => query("json"), "estimates-ID.json"),
         file("Estimates, Parquet", () => query("parquet"), "estimates-ID.parquet"),
-        file("Tallies, JSON", () => `tallies?round=${shown?.round}`, "tallies-ID.json"),
-        file("Reports, Parquet", () => `reports?round=${shown?.round}`, "reports-ID.parquet"),
+        operates && file("Tallies, JSON", () => `tallies?round=${shown?.round}`, "tallies-ID.json"),
+        operates && file("Reports, Parquet", () => `reports?round=${shown?.round}`, "reports-ID.parquet"),
       ),
     ),
   );

@@ -346,6 +346,7 @@ function closing(number: number, close: () => void): void {
 
 /** Open and close rounds. */
 export function rounds(view: View, set: (number: number, open: boolean) => void): Child {
+  const operates = view.access.role === "operator";
   const most = view.plan.rounds ?? 1;
   const known = view.rounds.map(({ number }) => number);
   const next = Math.max(0, ...known) + 1;
@@ -366,19 +367,24 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
     String(number),
     h("span", { class: now ? "state open" : "state" }, now ? "Open" : "Closed"),
     counted(view.counts[i] ?? null),
-    change(number, !now),
+    ...(operates ? [change(number, !now)] : []),
     ...(timed ? [[opens && `from ${moment(opens)} `, closes && `until ${moment(closes)}`]] : []),
   ]);
   return [
     h("h2", {}, "Rounds"),
-    table("Rounds", ["Round", "Now", "Reports", "Change", ...(timed ? ["When"] : [])], lines),
+    table(
+      "Rounds",
+      ["Round", "Now", "Reports", ...(operates ? ["Change"] : []), ...(timed ? ["When"] : [])],
+      lines,
+    ),
     open.length > 1 &&
       h(
         "p",
         { class: "soft" },
         `Rounds ${open.join(" and ")} are open at the same time. The survey offers each device the newest one that it has not answered.`,
       ),
-    next <= most &&
+    operates &&
+      next <= most &&
       h(
         "p",
         {},
@@ -388,6 +394,26 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
           `Open round ${next}`,
         ),
       ),
+  ];
+}
+
+/** What operators did, the newest first. */
+export function log({ actions, plans }: View): Child {
+  const titled = (id: string | null): string =>
+    id === null ? "" : titleOf(plans.find((one) => one.id === id)?.title ?? "", id);
+  const several = plans.length > 1;
+  const lines = actions.map((one): Child[] => [
+    moment(one.time),
+    one.through === "shell" ? `${one.who} (shell)` : one.who,
+    one.what,
+    one.detail,
+    ...(several ? [titled(one.plan)] : []),
+  ]);
+  return [
+    h("h2", {}, "What operators did"),
+    lines.length
+      ? table("What operators did", ["When", "Who", "What", "Detail", ...(several ? ["Study"] : [])], lines)
+      : h("p", { class: "soft" }, "Nothing yet."),
   ];
 }
 
@@ -444,7 +470,8 @@ const REASONS: Readonly<Record<string, string>> = {
   size: "too long or too short",
   round: "no such round",
   parameter: "wrong parameter",
-  token: "operator token missing or wrong",
+  token: "token missing or not valid",
+  role: "token that does not allow it",
   invitation: "invitation missing, unknown or used",
   plan: "of a plan that is not collected here",
   path: "no such address",
@@ -461,7 +488,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 // what was refused so was asked, and no report
-const NO_REPORT = ["token", "path", "method", "parameter", "few"];
+const NO_REPORT = ["token", "role", "path", "method", "parameter", "few"];
 
 /** What the collector has counted and refused since it was started. */
 export function collector({ counters }: View): Child {

@@ -65,9 +65,28 @@ export interface Counters {
   readonly reports: ReadonlyMap<string, number>;
 }
 
+/** Whose token the page has, and what it allows. */
+export interface Access {
+  readonly name: string;
+  readonly role: "operator" | "reader" | "metrics";
+}
+
+/** What an operator did. */
+export interface Action {
+  readonly time: string;
+  readonly who: string;
+  readonly through: "shell" | "web";
+  readonly what: string;
+  readonly plan: string | null;
+  readonly detail: string;
+}
+
 export interface View {
+  readonly access: Access;
+  /** The newest first; empty for a reader. */
+  readonly actions: readonly Action[];
   readonly plans: readonly Summary[];
-  /** Null where they cannot be read. */
+  /** Null where they cannot be read, as by a reader. */
   readonly counters: Counters | null;
   readonly summary: Summary;
   readonly plan: Plan;
@@ -94,13 +113,18 @@ export class Results {
   private kept = new Map<string, unknown>();
   private readonly looks = new Map<string, Health>();
   private looking: Promise<void> | null = null;
+  private who: Access | null = null;
 
   constructor(private readonly token: string) {}
 
   async view(choice: Choice): Promise<View | null> {
-    const [{ plans }, counters] = await Promise.all([
+    this.who ??= await askJson<Access>("access", { token: this.token });
+    const access = this.who;
+    const operates = access.role === "operator";
+    const [{ plans }, counters, { actions }] = await Promise.all([
       askJson<{ plans: Summary[] }>("plans"),
-      this.counters(),
+      operates ? this.counters() : null,
+      operates ? askJson<{ actions: Action[] }>("actions", { token: this.token }) : { actions: [] },
     ]);
     const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
     if (!summary) return null;
@@ -150,6 +174,8 @@ export class Results {
           ? found.n
           : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
       return {
+        access,
+        actions,
         plans,
         counters,
         summary,

@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from deniable import __version__
+from deniable.commands.access import manage_access
 from deniable.commands.attack import attack_plan
 from deniable.commands.audit import audit_client
 from deniable.commands.demo import run_demo
@@ -89,6 +90,7 @@ for _verb in (
     make_tokens,
     show_rounds,
     manage_store,
+    manage_access,
     estimate_file,
     attack_plan,
     audit_client,

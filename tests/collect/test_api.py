@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from deniable.collect.access import hash_token
 from deniable.collect.intake import hash_invitation
 from deniable.collect.store import open_store
 from deniable.plan import Plan
@@ -32,6 +33,7 @@ ADMITTING = {case["plan"]: Plan.from_json(case["plan"]) for _, case in vectors.r
 """The plans of the vectors of invitations and tickets, by their texts."""
 BATCHED = Plan.from_json(vectors.read_file("batches")[0][1]["plan"])
 MANY = 60
+TOKENS = {"reader": "a-token-of-a-reader", "metrics": "a-token-of-metrics"}
 
 DESCRIPTION: dict[str, Any] = json.loads(vectors.API.read_text("utf-8"))
 ELSEWHERE = {"rate", "busy", "fault", "store"}
@@ -66,6 +68,8 @@ def collector() -> Iterator[Running]:
         for _, case in vectors.read_file("invitations"):
             codes = [hash_invitation(code.encode()) for code in case["invitations"]]
             store.invite(ADMITTING[case["plan"]].id, codes)
+        for role, token in TOKENS.items():
+            store.access.add(f"a-{role}", role, hash_token(token))
         store.close()
         plans = [ONE, AGAIN, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
         keys = {plan.ticket_key: plan.id for plan in plans}
@@ -235,6 +239,19 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("set_round", path, 413, "large", content=bytes(5000))
     yield asked("set_round", f"/plans/{AGAIN.id}/rounds/9", 400, "round", content=b"{}")
     yield asked("set_round", f"/plans/{'0' * 64}/rounds/1", 404, "plan", content=b"{}")
+
+
+    yield asked("show_access", "/access", 200, json_type)
+    yield asked("show_access", "/access", 401, "token", token=False)
+    yield asked("list_actions", "/actions", 200, json_type)
+    yield asked("list_actions", "/actions", 401, "token", token=False)
+    reader = {"headers": {"Authorization": f"Bearer {TOKENS['reader']}"}}
+    scraper = {"headers": {"Authorization": f"Bearer {TOKENS['metrics']}"}}
+    for name, (end, _) in reads.items():
+        yield asked(name, f"/plans/{ONE.id}/{end}", 403, "role", **scraper)
+    yield asked("set_round", path, 403, "role", **reader, content=b"{}")
+    yield asked("list_actions", "/actions", 403, "role", **reader)
+    yield asked("show_metrics", "/metrics", 403, "role", **reader)
 
 
 def of_everybody(running: Running) -> Iterator[Exchange]:

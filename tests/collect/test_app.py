@@ -452,7 +452,7 @@ def test_parameters_that_are_refused(alone: Running, query: dict[str, str]) -> N
     refused(alone.get(f"/plans/{ONE.id}/estimates", **query), "parameter")
 
 
-@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.operator], ids=lambda one: one.name)
+@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.roles], ids=lambda one: one.name)
 def test_the_operators_things_are_behind_the_token(collector: Running, operation: Any) -> None:
     url = collector.url + operation.path.replace("{id}", ONE.id).replace("{number}", "1")
     right = OPERATOR["Authorization"]
@@ -474,7 +474,7 @@ def test_the_operators_things_are_behind_the_token(collector: Running, operation
 
 
 def test_everything_else_is_for_everybody(collector: Running) -> None:
-    public = {one.path for one in OPERATIONS if not one.operator}
+    public = {one.path for one in OPERATIONS if not one.roles}
     assert public == {
         "/plans", "/plans/{id}", "/plans/{id}/rounds", "/plans/{id}/signatures", "/reports", "/reports/batch",
         "/health", "/ready", "/openapi.json", "/", "/dashboard", "/assets/{name}",

@@ -1539,19 +1539,18 @@ def test_a_collector_that_is_away_is_said_in_plain_words(visit: Visit) -> None:
 def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     page = visit.page
     page.goto(f"{visit.url}/dashboard#plan={FILLED.id}")
-    page.get_by_label("Operator token").fill("not the token")
+    page.get_by_label("Your token").fill("not the token")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text(
         re.compile(
-            "This is not the operator.s token, or it is out of date. The current one is in the file "
-            "operator.token"
+            "This token is not valid, or not any more. If it is yours alone, ask an operator for another one."
         )
     )
-    page.get_by_label("Operator token").fill(TOKEN)
+    page.get_by_label("Your token").fill(TOKEN)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_label("Operator token")).to_be_visible()
+    expect(page.get_by_label("Your token")).to_be_visible()
     assert TOKEN not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
     visit.dashboard(FILLED)
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()

@@ -16,7 +16,7 @@ from deniable.commands.shared.options import InOrder, Number
 from tests.running import Run
 
 ORDER = [
-    *("init", "people", "plan", "texts", "verify", "privatize", "serve", "tokens", "rounds", "store"),
+    *("init", "people", "plan", "texts", "verify", "privatize", "serve", "tokens", "rounds", "store", "access"),
     "estimate",
     *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
 ]

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from deniable.collect import messages, metrics, results
+from deniable.collect.access import MAIN, Access, Actor, hash_token
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.files import File, read_files
 from deniable.collect.health import Key, Looks
@@ -34,6 +35,7 @@ from deniable.plan import Reports, Tallies
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
 
+_ACTIONS = 200  # of the log, which a page shows
 _SMALL = 4096  # bytes of a message that is not a report
 _LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _FOREVER = "public, max-age=31536000, immutable"
@@ -56,7 +58,7 @@ class Handlers:
     ) -> None:
         self._store = store
         self._served = served
-        self._token = sha256(token.encode()).digest()
+        self._token = hash_token(token)
         self._minimum = minimum
         self._metrics = counts
         self._queue = queue
@@ -72,17 +74,33 @@ class Handlers:
         await self._looks.stop()
 
     def for_operation(self, operation: Operation) -> Handler:
-        """The method of an operation, behind the token where it is the operator's."""
+        """The method of an operation, behind a token where not everybody may do it."""
         handler: Handler = getattr(self, operation.name)
 
         async def guarded(request: Request) -> Response:
-            scheme, _, given = request.headers.get("authorization", "").partition(" ")
-            hashed = sha256(given.strip().encode()).digest()
-            if not hmac.compare_digest(hashed, self._token) or scheme.lower() != "bearer":
-                raise Refusal("token")
+            access = await self._find_access(request.headers.get("authorization", ""))
+            if access.role not in operation.roles:
+                raise Refusal(
+                    "role",
+                    f"The token of {access.name} ({access.role}) does not allow this; ask an operator.",
+                )
+            request.state.access = access
             return await handler(request)
 
-        return guarded if operation.operator else handler
+        return guarded if operation.roles else handler
+
+    async def _find_access(self, header: str) -> Access:
+        """Whose token a request has; a revoked one is refused at once, since the store is asked each time."""
+        scheme, _, given = header.partition(" ")
+        if scheme.lower() != "bearer" or not given.strip():
+            raise Refusal("token")
+        hashed = hash_token(given.strip())
+        if hmac.compare_digest(hashed, self._token):
+            return Access(MAIN, "operator", 0.0)
+        found = await self._read(self._store.access.find, hashed)
+        if found is None:
+            raise Refusal("token")
+        return found
 
     async def list_plans(self, _: Request) -> Response:
         offers, now, found = await self._read(self._store.offers), time.time(), []
@@ -116,7 +134,7 @@ class Handlers:
         opens, closes = _seconds(times.opens), _seconds(times.closes)
         if opens is None:
             opens = await self._opening(one, number, closes, time.time())
-        await self._read(self._store.set_round, one.plan.id, number, opens, closes)
+        await self._read(self._store.set_round, one.plan.id, number, opens, closes, _actor(request))
         return await self._rounds(one)
 
     async def sign_blinded(self, request: Request) -> Response:
@@ -186,6 +204,9 @@ class Handlers:
         _among(request, "format", ("parquet",))
         results.require_pyarrow()
         results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+        await self._read(
+            self._store.access.log, _actor(request), "exported reports", one.plan.id, f"round {number}"
+        )
         folder = tempfile.TemporaryDirectory(prefix="deniable-export-")
         path = Path(folder.name) / "reports.parquet"
         try:
@@ -205,6 +226,24 @@ class Handlers:
 
     def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
         return (one.wire.reports(bodies) for bodies in self._store.bodies(one.plan.id, number))
+
+    async def show_access(self, request: Request) -> Response:
+        access: Access = request.state.access
+        return _json(messages.Access(access.name, access.role))
+
+    async def list_actions(self, _: Request) -> Response:
+        found = await self._read(self._store.access.actions, _ACTIONS)
+        return _json(
+            messages.Actions(
+                [
+                    messages.Action(
+                        datetime.fromtimestamp(each.time, UTC),
+                        *(each.who, each.through, each.what, each.plan, each.detail),
+                    )
+                    for each in found
+                ]
+            )
+        )
 
     async def show_health(self, _: Request) -> Response:
         return _json(messages.Status("ok"))
@@ -291,6 +330,10 @@ _NOT_EXCHANGED = (
     "An invitation is exchanged for one ticket, and this one is missing, unknown, withdrawn or was exchanged "
     "by another device."
 )
+
+
+def _actor(request: Request) -> Actor:
+    return Actor(request.state.access.name, "web")
 
 
 def _json(message: object) -> Response:

@@ -20,7 +20,7 @@ REASONS: Mapping[str, tuple[int, str]] = {
     "size": (400, "The report is too long or too short for its plan."),
     "round": (400, "The plan has no such round."),
     "parameter": (400, "A parameter is wrong."),
-    "token": (401, "This is for the operator; send the token as: Authorization: Bearer …"),
+    "token": (401, "This takes a token, and a valid one; send it as: Authorization: Bearer …"),
     "invitation": (
         403,
         "This plan takes one report for each invitation, and this one is missing, unknown or used.",
@@ -30,6 +30,7 @@ REASONS: Mapping[str, tuple[int, str]] = {
         "This plan takes one report for each ticket, and this one is missing, not valid or used; an "
         "invitation is exchanged for one.",
     ),
+    "role": (403, "This token does not allow this; ask an operator."),
     "plan": (404, "No such plan is collected here."),
     "path": (404, "There is nothing here."),
     "method": (405, "This cannot be done here."),
@@ -234,6 +235,30 @@ class ReportHealth(Message, frozen=True):
     too_few: Annotated[list[str], _about("The questions with too few reports to be checked.")]
     checks: list[HealthCheck]
     advice: Annotated[str, _about("What to do; empty where there is no alarm.")]
+
+
+class Access(Message, frozen=True):
+    """Whose token this is, and what it allows."""
+
+    name: Annotated[str, _about("As it was given access; `main` has the collector's own token.")]
+    role: Literal["operator", "reader", "metrics"]
+
+
+class Action(Message, frozen=True):
+    """What somebody did who operates the collector."""
+
+    time: Moment
+    who: Annotated[str, _about("The name of an access, or in a shell that of the machine's user.")]
+    through: Literal["shell", "web"]
+    what: str
+    plan: str | None
+    detail: str
+
+
+class Actions(Message, frozen=True):
+    """The log of what operators did, the newest first."""
+
+    actions: list[Action]
 
 
 class Status(Message, frozen=True):

@@ -9,6 +9,7 @@ from typing import Any, final
 import msgspec
 
 from deniable.collect import messages
+from deniable.collect.access import ROLES, Role
 from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
 from deniable.estimate.consistency import NAMES
@@ -36,7 +37,11 @@ _REPORT = {
 }
 _PLAN = {"type": "object", "description": "A plan in its canonical form; spec/plan.schema.json describes it."}
 _SECURITY = {
-    "operator": {"type": "http", "scheme": "bearer"},
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The token of an operator, a reader (results alone) or of metrics (/metrics alone)",
+    },
     "invitation": {
         "type": "apiKey",
         "in": "header",
@@ -47,6 +52,8 @@ _SECURITY = {
 }
 _MOST = Limits()
 _EVERYWHERE = ("rate", "busy", "fault")
+_OPERATORS: tuple[Role, ...] = ("operator",)
+_READERS: tuple[Role, ...] = ("operator", "reader")
 
 
 @final
@@ -61,7 +68,8 @@ class Operation:
     answers: Mapping[int, Mapping[str, Any]]
     """By status: the types of content, and the message or schema of each."""
     refuses: tuple[str, ...] = ()
-    operator: bool = False
+    roles: tuple[Role, ...] = ()
+    """Who may do it; without a role, everybody."""
     takes: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     invitation: bool = False
@@ -156,7 +164,7 @@ OPERATIONS = (
         "Say when a round opens and closes",
         {200: _json(messages.Rounds)},
         ("plan", "round", "parameter", "large", "store"),
-        operator=True,
+        roles=_OPERATORS,
         takes=_json(messages.Times),
     ),
     Operation(
@@ -166,7 +174,7 @@ OPERATIONS = (
         "Every attribute's shares, with error bars; of one round, or of the only one that has reports",
         {200: {**_json(messages.Estimates), CSV: {"type": "string"}, PARQUET: _BYTES}},
         _READ,
-        operator=True,
+        roles=_READERS,
         query={
             "round": _ROUND,
             "level": _LEVEL,
@@ -181,7 +189,7 @@ OPERATIONS = (
         "How the estimates of a round narrow with more reports",
         {200: _json(messages.History)},
         ("plan", "parameter", "store"),
-        operator=True,
+        roles=_READERS,
         query={"round": {**_ROUND, "default": 1}, "level": _LEVEL},
     ),
     Operation(
@@ -191,7 +199,7 @@ OPERATIONS = (
         "The counts from which everything is estimated",
         {200: _json(messages.Counted)},
         _READ,
-        operator=True,
+        roles=_OPERATORS,
         query={"round": _ROUND},
     ),
     Operation(
@@ -201,7 +209,7 @@ OPERATIONS = (
         "Whether reports look as honest ones do, at the last look: there is one for every 5 % more",
         {200: _json(messages.ReportHealth)},
         _READ,
-        operator=True,
+        roles=_READERS,
         query={"round": _ROUND},
     ),
     Operation(
@@ -211,8 +219,25 @@ OPERATIONS = (
         "The reports of a round (1 unless said) as the Parquet file that deniable estimate reads",
         {200: {PARQUET: _BYTES}},
         _READ,
-        operator=True,
+        roles=_OPERATORS,
         query={"round": {**_ROUND, "default": 1}, "format": {"enum": ["parquet"], "default": "parquet"}},
+    ),
+    Operation(
+        "show_access",
+        "GET",
+        "/access",
+        "Whose token this is, and what it allows",
+        {200: _json(messages.Access)},
+        roles=ROLES,
+    ),
+    Operation(
+        "list_actions",
+        "GET",
+        "/actions",
+        "What operators did, the newest first",
+        {200: _json(messages.Actions)},
+        ("store",),
+        roles=_OPERATORS,
     ),
     Operation("show_health", "GET", "/health", "The collector runs", {200: _json(messages.Status)}),
     Operation(
@@ -230,7 +255,7 @@ OPERATIONS = (
         "Counters, in the text format of Prometheus",
         {200: {"text/plain; version=0.0.4; charset=utf-8": {"type": "string"}}},
         ("store",),
-        operator=True,
+        roles=("operator", "metrics"),
     ),
     Operation("show_openapi", "GET", "/openapi.json", "This description", {200: _json({"type": "object"})}),
     Operation("show_survey", "GET", "/", "The survey, in a browser", _HTML, ("path",)),
@@ -272,7 +297,7 @@ def _describe_operation(operation: Operation) -> dict[str, Any]:
         responses[str(status)] = {"description": "Done" if status != 304 else "As before"} | (
             {"content": _content(content)} if content else {}
         )
-    reasons = (*operation.refuses, *_EVERYWHERE, *(("token",) if operation.operator else ()))
+    reasons = dict.fromkeys((*operation.refuses, *_EVERYWHERE, *_needed(operation)))
     for status in sorted({REASONS[reason][0] for reason in reasons}):
         why = " ".join(
             f"`{reason}`: {REASONS[reason][1]}" for reason in reasons if REASONS[reason][0] == status
@@ -288,9 +313,18 @@ def _describe_operation(operation: Operation) -> dict[str, Any]:
         described["requestBody"] = {"required": True, "content": _content(operation.takes)}
         if operation.limits:
             described["requestBody"]["description"] = operation.limits
-    if operation.operator or operation.invitation:
-        described["security"] = [{"operator": []}] if operation.operator else [{}, {"invitation": []}]
+    if operation.roles:
+        described["security"] = [{"token": [role]} for role in operation.roles]
+    elif operation.invitation:
+        described["security"] = [{}, {"invitation": []}]
     return described
+
+
+def _needed(operation: Operation) -> tuple[str, ...]:
+    """Why a token may be refused; a token's owner is looked up in the store."""
+    if not operation.roles:
+        return ()
+    return ("token", *(("role",) if operation.roles != ROLES else ()), "store")
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ Nothing here says when a report came, from where, or by which invitation:
 - `exchanges`: invitations that were exchanged for a ticket, and hashes of what was signed blindly for them,
   so that a lost answer can be given again. Nobody can link them to tickets.
 - `tickets`: hashes of tickets that let in a report.
+- `access`: who has a token of their own, with its hash.
+- `actions`: what operators did, and when.
 """
 
 from __future__ import annotations
@@ -68,6 +70,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "{server}ALTER TABLE invitations ALTER hash SET STATISTICS 0",
         "{server}ALTER TABLE exchanges ALTER hash SET STATISTICS 0, ALTER blinded SET STATISTICS 0",
         "{server}ALTER TABLE tickets ALTER hash SET STATISTICS 0",
+    ),
+    (
+        "CREATE TABLE access (name TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, hash {bytes} NOT NULL "
+        "UNIQUE, added {real} NOT NULL)",
+        "CREATE TABLE actions ({key}, time {real} NOT NULL, who TEXT NOT NULL, through TEXT NOT NULL, what "
+        "TEXT NOT NULL, plan TEXT, detail TEXT NOT NULL)",
     ),
 )
 """What makes version i + 1 from version i, beginning with an empty database; released steps never change."""

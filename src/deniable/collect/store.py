@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import final
 
 from deniable.collect import counting, invitations, recount, sweeping
+from deniable.collect.access import Accesses, Actor, log_action, log_round
 from deniable.collect.counting import Arrival, Outcome
 from deniable.collect.database import Database, Exposure, StoreUnavailable
 from deniable.collect.offers import Offer, Registered, Round, Times
@@ -63,6 +64,8 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._registry = Registry(database)
+        self.access = Accesses(database)
+        """Who has a token, and what operators did."""
         self.traces = Traces()
         """What came and is not swept yet; stores of one collector share them."""
         self._sweeping = threading.Lock()
@@ -93,12 +96,17 @@ class Store:
             return self._registry.load_all()
 
     def set_round(
-        self, plan_id: str, number: int, opens: float | None = None, closes: float | None = None
+        self,
+        plan_id: str,
+        number: int,
+        opens: float | None = None,
+        closes: float | None = None,
+        by: Actor | None = None,
     ) -> None:
         """Make a round, or change when it is open (seconds since 1970; None is without limit)."""
-        self.set_rounds(plan_id, [Times(number, opens, closes)])
+        self.set_rounds(plan_id, [Times(number, opens, closes)], by)
 
-    def set_rounds(self, plan_id: str, rounds: Iterable[Times]) -> None:
+    def set_rounds(self, plan_id: str, rounds: Iterable[Times], by: Actor | None = None) -> None:
         """Make rounds, or change when they are open: all of them, or none."""
         given = list(rounds)
         for one in given:
@@ -109,6 +117,7 @@ class Store:
         with self._database.transaction(write=True):
             for one in given:
                 self._registry.set_round(plan_id, one.number, one.opens, one.closes)
+                log_round(self._database, by, plan_id, one)
 
     def offers(self) -> dict[str, Offer]:
         """What all plans offer now, by their ids; no tallies are read, so that anybody may ask often."""
@@ -153,12 +162,13 @@ class Store:
                 self.sweep()
         return outcomes
 
-    def invite(self, plan_id: str, hashes: Iterable[bytes]) -> None:
+    def invite(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> None:
         """Let in one report for each of these: SHA-256 hashes of random tokens."""
         given = sorted(hashes)
         invitations.refuse_other_hashes(given)
         with self._database.transaction(write=True):
             invitations.add_invitations(self._database, self._registry.load(plan_id), given)
+            log_action(self._database, by, "made invitations", plan_id, f"{len(given):,}")
 
     def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
         """Exchange an invitation for one signature; return whether it may be signed.
@@ -185,7 +195,7 @@ class Store:
         """How many tickets let in a report."""
         return self._count_rows("tickets", plan_id)
 
-    def withdraw(self, plan_id: str) -> int:
+    def withdraw(self, plan_id: str, by: Actor | None = None) -> int:
         """Withdraw all unused invitations; return how many there were. Traces go as those of used ones do.
 
         Answers to exchanges are not given again either. Tickets that were made stay valid.
@@ -194,6 +204,7 @@ class Store:
             known = self._registry.load(plan_id)
             self._registry.lock(known)  # what is being counted is counted first
             left, exchanged = invitations.withdraw_invitations(self._database, known)
+            log_action(self._database, by, "withdrew invitations", plan_id, f"{left:,}")
         if left or exchanged:
             self.traces.add(left + exchanged, 0)
             # they are withdrawn; this is tried again when the store is closed
@@ -250,11 +261,13 @@ class Store:
             yield [body for _, body in rows]
             after = rows[-1][0]
 
-    def scrub(self, plan_id: str, number: int | None = None) -> int:
+    def scrub(self, plan_id: str, number: int | None = None, by: Actor | None = None) -> int:
         """Delete the bodies of reports, in one round or in all; return how many. Ids stay for duplicates."""
         database = self._database
-        with database.transaction():
+        with database.transaction(write=by is not None):
             known = self._registry.load(plan_id)
+            which = "all rounds" if number is None else f"round {number}"
+            log_action(database, by, "scrubbed reports", plan_id, which)  # first, in case this is cut short
         before = sum(each.scrubbed for each in self.rounds(plan_id))
         for each in [one.number for one in self.rounds(plan_id)] if number is None else [number]:
             after: bytes | None = b""

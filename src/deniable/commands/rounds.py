@@ -14,7 +14,7 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, ROUND, Number, Type, whole
-from deniable.commands.shared.stores import open_store_of, store_option, suggest_extra
+from deniable.commands.shared.stores import find_actor, open_store_of, store_option, suggest_extra
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
@@ -140,7 +140,9 @@ def show_rounds(
             if (start, end) == (None, None):
                 _open_round(opened, read.id, before.get(opens), opens, now)
             else:
-                opened.set_round(read.id, opens, _seconds(start, zone), _seconds(end, zone))
+                opened.set_round(
+                    read.id, opens, _seconds(start, zone), _seconds(end, zone), find_actor()
+                )
         rounds = opened.rounds(read.id)
     _print_rounds(read, rounds, zone, as_json)
 
@@ -174,7 +176,7 @@ def _schedule(
     if dry_run:
         return [*known, *found]
     with open_store_of(store, plan, invited=None) as opened:
-        opened.set_rounds(plan.id, planned(opened.rounds(plan.id)))
+        opened.set_rounds(plan.id, planned(opened.rounds(plan.id)), find_actor())
         return opened.rounds(plan.id)
 
 
@@ -259,7 +261,8 @@ def _close_round(store: Store, plan_id: str, before: Mapping[int, Times], number
     if end is not None and end <= now:
         click.echo(f"round {number} is closed already, since {format_time(end)}; it stays as it is", err=True)
     else:
-        store.set_round(plan_id, number, None if start is not None and start >= now else start, now)
+        opens = None if start is not None and start >= now else start
+        store.set_round(plan_id, number, opens, now, find_actor())
 
 
 def _open_round(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
@@ -269,7 +272,7 @@ def _open_round(store: Store, plan_id: str, before: Times | None, number: int, n
     else:
         # no time is stored for "now": a clock that is ahead would refuse reports until others agree with it
         start = before.opens if before is not None and before.is_open(now) else None
-        store.set_round(plan_id, number, start, None)
+        store.set_round(plan_id, number, start, None, find_actor())
 
 
 def _describe_state(round_: Times, now: float) -> str:

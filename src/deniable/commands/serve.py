@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import reading
 from deniable.commands.shared.options import COUNT, FILE, PORT, REAL, ROUND, WHOLE
-from deniable.commands.shared.stores import register_plan, store_option, suggest_extra
+from deniable.commands.shared.stores import find_actor, register_plan, store_option, suggest_extra
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_time
 
@@ -272,7 +272,7 @@ def _open_first(store: Store, one: Served, number: int | None) -> None:
     if number is not None and number > one.wire.rounds:  # it is another plan's
         number = None
     if number not in defined and (number is not None or not defined):
-        store.set_round(one.plan.id, number or 1)
+        store.set_round(one.plan.id, number or 1, by=find_actor())
 
 
 def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:

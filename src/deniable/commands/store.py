@@ -11,7 +11,7 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, ROUND, InOrder
-from deniable.commands.shared.stores import store_option
+from deniable.commands.shared.stores import find_actor, store_option
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 
@@ -155,7 +155,7 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
                 f"this deletes what {held:,} reports say, which cannot be undone (the tallies stay); "
                 "repeat it with --yes"
             )
-        gone = opened.scrub(plan.id, number)
+        gone = opened.scrub(plan.id, number, find_actor())
         keeps_log = any(exposure.keeps_log for exposure in opened.exposures())
     if keeps_log:
         click.echo("warning: the log of the database still has what they said; see store check", err=True)
@@ -183,6 +183,7 @@ def export_store(store: str, plan_file: Path | None, number: int | None, out: Pa
         found = {each.number: each for each in opened.rounds(plan.id)}
         if (number or 1) not in found:
             raise no_round(plan, number or 1)
+        opened.access.log(find_actor(), "exported reports", plan.id, f"round {number or 1}")
         n = plan.write_reports(out, _read_reports(opened, plan, number or 1), overwrite=force)
     gone = found[number or 1].scrubbed
     if gone and not n:

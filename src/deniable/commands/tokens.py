@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, whole
-from deniable.commands.shared.stores import open_store_of, store_option, suggest_extra
+from deniable.commands.shared.stores import find_actor, open_store_of, store_option, suggest_extra
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
@@ -117,7 +117,7 @@ def make_tokens(
                     text or "", encoding="utf-8"
                 )
         with open_store_of(store, read, invited=True, warn=True) as opened:
-            opened.invite(read.id, [hash_invitation(token.encode()) for token in made])
+            opened.invite(read.id, [hash_invitation(token.encode()) for token in made], find_actor())
             left = opened.invitations_left(read.id)
     if (out, letters) == (None, None):
         click.echo(table, nl=False)
@@ -142,7 +142,7 @@ def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:
                 f"this withdraws {format_count(left, 'unused invitation')}, which cannot be undone; "
                 "repeat it with --yes"
             )
-        gone = store.withdraw(plan.id) if left else 0
+        gone = store.withdraw(plan.id, find_actor()) if left else 0
     click.echo(
         f"withdrew {format_count(gone, 'unused invitation')}"
         if gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.formatting import format_members
 
 if TYPE_CHECKING:
+    from deniable.collect.access import Actor
     from deniable.collect.store import Store
     from deniable.plan import Plan
 
@@ -35,6 +37,17 @@ def suggest_extra() -> Iterator[None]:
         raise DeniableError(
             f"this needs {problem.name}, which is not installed: {suggest_install('serve')}"
         ) from None
+
+
+def find_actor() -> Actor:
+    """Who does this, for the log: the user of the machine."""
+    from deniable.collect.access import Actor
+
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container's user may have no name
+        name = "unknown"
+    return Actor(name, "shell")
 
 
 def register_plan(store: Store, plan: Plan, invited: bool) -> None:
