@@ -243,7 +243,7 @@ function build(access: Access): Shell {
     rounds: section("panel rounds"),
     losses: section("panel"),
     collector: section("panel"),
-    log: section("panel"),
+    log: section("panel log"),
     updated,
   };
   const operates = access.role === "operator";

@@ -240,13 +240,12 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("set_round", f"/plans/{AGAIN.id}/rounds/9", 400, "round", content=b"{}")
     yield asked("set_round", f"/plans/{'0' * 64}/rounds/1", 404, "plan", content=b"{}")
 
-
     yield asked("show_access", "/access", 200, json_type)
     yield asked("show_access", "/access", 401, "token", token=False)
     yield asked("list_actions", "/actions", 200, json_type)
     yield asked("list_actions", "/actions", 401, "token", token=False)
-    reader = {"headers": {"Authorization": f"Bearer {TOKENS['reader']}"}}
-    scraper = {"headers": {"Authorization": f"Bearer {TOKENS['metrics']}"}}
+    reader: dict[str, Any] = {"headers": {"Authorization": f"Bearer {TOKENS['reader']}"}}
+    scraper: dict[str, Any] = {"headers": {"Authorization": f"Bearer {TOKENS['metrics']}"}}
     for name, (end, _) in reads.items():
         yield asked(name, f"/plans/{ONE.id}/{end}", 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")

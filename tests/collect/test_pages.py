@@ -22,7 +22,9 @@ import pytest
 import deniable as dn
 from deniable.client import DEFAULT_CAP
 from deniable.client.client import WAIT
+from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.files import FOLDER, read_files
+from deniable.collect.store import open_store
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
 from deniable.wire import Report, Wire
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
@@ -1555,6 +1557,46 @@ def test_the_dashboard_is_for_the_operator(visit: Visit) -> None:
     visit.dashboard(FILLED)
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
     assert TOKEN not in page.url
+
+
+def test_a_reader_sees_results_and_nothing_to_change(browser: Browser, tmp_path: Path) -> None:
+    with collecting(tmp_path, [MONTHS, FILLED], "--minimum", "50") as running:
+        post(running, FILLED, 400)
+        with visiting(browser, running) as visit:
+            read_as_anna_and_ben(visit, tmp_path)
+
+
+def read_as_anna_and_ben(visit: Visit, folder: Path) -> None:
+    tokens = {"anna": draw_token(), "ben": draw_token()}
+    store = open_store(f"sqlite:///{folder}/reports.db", create=False)
+    store.access.add("anna", "reader", hash_token(tokens["anna"]), Actor("zoe", "shell"))
+    store.access.add("ben", "operator", hash_token(tokens["ben"]), Actor("zoe", "shell"))
+    page, changes = visit.page, ["Open round 2", "Tallies, JSON", "Reports, Parquet"]
+    page.goto(f"{visit.url}/dashboard#plan={MONTHS.id}&token={tokens['anna']}")
+    expect(page.get_by_text("anna, reader")).to_be_visible()
+    expect(page.get_by_role("heading", name="What is given away")).to_be_visible()
+    page.get_by_role("link", name="Drinks").click()
+    expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+    page.get_by_text("Download", exact=True).click()
+    expect(page.get_by_role("button", name="Estimates, CSV")).to_be_visible()
+    for name in [*changes, "Close round 1"]:
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    for name in ("What operators did", "The collector"):
+        expect(page.get_by_role("heading", name=name)).to_have_count(0)
+    asked = {one.url.removeprefix(visit.url).partition("?")[0] for one in visit.sent}
+    assert not {"/metrics", "/actions"} & asked, "what would be refused is not asked for"
+    # another link in the same tab: nothing of the earlier one stays
+    page.goto(f"{visit.url}/dashboard#plan={MONTHS.id}&token={tokens['ben']}")
+    expect(page.get_by_text("ben, operator")).to_be_visible()
+    log = page.get_by_role("table", name="What operators did")
+    expect(log.locator("tbody tr").first).to_contain_text(re.compile("zoe.*gave access.*to ben, as operator"))
+    page.get_by_role("button", name="Open round 2").click()
+    expect(log.locator("tbody tr").first).to_contain_text(re.compile("ben.*opened a round.*round 2"))
+    store.access.revoke("ben")
+    store.close()
+    look(page)
+    expect(page.get_by_role("alert")).to_contain_text("This token is not valid, or not any more.")
+    expect(log).to_have_count(0)
 
 
 def test_refused_reports_are_distinguished_from_other_refusals(browser: Browser, tmp_path: Path) -> None:

@@ -16,7 +16,19 @@ from deniable.commands.shared.options import InOrder, Number
 from tests.running import Run
 
 ORDER = [
-    *("init", "people", "plan", "texts", "verify", "privatize", "serve", "tokens", "rounds", "store", "access"),
+    *(
+        "init",
+        "people",
+        "plan",
+        "texts",
+        "verify",
+        "privatize",
+        "serve",
+        "tokens",
+        "rounds",
+        "store",
+        "access",
+    ),
     "estimate",
     *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
 ]

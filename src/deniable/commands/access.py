@@ -101,7 +101,9 @@ def revoke_access(name: str, store: str) -> None:
 
 @manage_access.command("log")
 @store_option
-@click.option("--last", type=COUNT, default="50", show_default=True, help="Show so many, the newest first.")
+@click.option(
+    "--last", type=COUNT, default="50", show_default=True, help="How many to show, the newest first."
+)
 @console.as_json
 def show_log(store: str, last: int, as_json: bool) -> None:
     """Show what operators did.

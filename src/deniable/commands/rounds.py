@@ -140,9 +140,7 @@ def show_rounds(
             if (start, end) == (None, None):
                 _open_round(opened, read.id, before.get(opens), opens, now)
             else:
-                opened.set_round(
-                    read.id, opens, _seconds(start, zone), _seconds(end, zone), find_actor()
-                )
+                opened.set_round(read.id, opens, _seconds(start, zone), _seconds(end, zone), find_actor())
         rounds = opened.rounds(read.id)
     _print_rounds(read, rounds, zone, as_json)
 
