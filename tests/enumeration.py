@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.mechanisms import Direct, ExactMechanism, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, SubsetShape, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.records import (
     Blank,
@@ -121,7 +121,7 @@ def part_law(part: ExactMechanism, value: int) -> Law:
             return again(part, value)
         case Unary():
             return again(part, tuple(v == value for v in range(part.k)))
-        case Subset(k=k, size=size, keep=keep):
+        case SubsetShape(k=k, size=size, keep=keep):
             return subset_law(k, size, keep, value)
         case Memoized():
             return repeated_law(part, value, 1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import deniable as dn
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Unary
 from deniable.plan import Plan
 from deniable.plan.notation import mechanism_to_dict
 from deniable.records import Prior, Sample
@@ -466,7 +466,7 @@ def fakes() -> Iterator[Case]:
     weights = [int(weight) for weight in first["prior"]]
     yield faked("kind", "an unknown fake", {**first, "kind": "none"}, *others)
     subset = mechanism_to_dict(dn.ss(5, 1.0))
-    yield faked("kind", "a fake of a subset", {**first, "part": subset}, *others)
+    yield faked("kind", "a fake of a packed subset", {**first, "part": subset}, *others)
     unary = mechanism_to_dict(dn.oue(5, 1.0))
     yield faked("kind", "a guess among bits", {"kind": "guessed", "part": unary, "prior": "uniform"}, *others)
     yield faked(
@@ -528,6 +528,17 @@ def mechanisms() -> Iterator[Case]:
     large = {**subset, "k": (1 << 16) + 1, "keep": SURE}
     yield case("subset, too many values", sealed(alone((1 << 16) + 1, large)), "k")
     yield accepted("subset, the most values", Subset(1 << 16, 1, int(SURE)))
+    packed = {**subset, "kind": "packed-subset"}
+    yield case("packed subset, not likelier", sealed(alone(4, packed)), "likelier")
+    yield accepted("packed subset, just likelier", PackedSubset(4, 1, FULL // 4 + 1))
+    for size in (0, 4):
+        none = sealed(alone(4, {**packed, "size": size, "keep": SURE}))
+        yield case(f"packed subset, {size} of 4", none, "size")
+    large = {**packed, "k": (1 << 16) + 1, "keep": SURE}
+    yield case("packed subset, too many values", sealed(alone((1 << 16) + 1, large)), "k")
+    yield accepted("packed subset, the most values", PackedSubset(1 << 16, 1 << 14, int(SURE)))
+    sizeless = {name: value for name, value in packed.items() if name != "size"}
+    yield case("packed subset, without a size", sealed(alone(4, sizeless)), "fields")
     hashed = {"kind": "hashed", "k": 5, "g": 2, "keep": SURE}
     for g in (1, 0, PRIME):
         yield case(f"hashed, {g} buckets", sealed(alone(5, {**hashed, "g": g})), "g")

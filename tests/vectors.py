@@ -21,6 +21,7 @@ from deniable.plan import Plan, canonical, metric_mechanism
 from deniable.records import RecordMechanism, Sample
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
+from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
 
@@ -65,7 +66,10 @@ def single() -> dict[str, Plan]:
         "direct, two bytes": of(dn.grr(300, 3.0)),
         "hadamard, two bytes": of(dn.hr(300, 1.0)),
         "hashed, many buckets": of(dn.olh(400, 6.0)),
+        "subset, listed": of(listed(dn.ss(20, 1.0))),
         "subset, two bytes": of(dn.ss(300, 3.0)),
+        "subset, bits of whole bytes": of(dn.ss(16, 0.5)),
+        "subset, bits of 300 values": of(dn.ss(300, 1.0)),
         "low budget": of(dn.grr(5, 0.001)),
         "high budget": of(dn.oue(5, 20.0)),
     }
@@ -503,7 +507,8 @@ def one_of_each() -> dict[str, Plan]:
     return {
         "direct": of(dn.grr(5, 1.0)),
         "unary": of(dn.oue(5, 1.0)),
-        "subset": of(dn.ss(20, 1.0)),
+        "subset": of(listed(dn.ss(20, 1.0))),
+        "packed-subset": of(dn.ss(20, 1.0)),
         "hashed": of(dn.olh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
@@ -627,6 +632,14 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "members in another order", body[::-1]
         yield "a member twice", body[:1] + body[:1] + body[2:]
         yield "a member beyond the last", body[:last] + bytes([20])
+    elif kind == "packed-subset":
+        yield "no member", bytes(3)
+        members = int.from_bytes(body, "little")
+        yield "a member too few", (members & (members - 1)).to_bytes(3, "little")
+        yield "a member too many", (members | (members + 1)).to_bytes(3, "little")
+        yield "all members", bytes([0xFF, 0xFF, 0x0F])
+        yield "a bit beyond the last for a member", bytes([0x0F, 0, 0x10])
+        yield "a bit beyond the last", body[:2] + bytes([body[2] | 0x80])
     elif kind == "hashed":
         yield "a = 0", bytes(4) + body[4:]
         yield "a too large", (2**31 - 1).to_bytes(4, "little") + body[4:]
@@ -656,7 +669,8 @@ def hostile_mechanisms() -> dict[str, Plan]:
     return {
         "direct": of(dn.grr(5, 1.0)),
         "unary": of(dn.oue(5, 1.0)),
-        "subset": of(dn.ss(20, 1.0)),
+        "subset": of(listed(dn.ss(20, 1.0))),
+        "packed-subset": of(dn.ss(20, 1.0)),
         "hashed": of(dn.olh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "split": of(dn.spl(KS, 2.0, "grr")),

@@ -29,8 +29,11 @@ export const ascending = (count: number, k: number): Codec<readonly number[]> =>
   };
 };
 
-/** Any of k values, strictly ascending: one bit for each, the lowest of a byte first. */
-export const bits = (k: number): Codec<readonly number[]> => {
+/**
+ * Any of k values, strictly ascending, as many as `count` where that is given: one bit for each, the lowest of
+ * a byte first.
+ */
+export const bits = (k: number, count?: number): Codec<readonly number[]> => {
   const size = Math.ceil(k / 8);
   return {
     size,
@@ -43,7 +46,7 @@ export const bits = (k: number): Codec<readonly number[]> => {
       for (let i = 0; i < 8 * size; i++) if (((bytes[at + (i >> 3)] as number) >> (i & 7)) & 1) found.push(i);
       return found;
     },
-    check: (data) => checkedValues(data, k),
+    check: (data) => checkedValues(data, k, count),
   };
 };
 

@@ -3,7 +3,7 @@
 import { Categories, type Domain, Range } from "./domain.js";
 import type { Mechanism } from "./mechanism.js";
 import { type PartReaders, RECORDS, type RecordKind, type RecordMechanism, single } from "./records.js";
-import { direct, hadamard, hashed, subset, unary } from "./shapes.js";
+import { direct, hadamard, hashed, packedSubset, subset, unary } from "./shapes.js";
 import {
   checkedBoolean,
   checkedFields,
@@ -28,6 +28,7 @@ const MECHANISMS: Record<string, readonly [Make, ...string[]]> = {
   direct: [direct, "k", "keep"],
   unary: [unary, "k", "one", "zero"],
   subset: [subset, "k", "size", "keep"],
+  "packed-subset": [packedSubset, "k", "size", "keep"],
   hashed: [hashed, "k", "g", "keep"],
   hadamard: [hadamard, "k", "keep"],
 };

@@ -102,7 +102,7 @@ function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at
  */
 export const subset = (k: number, size: number, keep: bigint): Mechanism<readonly number[]> => {
   checkedK(k, 1 << 16);
-  wholeNumber("size", "size, the number of members,", size, 1, k - 1);
+  wholeNumber("size", "size of a set", size, 1, k - 1);
   const kept = checkedThreshold(keep);
   const [many, members] = [BigInt(k), BigInt(size)];
   must(keep * many > FULL * members, "likelier", () => `keep must be above 2^64 * size / k, got ${keep}`);
@@ -123,6 +123,12 @@ export const subset = (k: number, size: number, keep: bigint): Mechanism<readonl
     },
   };
 };
+
+/** The same report as k bits: those of the members are set. */
+export const packedSubset: typeof subset = (k, size, keep) => ({
+  ...subset(k, size, keep),
+  codec: bits(k, size),
+});
 
 /**
  * The report is a random hash function (a, b) and a bucket: the true value's with probability keep / 2^64.

@@ -25,13 +25,14 @@ from deniable.audit.pairs import make_named_pairs
 from deniable.audit.repeats import Ids
 from deniable.audit.setting import make_setting
 from deniable.commands.audit import audit_client
-from deniable.mechanisms import Per
+from deniable.mechanisms import Per, SubsetShape
 from deniable.plan import Plan
 from deniable.records.reports import cut_evenly
 from deniable.wire import Report, Wire
 from tests import statistics
 from tests.audit.planted import Headed, Recorded
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
+from tests.subsets import listed
 
 SURE = 1 - statistics.SYSTEM_ALPHA
 """The level for right clients whose words are the operating system's."""
@@ -263,7 +264,7 @@ def test_what_is_noticeable_of_many_is_noticed_19_times_in_20() -> None:
 @pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "blh", "ss", "hr", "the"])
 def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> None:
     m = dn.PROTOCOLS[name].make(k, 1.0)
-    assert isinstance(m, dn.Direct | dn.Unary | dn.Subset | dn.Hashed | dn.Hadamard)
+    assert isinstance(m, dn.Direct | dn.Unary | SubsetShape | dn.Hashed | dn.Hadamard)
     reports = m.privatize(np.arange(2000) % k, dn.seeded(1))
     values = (np.arange(2000) * 7) % (k + 1) - 1
     table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])
@@ -317,7 +318,7 @@ def test_true_bit_not_reset_is_found(name: str, epsilon: float) -> None:
 
 def test_unshuffled_subset_is_found() -> None:
     """The order is in the bytes, so no bound holds; and a collector would refuse them."""
-    m = dn.ss(25, 1.0)
+    m = listed(dn.ss(25, 1.0))
     found = audited(FaultyDevices(one(m), TruthFirst(m), seed=2), trials=MILLION // 10)
     assert found.lower_bound > 5
     assert found.best.name.startswith("learned")
@@ -326,7 +327,7 @@ def test_unshuffled_subset_is_found() -> None:
 
 def test_order_alone_is_found_without_the_plan() -> None:
     """By the bytes alone, where nobody says what they mean."""
-    m = dn.ss(25, 1.0)
+    m = listed(dn.ss(25, 1.0))
     faulty, words = TruthFirst(m), dn.seeded(2)
 
     def client(answers: dict[str, object], secret: bytes, number: int) -> bytes:

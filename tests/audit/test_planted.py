@@ -33,6 +33,7 @@ from tests.audit.planted import (
 )
 from tests.audit.test_audits import FaultyDevices, Redrawing, Seeded, Telling, audited, many, one
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
+from tests.subsets import listed
 
 MANY, FEW = statistics.PLANTED, statistics.PLANTED_ONE_BY_ONE
 
@@ -78,6 +79,7 @@ def of_another_plan() -> Fault:
     )
 
 
+LISTED = listed(dn.ss(25, 1.0))
 SHARES = "for records that differ in one or two attributes"
 FAULTS: dict[str, Callable[[], Fault]] = {
     "threshold of grr 5 % too high": lambda: wrong(dn.grr(4, 2.0), MovedP(dn.grr(4, 2.0), 0.05), "above"),
@@ -86,7 +88,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     "true bit of sue not reset": lambda: wrong(
         dn.sue(20, 1.0), UnresetBit(dn.sue(20, 1.0)), "above the claim"
     ),
-    "subset in the order it was made": lambda: wrong(dn.ss(25, 1.0), TruthFirst(dn.ss(25, 1.0)), "canonical"),
+    "subset in the order it was made": lambda: wrong(LISTED, TruthFirst(LISTED), "canonical"),
     "bit never randomized": lambda: wrong(oue(), StuckBit(oue(), 3), "above the claim"),
     "answer sent as it is": lambda: Fault(Telling(one(dn.grr(4, 1.0))), MANY, {}, "above the claim"),
     "loss of a record stated as that of an attribute": lambda: Fault(

@@ -63,7 +63,7 @@ def row_of(mechanism: dn.SetMechanism, report: Array) -> Floats:
                 for v in range(mechanism.k)
             ]
         )
-    if isinstance(mechanism, dn.Subset):
+    if isinstance(mechanism, dn.Subset | dn.PackedSubset):
         inside, outside = (
             math.comb(mechanism.k - 1, mechanism.size - 1),
             math.comb(mechanism.k - 1, mechanism.size),

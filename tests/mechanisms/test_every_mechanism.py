@@ -21,16 +21,18 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
+from deniable.mechanisms import SubsetShape
 from deniable.words import FULL
 from tests import statistics
 from tests.faults import shape_of
+from tests.subsets import listed
 
 Maker = Callable[[int, float], dn.SetMechanism | dn.Summed]
 
 OTHERS: dict[str, Maker] = {
     "ue with p = 0.7": lambda k, epsilon: dn.ue(k, epsilon, 0.7),
     "lh with g = 5": lambda k, epsilon: dn.lh(k, epsilon, 5),
-    "ss of half": lambda k, epsilon: dn.ss(k, epsilon, (k + 1) // 2),
+    "ss of half, listed": lambda k, epsilon: listed(dn.ss(k, epsilon, (k + 1) // 2)),
     "the at 0.75": lambda k, epsilon: dn.the(k, epsilon, 0.75),
 }
 """Choices of numbers that no row makes: large subsets, a p above one half, a number of buckets that does not
@@ -322,7 +324,7 @@ def _choices(shape: dn.Mechanism) -> list[Cells]:
             return [_ranges(keep), _ranges(*_below_cuts(k - 1))]
         case dn.Unary(k=k, one=one, zero=zero):
             return [_ranges(one, zero)] * k
-        case dn.Subset(k=k, size=size, keep=keep):
+        case SubsetShape(k=k, size=size, keep=keep):
             # the draw number t is among k - size + t others, or one more where the true value is kept
             draws = [_ranges(*_below_cuts(k - size + t), *_below_cuts(k - size + t + 1)) for t in range(size)]
             return [_ranges(keep), *draws]

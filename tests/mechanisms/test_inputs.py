@@ -26,7 +26,7 @@ from tests.mechanisms.test_every_mechanism import EVERY, EXACT, MAKERS, as_bytes
 
 PRIME = 2**31 - 1
 K = 10
-SHAPES = ["grr", "oue", "ss", "olh", "hr", "she"]
+SHAPES = ["grr", "oue", "ss", "ss of half, listed", "olh", "hr", "she"]
 """One protocol of every shape."""
 
 NOT_VALUES: dict[str, Any] = {
@@ -459,13 +459,18 @@ HOSTILE: list[tuple[str, str, Callable[[Array], Array]]] = [
     ("oue", "one dimension", lambda r: r.reshape(-1)),
     ("oue", "booleans", lambda r: r.astype(bool)),
     ("oue", "words", lambda r: r.astype(np.uint64)),
-    ("ss", "unsorted", lambda r: changed(r, put(17, [3, 1, 5, 7]))),
-    ("ss", "duplicate", lambda r: changed(r, put(17, [1, 1, 5, 7]))),
-    ("ss", "last two duplicate", lambda r: changed(r, put(399, [1, 5, 7, 7]))),
-    ("ss", "out of range", lambda r: changed(r, put(17, [1, 5, 7, K]))),
-    ("ss", "too few", lambda r: r[:, :-1]),
-    ("ss", "one dimension", lambda r: r.reshape(-1)),
-    ("ss", "wider type", lambda r: r.astype(np.uint16)),
+    ("ss of half, listed", "unsorted", lambda r: changed(r, put(17, [3, 1, 5, 7, 9]))),
+    ("ss of half, listed", "duplicate", lambda r: changed(r, put(17, [1, 1, 5, 7, 9]))),
+    ("ss of half, listed", "last two duplicate", lambda r: changed(r, put(399, [1, 5, 6, 7, 7]))),
+    ("ss of half, listed", "out of range", lambda r: changed(r, put(17, [1, 5, 7, 8, K]))),
+    ("ss of half, listed", "too few", lambda r: r[:, :-1]),
+    ("ss of half, listed", "one dimension", lambda r: r.reshape(-1)),
+    ("ss of half, listed", "wider type", lambda r: r.astype(np.uint16)),
+    ("ss", "a member too few", lambda r: changed(r, put(17, [0b111, 0]))),
+    ("ss", "a member too many", lambda r: changed(r, put(399, [0b11111, 0]))),
+    ("ss", "a padding bit for a member", lambda r: changed(r, put(17, [0b111, 0b100]))),
+    ("ss", "a padding bit beyond all members", lambda r: changed(r, put(399, [0b1111, 0x80]))),
+    ("ss", "short rows", lambda r: r[:, :1]),
     ("olh", "a = 0", lambda r: changed(r, put_field("a", 0))),
     ("olh", "a = P", lambda r: changed(r, put_field("a", PRIME))),
     ("olh", "a above P", lambda r: changed(r, put_field("a", 2**32 - 1))),
@@ -504,10 +509,12 @@ def test_hostile_reports_are_refused(name: str, compiled: bool, monkeypatch: pyt
 def test_hostile_reports_are_hostile_to_what_they_are_tried_on() -> None:
     """The sizes that the list above counts on."""
     ss, olh, hr = made("ss", K, 0.5), made("olh", K, 0.5), made("hr", K, 0.5)
-    assert isinstance(ss, dn.Subset)
+    half = made("ss of half, listed", K, 0.5)
+    assert isinstance(ss, dn.PackedSubset)
+    assert isinstance(half, dn.Subset)
     assert isinstance(olh, dn.Hashed)
     assert isinstance(hr, dn.Hadamard)
-    assert (ss.size, olh.g, hr.bits) == (4, 3, 4)
+    assert (ss.size, half.size, olh.g, hr.bits) == (4, 5, 3, 4)
 
 
 def test_lists_of_other_things_than_whole_numbers_are_not_reports() -> None:

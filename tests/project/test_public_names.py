@@ -67,6 +67,7 @@ PUBLIC = [
     "NotSent",
     "Number",
     "Objective",
+    "PackedSubset",
     "Piecewise",
     "Plan",
     "PlanarGeometric",

@@ -280,8 +280,8 @@ def moved(part: ExactMechanism, by: float) -> ExactMechanism:
     match part:
         case dn.Unary(one=one):
             return replace(part, one=up(one))
-        case dn.Direct(keep=keep) | dn.Subset(keep=keep) | dn.Hashed(keep=keep) | dn.Hadamard(keep=keep):
-            return replace(part, keep=up(keep))
+        case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Hadamard():
+            return replace(part, keep=up(part.keep))
         case Memoized(first=first, second=second):
             last = moved(second, by)
             assert isinstance(last, dn.Direct | dn.Unary)

@@ -8,7 +8,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.estimate import Estimate
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import ExactMechanism, SubsetShape
 from deniable.summaries.recovery import FakeModel, Recovery, recover_shares, supported_by_chance
 from tests import statistics
 
@@ -30,10 +30,10 @@ def fakes_of(name: str, model: FakeModel) -> Array:
     if name == "grr":
         return generator.choice([3, 4], FAKES).astype(mechanism.blank(0).dtype)
     if name == "ss":  # as many of them as a set has room for
-        assert isinstance(mechanism, dn.Subset)
-        members = generator.random((FAKES, K))
-        members[:, [3, 4]] -= 1
-        return np.sort(np.argsort(members, axis=1)[:, : mechanism.size], axis=1).astype(np.uint8)
+        assert isinstance(mechanism, SubsetShape)
+        ranks = generator.random((FAKES, K))
+        ranks[:, [3, 4]] -= 1
+        return mechanism.write_members(np.argsort(np.argsort(ranks, axis=1), axis=1) < mechanism.size)
     bits = generator.random((FAKES, K)) < mechanism.law.q  # type: ignore[attr-defined]
     bits[:, [3, 4]] = True
     return np.packbits(bits, axis=1, bitorder="little")

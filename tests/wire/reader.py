@@ -31,6 +31,7 @@ NUMBERS = {
     "direct": ("k", "keep"),
     "unary": ("k", "one", "zero"),
     "subset": ("k", "size", "keep"),
+    "packed-subset": ("k", "size", "keep"),
     "hashed": ("k", "g", "keep"),
     "hadamard": ("k", "keep"),
     "bit-flip": ("k", "bits", "one", "zero"),
@@ -47,6 +48,7 @@ MOST_K = {
     "unary": 1 << 20,
     "piecewise": 1 << 20,
     "subset": 1 << 16,
+    "packed-subset": 1 << 16,
     "bit-flip": 1 << 16,
     "hadamard": (1 << 20) - 1,
     "hashed": (1 << 31) - 2,
@@ -379,7 +381,7 @@ def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
         must(keep * F > (F - keep) * most(m - 1), "likelier")
     elif kind in ("unary", "bit-flip"):
         must(int(data["zero"]) < int(data["one"]), "likelier")
-    elif kind == "subset":
+    elif kind in ("subset", "packed-subset"):
         must(int(data["keep"]) * k > F * data["size"], "likelier")
     elif kind == "duchi":
         must(int(data["keep"]) > F // 2, "likelier")
@@ -499,7 +501,7 @@ def ratio(part: Data) -> Fraction:
         return ratio({"kind": "direct", "k": part["g"], "keep": part["keep"]})
     if kind in ("hadamard", "duchi"):
         return Fraction(keep, F - keep)
-    if kind == "subset":
+    if kind in ("subset", "packed-subset"):
         size = part["size"]
         return Fraction(keep * (k - size) * F, (F - keep) * size * (F - 2 * size * (k - 1)))
     if kind in ("unary", "bit-flip"):

@@ -16,6 +16,7 @@ from deniable.arrays import Array
 from deniable.exact import PRIME
 from deniable.words import FULL
 from tests.mechanisms.test_every_mechanism import compile_loops
+from tests.subsets import listed, packed
 
 
 def both_ways(
@@ -107,10 +108,13 @@ def test_direct_of_every_width(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ("k", "size"), [(2, 1), (4, 3), (64, 1), (64, 63), (65, 32), (129, 128), (300, 100), (1000, 40)]
 )
 def test_subsets_of_every_size(k: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    m = dn.ss(k, 1.0, size)
+    m = listed(dn.ss(k, 1.0, size))
     reports = both_ways(m, np.arange(600) % k, dn.seeded(5), dn.seeded(5), monkeypatch)
     assert (np.diff(reports.astype(np.int64), axis=1) > 0).all()
     assert int(reports.max()) < k
+    bits = both_ways(packed(m), np.arange(600) % k, dn.seeded(5), dn.seeded(5), monkeypatch)
+    assert (packed(m).support(bits) == m.support(reports)).all()
+    assert packed(m).canonical(bits).all()
 
 
 BUCKETS = [

@@ -20,7 +20,7 @@ from deniable.arrays import Array
 from deniable.errors import suggest_install
 from deniable.estimate import Estimate
 from deniable.formatting import format_percent
-from deniable.mechanisms import PROTOCOLS, Subset, ss
+from deniable.mechanisms import PROTOCOLS, SubsetShape, ss
 from deniable.simulate import plot
 from deniable.simulate.measure import SweepCell, sweep
 from deniable.simulate.population import Population
@@ -126,7 +126,7 @@ def _question(n: int) -> Section:
     )
 
 
-def _plan(mechanism: Subset) -> Section:
+def _plan(mechanism: SubsetShape) -> Section:
     law, factor = mechanism.law, math.exp(mechanism.loss())
     return Section(
         "The plan",
@@ -144,7 +144,7 @@ def _plan(mechanism: Subset) -> Section:
     )
 
 
-def _report(mechanism: Subset, reports: Array) -> Section:
+def _report(mechanism: SubsetShape, reports: Array) -> Section:
     labels = list(PEOPLE)
     members = [labels[value] for value in np.flatnonzero(mechanism.support(reports)[0])]
     holds = "is" if labels[_EXAMPLE] in members else "is not"
@@ -192,7 +192,7 @@ def _results(estimate: Estimate, note: str) -> Section:
     )
 
 
-def _attacker(mechanism: Subset) -> Section:
+def _attacker(mechanism: SubsetShape) -> Section:
     truth = _truth()
     most, informed = float(truth.max()), mechanism.success(truth)
     more = f"{100 * (informed - most):.2f} points more"
@@ -210,7 +210,7 @@ def _attacker(mechanism: Subset) -> Section:
     )
 
 
-def _more_people(mechanism: Subset) -> Section:
+def _more_people(mechanism: SubsetShape) -> Section:
     rows = []
     for n in (1_000, 10_000, 50_000, 1_000_000, 1_000_000_000):
         error = 100 * math.sqrt(mechanism.law.error(n))

@@ -36,7 +36,7 @@ from deniable.mechanisms.protocols import (
 )
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.sets import RoundShape, SetMechanism, SetShape
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, PackedSubset, Subset, SubsetShape, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.mechanisms.tally import Tally
 
@@ -51,12 +51,14 @@ __all__ = [
     "Hashed",
     "Losses",
     "Mechanism",
+    "PackedSubset",
     "Per",
     "Protocol",
     "RoundShape",
     "SetMechanism",
     "SetShape",
     "Subset",
+    "SubsetShape",
     "Summed",
     "Tally",
     "Unary",

@@ -270,6 +270,11 @@ class ExactMechanism(Mechanism):
         """Whether a report has a bit for every value, each by a coin of its own."""
         return False
 
+    @property
+    def packed(self) -> bool:
+        """Whether a report is bits, packed into bytes, one for every value."""
+        return self.bitwise
+
     def tally_checked(self, reports: Array) -> Tally:
         """The tally of reports that are known to be in canonical form."""
         return self.tally(reports)

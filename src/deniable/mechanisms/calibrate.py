@@ -12,7 +12,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, exp_down, number, positive_epsilon, solve, whole_number
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.search import minimum
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary, keep_ratio
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, PackedSubset, Subset, Unary, keep_ratio
 from deniable.words import FULL
 
 _LARGEST = FULL - 1
@@ -92,15 +92,13 @@ def hashed(k: int, epsilon: float, g: int) -> Hashed:
 
 
 @_keep_made
-def subset(k: int, epsilon: float, size: int) -> Subset:
-    """The largest keep for sets of this size."""
+def subset(k: int, epsilon: float, size: int) -> Subset | PackedSubset:
+    """The largest keep for sets of this size, which are written as bits where that is shorter."""
     k = checked_k(k, 1 << 16, "subset")
     size = whole_number("size, the number of members of a subset,", size, 1, k - 1)
-    return Subset(
-        k,
-        size,
-        largest(lambda keep: Subset(k, size, keep).ratio, epsilon, _above(FULL * size // k), _LARGEST),
-    )
+    keep = largest(lambda keep: Subset(k, size, keep).ratio, epsilon, _above(FULL * size // k), _LARGEST)
+    listed, packed = Subset(k, size, keep), PackedSubset(k, size, keep)
+    return packed if packed.report_bytes < listed.report_bytes else listed
 
 
 @_keep_made

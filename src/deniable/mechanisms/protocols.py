@@ -24,7 +24,7 @@ from deniable.mechanisms.base import ExactMechanism, Mechanism
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.sets import SetMechanism
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, PackedSubset, Subset, Unary
 from deniable.mechanisms.summed import Summed
 from deniable.words import FULL
 
@@ -178,11 +178,12 @@ def olh(k: int, epsilon: float) -> Hashed:
     return calibrate.hashed(k, epsilon, round(math.exp(epsilon)) + 1)
 
 
-def ss(k: int, epsilon: float, size: int | None = None) -> Subset:
+def ss(k: int, epsilon: float, size: int | None = None) -> Subset | PackedSubset:
     """Subset selection: a set of values that holds the true one with probability p.
 
     size = max(1, round(k / (e + 1))), p = size e / (size e + k - size), q = (p (size - 1) + (1 - p) size) /
-    (k - 1). Variance q (1 - q) / (n (p - q)^2). size small integers. Choose it for the least error of all.
+    (k - 1). Variance q (1 - q) / (n (p - q)^2). size small integers or k bits, whichever is shorter.
+    Choose it for the least error of all.
 
     >>> m = ss(k=100, epsilon=1.0)
     >>> m.size, round(m.law.p, 4)
@@ -343,7 +344,8 @@ def _is_made_by(row: Protocol, part: ExactMechanism, epsilon: float) -> bool:
         made = row.make(part.k, epsilon)
     except InvalidParameter:
         return False
-    return type(made) is type(part) and all(
+    # a set is the same protocol however it is written
+    return made.title == part.title and all(
         _nearly_same(name, number, vars(made)[name])
         for name, number in vars(part).items()
         if name in _NUMBERS

@@ -18,7 +18,7 @@ from deniable.mechanisms import calibrate
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.search import least, minimum
 from deniable.mechanisms.sets import SetShape
-from deniable.mechanisms.shapes import Hashed, Subset, Unary
+from deniable.mechanisms.shapes import Hashed, PackedSubset, Subset, Unary
 from deniable.words import FULL
 
 S = TypeVar("S", bound=SetShape)
@@ -67,10 +67,10 @@ def ass(
     weight: float = 0.5,
     cap: float | None = None,
     f: float | None = 0.0,
-) -> Subset:
+) -> Subset | PackedSubset:
     """Attack-aware subset selection: the size with the best balance of error and attack.
 
-    p and q as for ss. size small integers. Choose it for the best balance of all; the size tends to sqrt(k)
+    p and q as for ss, and so is a report. Choose it for the best balance of all; the size tends to sqrt(k)
     as epsilon grows.
 
     >>> ass(k=100, epsilon=4.0).size
@@ -80,7 +80,7 @@ def ass(
     """
     k, epsilon = checked_k(k, 1 << 16, "subset"), positive_epsilon(epsilon)
 
-    def choose(score: Score) -> Subset:
+    def choose(score: Score) -> Subset | PackedSubset:
         return calibrate.subset(
             k, epsilon, least(lambda size: score(calibrate.subset(k, epsilon, size)), 1, k - 1)
         )

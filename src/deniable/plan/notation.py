@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from deniable.errors import DeniableError, InvalidParameter, not_among
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.rounds import BitFlip, HashedMemoized, Memoized
 from deniable.words import FULL, WordArray
@@ -168,6 +168,7 @@ _MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
     "direct": (Direct, ("k", "keep")),
     "unary": (Unary, ("k", "one", "zero")),
     "subset": (Subset, ("k", "size", "keep")),
+    "packed-subset": (PackedSubset, ("k", "size", "keep")),
     "hashed": (Hashed, ("k", "g", "keep")),
     "hadamard": (Hadamard, ("k", "keep")),
     "memoized": (Memoized, ("first", "second")),

@@ -114,7 +114,7 @@ def _column_type(part: ExactMechanism) -> pa.DataType:
 
     like = part.blank(0)
     if like.dtype.names is None:
-        return _plain_type(like.dtype, like.shape[1:], not part.bitwise)
+        return _plain_type(like.dtype, like.shape[1:], not part.packed)
     fields = []
     for name in like.dtype.names:
         inner = like.dtype[name]

@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import Direct, Hadamard, Hashed, SubsetShape, Unary
 from deniable.summaries.recovery import supported_by_chance
 from deniable.words.simulated import seeded
 
@@ -21,7 +21,7 @@ Attack = Literal["RPA", "RIA", "MGA", "MAX"]
 """Random reports; the mechanism's own reports of random targets; reports that support as many targets as the
 attacker finds; and as many as there can be, where that is more.
 """
-Attacked = Direct | Unary | Subset | Hashed | Hadamard
+Attacked = Direct | Unary | SubsetShape | Hashed | Hadamard
 """The mechanisms that the attacks are for."""
 FUNCTIONS = 1000
 """Hash functions that a fake tries, as published: it takes the one that sends most targets to one bucket."""
@@ -68,9 +68,9 @@ def _draw(mechanism: Attacked, count: int, generator: np.random.Generator) -> Ar
             return _filled(mechanism, generator.integers(mechanism.k, size=count))
         case Unary():
             return _packed(generator.random((count, mechanism.k)) < 0.5)
-        case Subset():
+        case SubsetShape():
             none = np.zeros(0, dtype=np.int64)
-            return _listed(mechanism, _members(mechanism.k, none, mechanism.size, count, generator))
+            return mechanism.write_members(_members(mechanism.k, none, mechanism.size, count, generator))
         case Hadamard():
             return _filled(mechanism, generator.integers(1 << mechanism.bits, size=count))
         case Hashed():
@@ -87,7 +87,7 @@ def _push(mechanism: Attacked, targets: Integers, count: int, generator: np.rand
             # all targets, and others until there are as many bits as usual, so that the size says little
             usual = int(mechanism.law.p + (mechanism.k - 1) * mechanism.law.q)
             return _packed(_members(mechanism.k, targets, max(0, usual - targets.size), count, generator))
-        case Subset():
+        case SubsetShape():
             return _push_subset(mechanism, targets, count, generator)
         case Hadamard():
             # columns that support most of the targets; the first one supports all values
@@ -104,7 +104,7 @@ def _hits(mechanism: Attacked, targets: Integers) -> float:
             return 1.0
         case Unary():
             return float(targets.size)
-        case Subset():
+        case SubsetShape():
             return float(min(targets.size, mechanism.size))
         case Hadamard():
             return float(_column_hits(mechanism, targets).max())
@@ -112,12 +112,16 @@ def _hits(mechanism: Attacked, targets: Integers) -> float:
             return _hashed_hits(mechanism, targets)
 
 
-def _push_subset(mechanism: Subset, targets: Integers, count: int, generator: np.random.Generator) -> Array:
+def _push_subset(
+    mechanism: SubsetShape, targets: Integers, count: int, generator: np.random.Generator
+) -> Array:
     if targets.size <= mechanism.size:
         others = mechanism.size - targets.size
-        return _listed(mechanism, _members(mechanism.k, targets, others, count, generator))
+        return mechanism.write_members(_members(mechanism.k, targets, others, count, generator))
     some = np.argsort(generator.random((count, targets.size)), axis=1)[:, : mechanism.size]
-    return np.sort(targets[some], axis=1).astype(mechanism.blank(0).dtype)
+    members = np.zeros((count, mechanism.k), dtype=bool)
+    np.put_along_axis(members, targets[some], True, axis=1)
+    return mechanism.write_members(members)
 
 
 def _members(k: int, targets: Integers, others: int, count: int, generator: np.random.Generator) -> Array:
@@ -132,12 +136,6 @@ def _members(k: int, targets: Integers, others: int, count: int, generator: np.r
 
 def _packed(members: Array) -> Array:
     return np.packbits(members, axis=1, bitorder="little")
-
-
-def _listed(mechanism: Subset, members: Array) -> Array:
-    reports = mechanism.blank(len(members))
-    reports[:] = np.nonzero(members)[1].reshape(reports.shape)
-    return reports
 
 
 def _filled(mechanism: Direct | Hadamard, values: Integers) -> Array:

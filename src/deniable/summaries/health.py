@@ -19,7 +19,7 @@ from deniable.arrays import Array, Floats
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import PRIME
 from deniable.law import Law, Marginal, Moments, walsh_transform
-from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Subset
+from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, SubsetShape
 from deniable.rounds import HashedMemoized
 from deniable.summaries.covariance import known_squares
 from deniable.summaries.tails import (
@@ -351,7 +351,7 @@ def _watch_hashes(mechanism: Hashed | HashedMemoized) -> list[Watch]:
 
 
 @watches.register
-def _watch_subsets(mechanism: Subset) -> list[Watch]:
+def _watch_subsets(mechanism: SubsetShape) -> list[Watch]:
     return [Together(mechanism)] if mechanism.size > 1 else []
 
 

@@ -15,7 +15,7 @@ from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.formatting import format_percent
 from deniable.law import Moments
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Subset, checked_values
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, SubsetShape, checked_values
 from deniable.rounds import HashedMemoized
 
 FakeModel = Literal["random reports", "pushed values", "false answers"]
@@ -101,7 +101,7 @@ def _(_mechanism: Direct, chosen: Array, _q: Floats) -> Floats:
 
 
 @supported_by_pushing.register
-def _(mechanism: Subset, chosen: Array, _q: Floats) -> Floats:
+def _(mechanism: SubsetShape, chosen: Array, _q: Floats) -> Floats:
     """As many as there is room for, and others in what is left."""
     pushed = int(chosen.sum())
     left = max(0, mechanism.size - pushed) / max(1, mechanism.k - pushed)
@@ -122,7 +122,7 @@ def _(mechanism: Direct) -> float:
 
 
 @supported_by_chance.register
-def _(mechanism: Subset) -> float:
+def _(mechanism: SubsetShape) -> float:
     return mechanism.size / mechanism.k
 
 

@@ -15,7 +15,17 @@ from deniable.domain import Domain
 from deniable.domain.number import Number
 from deniable.errors import InvalidReport
 from deniable.exact import PRIME
-from deniable.mechanisms import ChannelMechanism, Direct, ExactMechanism, Hadamard, Hashed, Subset, Unary
+from deniable.mechanisms import (
+    ChannelMechanism,
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Hashed,
+    PackedSubset,
+    Subset,
+    SubsetShape,
+    Unary,
+)
 from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.rounds import BitFlip
 
@@ -61,13 +71,8 @@ def part_to_json(part: ExactMechanism, column: Array) -> object:  # noqa: ARG001
 
 
 @part_to_json.register
-def _(part: Unary, column: Array) -> object:
+def _(part: Unary | SubsetShape, column: Array) -> object:
     return np.flatnonzero(part.support(column)[0]).tolist()
-
-
-@part_to_json.register
-def _(_: Subset, column: Array) -> object:
-    return column[0].tolist()
 
 
 @part_to_json.register
@@ -136,6 +141,11 @@ def _subset_reader(part: Subset) -> Reader:
     return read
 
 
+def _packed_subset_reader(part: PackedSubset) -> Reader:
+    k, size = part.k, part.size
+    return lambda said, name: _pack_bits(_read_values(said, k, name, size), k)
+
+
 def _hashed_reader(part: Hashed) -> Reader:
     g, width = part.g, part.report_bytes - 8
 
@@ -172,6 +182,7 @@ _READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
     Hadamard: _hadamard_reader,
     Unary: _unary_reader,
     Subset: _subset_reader,
+    PackedSubset: _packed_subset_reader,
     Hashed: _hashed_reader,
     BitFlip: _bit_flip_reader,
     Geometric: _output_reader,

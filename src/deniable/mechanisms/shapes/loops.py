@@ -108,6 +108,43 @@ def count_hashes(
 
 
 @compiled
+def mark_members(
+    value: np.uint64,
+    where: Address,
+    i: int,
+    k: np.uint64,
+    size: np.uint64,
+    keep: np.uint64,
+    drawn: Array,
+    marks: Array,
+) -> None:
+    """Mark the members of the set of row i in a table: Floyd's sampling of all but the value itself."""
+    key, gamma, position, stride, rows, words = where
+    row = row_start(position, stride, rows, i)
+    if gamma == ZERO:
+        for c in range(drawn.size):
+            drawn[c] = words[row + np.uint64(c)]
+    else:
+        state = key + gamma * (row + ONE)
+        for c in range(drawn.size):
+            drawn[c] = mix(state)
+            state += gamma
+    kept = drawn[0] < keep
+    wanted = size - np.uint64(kept)
+    last = k - ONE - wanted
+    some = drawn[1 : int(wanted) + 1]
+    for t in range(some.size):
+        other = below(some[t], last + np.uint64(t) + ONE)
+        some[t] = other + np.uint64(other >= value)
+    for v in range(marks.size):
+        marks[v] = 0
+    marks[value] = kept
+    for t in range(some.size):
+        index = last + np.uint64(t)
+        marks[index + np.uint64(index >= value) if marks[some[t]] else some[t]] = 1
+
+
+@compiled
 def subset(
     values: Array,
     where: Address,
@@ -116,36 +153,12 @@ def subset(
     keep: np.uint64,
     reports: Array,
 ) -> None:
-    """Floyd's sampling of the other members, marked in a table and read off in order."""
-    key, gamma, position, stride, rows, words = where
-    width = int(size) + 1
+    """The members of each set, read off a table in order."""
     marks = np.zeros(int(k), dtype=np.uint8)
     members = np.zeros(int(k) + 1, dtype=np.uint32)
-    drawn = np.empty(width, np.uint64)
+    drawn = np.empty(int(size) + 1, np.uint64)
     for i in range(values.size):
-        row = row_start(position, stride, rows, i)
-        if gamma == ZERO:
-            for c in range(width):
-                drawn[c] = words[row + np.uint64(c)]
-        else:
-            state = key + gamma * (row + ONE)
-            for c in range(width):
-                drawn[c] = mix(state)
-                state += gamma
-        value = np.uint64(values[i])
-        kept = drawn[0] < keep
-        wanted = size - np.uint64(kept)
-        last = k - ONE - wanted
-        some = drawn[1 : int(wanted) + 1]
-        for t in range(some.size):
-            other = below(some[t], last + np.uint64(t) + ONE)
-            some[t] = other + np.uint64(other >= value)
-        for v in range(marks.size):
-            marks[v] = 0
-        marks[value] = kept
-        for t in range(some.size):
-            index = last + np.uint64(t)
-            marks[index + np.uint64(index >= value) if marks[some[t]] else some[t]] = 1
+        mark_members(np.uint64(values[i]), where, i, k, size, keep, drawn, marks)
         found = ZERO
         for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
             members[found] = v
@@ -153,6 +166,29 @@ def subset(
         into = reports[i]
         for t in range(into.size):
             into[t] = members[t]
+
+
+@compiled
+def packed_subset(
+    values: Array,
+    where: Address,
+    k: np.uint64,
+    size: np.uint64,
+    keep: np.uint64,
+    reports: Array,
+) -> None:
+    """The members of each set as bits."""
+    whole = np.zeros(8 * reports.shape[1], dtype=np.uint8)
+    marks = whole[: int(k)]
+    drawn = np.empty(int(size) + 1, np.uint64)
+    for i in range(values.size):
+        mark_members(np.uint64(values[i]), where, i, k, size, keep, drawn, marks)
+        into = reports[i]
+        for byte in range(into.size):
+            packed = np.uint8(0)
+            for bit in range(8):
+                packed |= np.uint8(whole[8 * byte + bit] << bit)
+            into[byte] = packed
 
 
 @compiled

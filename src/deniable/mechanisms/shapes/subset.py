@@ -1,7 +1,8 @@
-"""Defines the report that is a small set of values."""
+"""Defines the reports that are a set of values of fixed size: listed, or as packed bits."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,15 +19,17 @@ from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
+from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray, below, chance
 
 
-@final
 @dataclass(frozen=True)
-class Subset(SetShape):
-    """The report is a set of `size` values in ascending order: the true one is a member with probability keep
-    / 2^64.
+class SubsetShape(SetShape):
+    """A set of `size` values: the true one is a member with probability keep / 2^64.
+
+    How the set is written says nothing of the value. `Subset` lists its members, `PackedSubset` has a bit for
+    each value.
     """
 
     k: int
@@ -53,10 +56,6 @@ class Subset(SetShape):
         return 1 + self.size
 
     @property
-    def report_bytes(self) -> int:
-        return self.size * smallest(self.k).itemsize
-
-    @property
     def ratio(self) -> Fraction:
         """Each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a close upper bound."""
         bias = Fraction(FULL, FULL - 2 * self.size * (self.k - 1))
@@ -75,32 +74,25 @@ class Subset(SetShape):
     def names_value(self) -> bool:
         return self.size == 1
 
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        holds = np.zeros((len(reports), self.k), dtype=bool)
-        np.put_along_axis(holds, np.asarray(reports).astype(np.int64), True, axis=1)
-        return holds
-
-    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return np.asarray((reports == values[:, None]).any(axis=1))
-
-    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return np.array([(reports == value).any(axis=1) for value in values.tolist()])
-
-    def blank(self, n: int) -> Array:
-        return np.empty((n, self.size), dtype=smallest(self.k))
+    @abstractmethod
+    def write_members(self, members: npt.NDArray[np.bool_]) -> Array:
+        """The reports of sets, given as a table of reports by values."""
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
-        if len(values) < 64:
-            for i, (value, row) in enumerate(zip(values.tolist(), words.tolist(), strict=True)):
-                reports[i] = self._sampled_one(value, row)
-            return
         step = max(1, BLOCK // self.k)
         for start in range(0, len(values), step):
             block = slice(start, start + step)
-            reports[block] = self._sample(values[block], words[block])
+            sample = self._sample_each if len(values) < 64 else self._sample
+            reports[block] = self.write_members(sample(values[block], words[block]))
 
-    def _sampled_one(self, value: int, words: list[int]) -> list[int]:
-        """The same for one report at a time, as a device makes them."""
+    def _sample_each(self, values: Integers, words: WordArray) -> npt.NDArray[np.bool_]:
+        """The same one report at a time, as a device makes them."""
+        members = np.zeros((len(values), self.k), dtype=bool)
+        for i, (value, row) in enumerate(zip(values.tolist(), words.tolist(), strict=True)):
+            members[i, list(self._sampled_one(value, row))] = True
+        return members
+
+    def _sampled_one(self, value: int, words: list[int]) -> set[int]:
         kept = words[0] < self.keep
         members = {value} if kept else set()
         wanted = self.size - kept
@@ -109,15 +101,13 @@ class Subset(SetShape):
             drawn = words[1 + draw] * (last + 1) >> 64
             drawn += drawn >= value
             members.add(drawn if drawn not in members else last + (last >= value))
-        return sorted(members)
+        return members
 
-    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.mechanisms.shapes import loops
+    @property
+    def _numbers(self) -> tuple[np.uint64, np.uint64, np.uint64]:
+        return np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
 
-        numbers = np.uint64(self.k), np.uint64(self.size), np.uint64(self.keep)
-        loops.subset(values, rows.address(), *numbers, reports)
-
-    def _sample(self, values: Integers, words: WordArray) -> Array:
+    def _sample(self, values: Integers, words: WordArray) -> npt.NDArray[np.bool_]:
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""
         rows = np.arange(len(values))
         kept = chance(words[:, 0], self.keep)
@@ -132,11 +122,45 @@ class Subset(SetShape):
             taken = members[rows, drawn]
             drawn = np.where(taken, last + (last >= values), drawn)
             members[rows[active], drawn[active]] = True
-        return np.nonzero(members)[1].reshape(len(values), self.size)
+        return members
 
     @property
     def outline(self) -> str:
         return f"a subset of {self.size:,} of {self.k:,}"
+
+
+@final
+@dataclass(frozen=True)
+class Subset(SubsetShape):
+    """The report is a set of `size` values in ascending order: the true one is a member with probability keep
+    / 2^64.
+    """
+
+    @property
+    def report_bytes(self) -> int:
+        return self.size * smallest(self.k).itemsize
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        holds = np.zeros((len(reports), self.k), dtype=bool)
+        np.put_along_axis(holds, np.asarray(reports).astype(np.int64), True, axis=1)
+        return holds
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.asarray((reports == values[:, None]).any(axis=1))
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return np.array([(reports == value).any(axis=1) for value in values.tolist()])
+
+    def blank(self, n: int) -> Array:
+        return np.empty((n, self.size), dtype=smallest(self.k))
+
+    def write_members(self, members: npt.NDArray[np.bool_]) -> Array:
+        return np.nonzero(members)[1].astype(smallest(self.k)).reshape(len(members), self.size)
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        from deniable.mechanisms.shapes import loops
+
+        loops.subset(values, rows.address(), *self._numbers, reports)
 
     @property
     def form(self) -> str:
@@ -151,3 +175,54 @@ class Subset(SetShape):
 
     def _count(self, reports: Array, compiled: bool) -> Integers:
         return np.bincount(reports.reshape(-1), minlength=self.k)
+
+
+@final
+@dataclass(frozen=True)
+class PackedSubset(SubsetShape):
+    """The report of `Subset` as k bits, packed: those of the `size` members are set.
+
+    It is shorter where a set holds more than an eighth of the values (a sixteenth of more than 256).
+    """
+
+    @property
+    def report_bytes(self) -> int:
+        return bits.count_bytes(self.k)
+
+    @property
+    def packed(self) -> bool:
+        return True
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return bits.unpack_members(reports, self.k)
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return bits.hold_values(reports, values)
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return bits.hold_each_value(reports, values)
+
+    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
+        return np.ascontiguousarray(reports.T)
+
+    def blank(self, n: int) -> Array:
+        return np.empty((n, self.report_bytes), dtype=np.uint8)
+
+    def write_members(self, members: npt.NDArray[np.bool_]) -> Array:
+        return bits.pack_members(members)
+
+    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
+        from deniable.mechanisms.shapes import loops
+
+        loops.packed_subset(values, rows.address(), *self._numbers, reports)
+
+    @property
+    def form(self) -> str:
+        return f"a report has bits for {self.k} values, sets {self.size} of them, and none beyond them"
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        sized = bits.count_set(reports) == self.size
+        return np.asarray(sized & bits.leave_unused(reports, self.k))
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return bits.count_members(reports, self.k, compiled)

@@ -17,6 +17,7 @@ from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import RoundShape
+from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.words import FULL, DrawnRows, Rows, System, SystemRows, WordArray
 from deniable.words.simulated import SeededRows
@@ -57,7 +58,7 @@ class Unary(RoundShape):
 
     @property
     def report_bytes(self) -> int:
-        return (self.k + 7) // 8
+        return bits.count_bytes(self.k)
 
     @property
     def _groups(self) -> int:
@@ -81,19 +82,13 @@ class Unary(RoundShape):
         return True
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return np.unpackbits(np.asarray(reports), axis=1, count=self.k, bitorder="little").astype(bool)
+        return bits.unpack_members(reports, self.k)
 
     def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        known = np.maximum(values, 0)
-        held = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
-        return np.asarray(held.astype(bool) & (values >= 0))
+        return bits.hold_values(reports, values)
 
     def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        bits = np.ascontiguousarray(reports.T)
-        held = [
-            bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()
-        ]
-        return np.array(held) > 0
+        return bits.hold_each_value(reports, values)
 
     def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
         return np.ascontiguousarray(reports.T)
@@ -182,25 +177,10 @@ class Unary(RoundShape):
         return f"a report has bits for {self.k} values, and sets none beyond them"
 
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        unused = 8 * self.report_bytes - self.k
-        return (
-            np.asarray(reports[:, -1] >> (8 - unused) == 0) if unused else np.ones(len(reports), dtype=bool)
-        )
+        return bits.leave_unused(reports, self.k)
 
     def _count(self, reports: Array, compiled: bool) -> Integers:
-        # eight reports are a whole number of 64-bit columns, so any length counts at full width; wide rows
-        # count fastest
-        at_once = 8 * max(1, 128 // self.report_bytes)
-        whole = len(reports) // at_once * at_once if compiled else 0
-        counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
-        if whole:
-            from deniable.mechanisms.shapes import coins
-
-            rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
-            columns = np.zeros((rows.shape[1], 64), dtype=np.int64)
-            coins.count_bits(rows, columns)
-            counts += columns.reshape(at_once, 8 * self.report_bytes).sum(axis=0)
-        return np.asarray(counts[: self.k])
+        return bits.count_members(reports, self.k, compiled)
 
 
 @lru_cache(maxsize=4096)

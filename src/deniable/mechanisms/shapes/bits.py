@@ -1,0 +1,68 @@
+"""Reads and counts packed reports: bit v % 8 of byte v // 8 says whether a report supports value v."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array, Integers
+
+
+def count_bytes(k: int) -> int:
+    """How many bytes hold a bit for each of k values."""
+    return (k + 7) // 8
+
+
+def pack_members(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Packed reports from a table of reports by values."""
+    return np.packbits(members, axis=1, bitorder="little")
+
+
+def unpack_members(reports: Array, k: int) -> npt.NDArray[np.bool_]:
+    """Back from `pack_members`."""
+    return np.unpackbits(np.asarray(reports), axis=1, count=k, bitorder="little").astype(bool)
+
+
+def hold_values(reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+    """Whether each report supports one value, its own; -1 is never supported."""
+    known = np.maximum(values, 0)
+    held = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
+    return np.asarray(held.astype(bool) & (values >= 0))
+
+
+def hold_each_value(reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+    """Which reports support each of several values, a row per value; -1 is never supported."""
+    bits = np.ascontiguousarray(reports.T)
+    held = [bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()]
+    return np.array(held) > 0
+
+
+def leave_unused(reports: Array, k: int) -> npt.NDArray[np.bool_]:
+    """Which reports set no bit beyond the last value."""
+    unused = 8 * count_bytes(k) - k
+    if not unused:
+        return np.ones(len(reports), dtype=bool)
+    return np.asarray(reports[:, -1] >> (8 - unused) == 0)
+
+
+def count_set(reports: Array) -> Integers:
+    """How many bits each report sets."""
+    return np.asarray(np.bitwise_count(reports).sum(axis=1, dtype=np.int64))
+
+
+def count_members(reports: Array, k: int, compiled: bool) -> Integers:
+    """How many reports support each value."""
+    # eight reports are a whole number of 64-bit columns, so any length counts at full width; wide rows count
+    # fastest
+    width = count_bytes(k)
+    at_once = 8 * max(1, 128 // width)
+    whole = len(reports) // at_once * at_once if compiled else 0
+    counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    if whole:
+        from deniable.mechanisms.shapes import coins
+
+        rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
+        columns = np.zeros((rows.shape[1], 64), dtype=np.int64)
+        coins.count_bits(rows, columns)
+        counts += columns.reshape(at_once, 8 * width).sum(axis=0)
+    return np.asarray(counts[:k])
