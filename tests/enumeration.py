@@ -232,10 +232,22 @@ def fake_law(fake: Fake) -> Law:
     raise AssertionError(f"say how {type(fake).__name__} samples")
 
 
-def attribute_chances(d: int, reported: int) -> dict[tuple[int, ...], Fraction]:
+def owners(weights: Sequence[int]) -> list[int]:
+    """The attribute of each number below the sum of the weights."""
+    return [j for j, weight in enumerate(weights) for _ in range(weight)]
+
+
+def attribute_chances(
+    d: int, reported: int, weights: Sequence[int] | None = None
+) -> dict[tuple[int, ...], Fraction]:
     """Floyd's sampling: draw t is among the first d - reported + t + 1, and the last of them if that
-    is taken.
+    is taken. By weights, one number below their sum says which attribute it is.
     """
+    if weights is not None:
+        drawn: dict[tuple[int, ...], Fraction] = {(j,): Fraction(0) for j in range(d)}
+        for j, cell in zip(owners(weights), cells(sum(weights)), strict=True):
+            drawn[j,] += cell
+        return drawn
     found: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
     for last in range(d - reported, d):
         longer: dict[tuple[int, ...], Fraction] = {}
@@ -261,11 +273,11 @@ def law_of(mechanism: RecordMechanism, record: Record) -> Law:
                 pairs = itertools.product(law.items(), law_of(member, some).items())
                 law = {(*one, *more): p * q for (one, p), (more, q) in pairs}
             return law
-        case Sample(reported=reported):
+        case Sample(reported=reported, weights=weights):
             silent: Law = {None: Fraction(1)}
             return mixture(
                 (chance, product([law if j in picked else silent for j, law in enumerate(parts)]))
-                for picked, chance in attribute_chances(mechanism.d, reported).items()
+                for picked, chance in attribute_chances(mechanism.d, reported, weights).items()
             )
         case Faked(fakes=fakes):
             faked = [fake_law(fake) for fake in fakes]
@@ -472,6 +484,9 @@ def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
             nothing = (0,) * mechanism.d
             each = [list(_record_choices(member)) for member, _ in _members(mechanism, nothing)]
             yield from (_joined(list(some)) for some in itertools.product(*each))
+        case Sample(parts=parts, weights=weights) if weights is not None:
+            for j, word in zip(owners(weights), _below(sum(weights)), strict=True):
+                yield _joined([[word], _padded(_part_choices(parts[j]), mechanism.words - 1)])
         case Sample(parts=parts, reported=reported):
             room = mechanism.words // reported - 1
             for draws in itertools.product(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -438,6 +438,7 @@ def record_mechanisms() -> Iterator[Case]:
     yield made("parts", "a sample of one part", kind="split", parts=[color, age, one])
     for reported, refused in ((0, "reported"), (1, None), (3, None), (4, "reported"), (-1, "reported")):
         yield made(refused, f"{reported} of three reported", kind="sample", parts=every, reported=reported)
+    yield from weights_of(made, every)
     yield made("fit", "parts in another order", kind="split", parts=[age, color, smokes])
     asked = [{**one, "domain": bins(1 << 20)} for one in data["attributes"]]
     wide = mechanism_to_dict(Unary(1 << 20, FULL // 2, FULL // 4))
@@ -486,6 +487,29 @@ def fakes() -> Iterator[Case]:
     yield with_prior("canonical", "a uniform prior in words", uniform)
     yield with_prior(None, "a prior that is almost uniform", [uniform[1], uniform[0], *uniform[2:]])
     assert uniform[0] != uniform[1]
+
+
+def weights_of(made: Callable[..., Case], every: list[Any]) -> Iterator[Case]:
+    """A sample of three attributes, drawn by weights."""
+    for what, weights, refused in (
+        ("three weights", [3, 1, 2], None),
+        ("weights of 2^16", [1, 2, (1 << 16) - 3], None),
+        ("weights of 2^16 + 1", [1, 2, (1 << 16) - 2], "weights"),
+        ("a weight of 0", [0, 1, 2], "weights"),
+        ("a weight below 0", [5, -1, 2], "weights"),
+        ("a weight too few", [1, 2], "weights"),
+        ("a weight too many", [1, 2, 3, 4], "weights"),
+        ("no weight", [], "weights"),
+        ("equal weights", [1, 1, 1], "canonical"),
+        ("a common divisor of weights", [6, 2, 4], "canonical"),
+        ("a weight in words", ["3", 1, 2], "type"),
+        ("a weight that is true", [True, 3, 2], "type"),
+        ("weights that are no list", 3, "type"),
+        ("weights that are null", None, "type"),
+    ):
+        yield made(refused, what, kind="sample", parts=every, reported=1, weights=weights)
+    yield made("weights", "weights of two", kind="sample", parts=every, reported=2, weights=[3, 1, 2])
+    yield made("fields", "weights of a split", kind="split", parts=every, weights=[3, 1, 2])
 
 
 def least_keep(k: int) -> int:

@@ -101,6 +101,11 @@ def sample() -> dict[str, Plan]:
     return found | {
         "two of three": of(Sample(parts, 2)),
         "three of three": of(Sample(parts, 3)),
+        "by weights": of(dn.smp(KS, 1.0, "oue", weights=[3, 1, 2])),
+        "by the largest weights": of(
+            dn.smp([2] * 300, 1.0, "grr", weights=[1] * 299 + [(1 << 16) - 299]),
+            {f"question {number}": ["yes", "no"] for number in range(300)},
+        ),
         "one of three hundred": of(
             dn.smp([2] * 300, 1.0, "grr"), {f"question {number}": ["yes", "no"] for number in range(300)}
         ),
@@ -129,6 +134,7 @@ def repeated() -> dict[str, Plan]:
     parts = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
     return found | {
         "repeated, two of three": of(Sample(parts, 2), rounds=5),
+        "repeated, by weights": of(Sample(parts, weights=(5, 2, 1)), rounds=5),
         "repeated, no answer is random": of(Sample(parts), rounds=5, missing="random"),
         "repeated, all": of(dn.Split(parts), rounds=5),
     }
@@ -190,6 +196,7 @@ def nested() -> dict[str, Plan]:
         "a sample last": of(dn.Split((color, Sample((age, smokes))))),
         "a sample first": of(dn.Split((Sample((color, age)), smokes))),
         "both of two": of(dn.Split((color, Sample((age, smokes), 2)))),
+        "one of two, by weights": of(dn.Split((color, Sample((age, smokes), weights=(1, 4))))),
         "fakes last": of(dn.Split((color, dn.rsfd(KS[1:], 1.0, "oue-z")))),
         "fakes first, from priors": of(dn.Split((dn.rsrfd(KS[:2], 1.0, PRIORS[:2], "grr"), smokes))),
         "two samples": of(dn.Split((Sample(parts[:2]), Sample(parts[2:], 2))), five),
@@ -473,6 +480,7 @@ def cases(kind: str) -> Iterator[dict[str, Any]]:
 def device_plans() -> dict[str, Plan]:
     """A plan of every kind that takes words."""
     some = {name: nested()[name] for name in ("a sample and fakes", "nested, no answer is random")}
+    some |= {"by weights": sample()["by weights"], "kept, by weights": repeated()["repeated, by weights"]}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     return one_of_each() | metric_of_each() | some

@@ -11,6 +11,7 @@ import {
   checkedKind,
   checkedList,
   checkedString,
+  type Fields,
   threshold,
 } from "./strict.js";
 
@@ -58,7 +59,8 @@ export const recordMechanism = (data: unknown, rare?: RareKinds): RecordMechanis
   const record = (given: unknown): RecordMechanism => {
     const kind = checkedKind(given, "a record mechanism", all);
     const { fields, read } = kinds[kind] as RecordKind;
-    return read(checkedFields(given, `a ${kind} mechanism`, ["kind", ...fields]), readers);
+    const what = `a ${kind} mechanism`;
+    return read(fields ? checkedFields(given, what, ["kind", ...fields]) : (given as Fields), readers);
   };
   const readers: PartReaders = {
     mechanism: (given) => mechanism(given, ones, rare?.mechanisms),
@@ -70,10 +72,10 @@ export const recordMechanism = (data: unknown, rare?: RareKinds): RecordMechanis
   return record(data);
 };
 
-/** Whether a canonical text has a kind that is loaded on demand. */
+/** Whether a canonical text has a kind that is loaded on demand, or weights, which are too. */
 export const hasRareKind = (text: string): boolean => {
   const common = Object.keys({ ...MECHANISMS, ...RECORDS, categories: 0, range: 0 });
-  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"/g))
+  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"|"weights":/g))
     if (!common.includes(kind as string)) return true;
   return false;
 };

@@ -1,6 +1,6 @@
 /**
  * Lists the kinds that only some plans have, so that a page loads them on demand: fakes, distances, means,
- * permanent answers.
+ * permanent answers, weights.
  */
 
 import { bitFlip } from "./bitflip.js";
@@ -17,6 +17,7 @@ import { planarGeometric } from "./planar.js";
 import type { RecordKind } from "./records.js";
 import type { Direct, Unary } from "./shapes.js";
 import { checkedBoolean, checkedFields, checkedInteger, checkedKind, threshold } from "./strict.js";
+import { WEIGHTED } from "./weighted.js";
 
 /** Two rounds of one shape. */
 const readMemoized = (data: unknown): Memoized => {
@@ -69,6 +70,6 @@ export const domains: Readonly<Record<string, (data: unknown) => Domain>> = {
     ),
 };
 
-export const records: Readonly<Record<string, RecordKind>> = { faked: FAKED };
+export const records: Readonly<Record<string, RecordKind>> = { faked: FAKED, sample: WEIGHTED };
 
 export { statedMetric, verifiedMetric } from "./metric_losses.js";

@@ -79,7 +79,7 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
 /** Some attributes, drawn at random and named in the report, are reported (SMP: one of them). */
 export const sample = (mechanisms: readonly Mechanism[], reported: number): RecordMechanism => {
   const size = checkedSeveral(mechanisms).length;
-  wholeNumber("reported", "reported, the number of attributes in a report,", reported, 1, size);
+  wholeNumber("reported", "reported attributes", reported, 1, size);
   const room = mechanisms.reduce((most, { words }) => Math.max(most, words), 0);
   return {
     mechanisms,
@@ -101,8 +101,8 @@ export const sample = (mechanisms: readonly Mechanism[], reported: number): Reco
 
 /** How a kind of record mechanism is read from a plan. */
 export interface RecordKind {
-  /** Its fields besides `kind`. */
-  readonly fields: readonly string[];
+  /** Its fields besides `kind`; without them, `read` checks which there are. */
+  readonly fields?: readonly string[];
   /** Whether it can be a part of a split. */
   readonly isPart: boolean;
   read(fields: Fields, read: PartReaders): RecordMechanism;

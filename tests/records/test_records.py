@@ -137,6 +137,7 @@ UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
     "split": lambda: Split((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7))),
     "one of three": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7))),
     "two of three": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7)), 2),
+    "by weights": lambda: Sample((dn.grr(2, 0.3), dn.oue(2, 1.5), dn.sue(2, 0.7)), weights=(3, 1, 2)),
     "faked": lambda: Faked(
         (Guessed(dn.grr(3, 2.0), Prior.uniform(3)), Blank(dn.oue(2, 0.5)), Blank(dn.sue(2, 1.0)))
     ),
@@ -187,6 +188,10 @@ SENT: dict[str, Callable[[], RecordMechanism]] = {
     "split repeated": lambda: Split((l_grr(2, 0.5, 1.0), dn.sue(2, 1.0))),
     "sample grr": lambda: smp((3, 2, 3), 1.0, "grr"),
     "sample mixed": lambda: Sample((dn.oue(2, 1.0), dn.grr(3, 0.5), l_osue(2, 0.5, 1.0))),
+    "by weights": lambda: smp((3, 2, 3), 1.0, "grr", weights=(5, 1, 3)),
+    "everyone, and one by weights": lambda: Split(
+        (dn.grr(2, 0.3), Sample((dn.oue(2, 1.5), dn.grr(3, 0.7)), weights=(1, 6)))
+    ),
     "two of three": lambda: smp((3, 2, 3), 1.0, "grr", 2),
     "three of three": lambda: smp((3, 2, 2), 1.0, "grr", 3),
     "two of four": lambda: smp((2, 2, 2, 3), 1.0, "grr", 2),
@@ -449,6 +454,7 @@ BULK: dict[str, Callable[[], RecordMechanism]] = {
         for name in ("grr", "oue-r", "sue-r")
     },
     "rsrfd as published": lambda: rsrfd(WIDE, 1.0, _wide_priors(), fakes="published"),
+    "sample by weights": lambda: smp(WIDE, 1.0, "oue", weights=(2, 60_000, 7)),
     "split of repeated": lambda: Split((l_grr(5, 0.5, 1.0), l_osue(70, 0.5, 1.0), loloha(3, 0.5, 1.0))),
     "sample of repeated": lambda: Sample((l_grr(5, 0.5, 1.0), l_osue(70, 0.5, 1.0), loloha(3, 0.5, 1.0))),
 }

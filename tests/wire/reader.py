@@ -329,7 +329,8 @@ def check_record(data: Any, allowed: Sequence[str]) -> Iterator[Data]:
         for fake in made:
             yield check_fake(fake)
         return
-    parts = typed(fields(data, "kind", "parts", *(("reported",) if kind == "sample" else ()))["parts"], list)
+    more = ("reported", *(("weights",) if "weights" in data else ())) if kind == "sample" else ()
+    parts = typed(fields(data, "kind", "parts", *more)["parts"], list)
     must(len(parts) == 1 if kind == "single" else len(parts) > 1, "parts")
     for part in parts:
         nested = isinstance(part, dict) and part.get("kind") in ("sample", "faked", "split", "single")
@@ -339,6 +340,16 @@ def check_record(data: Any, allowed: Sequence[str]) -> Iterator[Data]:
             yield check_mechanism(part, NUMBERS)
     if kind == "sample":
         between(data["reported"], 1, len(parts), "reported")
+        check_weights(data)
+
+
+def check_weights(sample: Data) -> None:
+    if "weights" not in sample:
+        return
+    weights = [typed(weight, int) for weight in typed(sample["weights"], list)]
+    must(sample["reported"] == 1 and len(weights) == len(sample["parts"]), "weights")
+    must(min(weights) > 0 and sum(weights) <= 1 << 16, "weights")
+    must(math.gcd(*weights) == 1 and len(set(weights)) > 1, "canonical")
 
 
 def check_fake(fake: Any) -> Data:

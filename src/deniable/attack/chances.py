@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from numbers import Real
 from typing import final
@@ -81,6 +82,13 @@ class _Draw:
     """Whether those that were drawn once are reported in all collections."""
     secret: bool
     """Whether a report does not say which they are."""
+    chances: tuple[Fraction, ...]
+    """How likely a report holds each of them, and that it is real."""
+
+    @property
+    def scales(self) -> list[float]:
+        """How much likelier each of them is than if all were drawn equally often."""
+        return [float(chance * len(self.attributes) / self.reported) for chance in self.chances]
 
     @property
     def all(self) -> bool:
@@ -92,17 +100,19 @@ def _find_draws(source: Source) -> list[_Draw]:
     """The attributes that all reports hold, if any, and those of each part that draws some of its own."""
     members = members_of(source)
     if not members:
-        return [_Draw((0,), 1, False, False)]
+        return [_Draw((0,), 1, False, False, (Fraction(1),))]
     always, some = list[int](), list[_Draw]()
     for member, first, _ in members:
         attributes = tuple(range(first, first + member.d))
-        reported = round(sum(member.chance_real(j) for j in range(member.d)))
+        chances = tuple(map(member.chance_real, range(member.d)))
+        reported = round(sum(chances))
         if reported == member.d:
             always += attributes
             continue
         kept = member.mechanisms[0].repeated
-        some.append(_Draw(attributes, reported, kept, member.chance_real(0) < member.chance(0)))
-    return [*([_Draw(tuple(always), len(always), False, False)] if always else []), *some]
+        some.append(_Draw(attributes, reported, kept, chances[0] < member.chance(0), chances))
+    sure = (Fraction(1),) * len(always)
+    return [*([_Draw(tuple(always), len(always), False, False, sure)] if always else []), *some]
 
 
 def _attributes(
@@ -121,7 +131,7 @@ def _attributes(
             together |= zip(hidden.attributes, found, strict=True)
     for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
         draw, blind, reported = draws[j], kept[j][0], kept[j][1]
-        real = draw.reported / len(draw.attributes)
+        real = float(draw.chances[draw.attributes.index(j)])
         whole = single[j] if j in single else _mix_chances((1 - real, real), kept[j])
         if draw.kept or draw.all:
             often: Sequence[float] = [1 - real, *[0.0] * (times - 1), real]
@@ -190,7 +200,8 @@ def _profiles(draws: Sequence[_Draw], kept: _Chances, fresh: _Chances, seed: int
         asked = "all"
     elif len(draws) == 1:
         asked = "kept" if only.kept else "any"
-    if asked == "any" and only.reported == 1 and times <= len(only.attributes):
+    alike = len(set(only.chances)) == 1  # by weights, no attribute is the next that was not asked
+    if asked == "any" and alike and only.reported == 1 and times <= len(only.attributes):
         yield _with_errors(_new, kept, True, bound, "new")
     for memoized, right in ((True, kept), (False, fresh)):
         yield _with_errors(partial(_combine_draws, draws, seed), right, memoized, bound, asked)
@@ -244,8 +255,8 @@ def _combine_draws(draws: Sequence[_Draw], seed: int, right: Right) -> _Figures:
 
 def _of_draw(draw: _Draw, seed: int, right: Right) -> _Figures:
     if draw.all or draw.kept:
-        return _same_again(draw.reported, right)
-    return _any(right) if draw.reported == 1 else _draws_simulated(draw.reported, seed, right)
+        return _same_again(draw, right)
+    return _any(draw, right) if draw.reported == 1 else _draws_simulated(draw.reported, seed, right)
 
 
 def _figures(
@@ -263,25 +274,34 @@ def _new(right: Right) -> _Figures:
     return _figures(known, whole, times / d * math.fsum(chances[1] for chances in right), known)
 
 
-def _any(right: Right) -> _Figures:
+def _any(draw: _Draw, right: Right) -> _Figures:
     """Any attribute each time."""
     d, times = len(right), len(right[0]) - 1
     known = [(1.0, *chances[1:]) for chances in right]
-    often = [math.comb(times, m) * (1 / d) ** m * (1 - 1 / d) ** (times - m) for m in range(times + 1)]
-    expected = math.fsum(often[m] * chances[m] for chances in right for m in range(1, times + 1))
-    published = (
-        profile([(1.0, chances[1], *[0.0] * (times - 1)) for chances in right], times, True)
-        if times <= d
-        else 0.0
+    expected = math.fsum(
+        math.comb(times, m) * float(chance) ** m * float(1 - chance) ** (times - m) * chances[m]
+        for chance, chances in zip(draw.chances, right, strict=True)
+        for m in range(1, times + 1)
     )
-    return _figures(profile(known, times, True), profile(right, times, True), expected, published)
+    once = [(1.0, chances[1], *[0.0] * (times - 1)) for chances in right]
+    published = profile(_scaled(draw, once), times, True) if times <= d else 0.0
+    found, whole = (profile(_scaled(draw, some), times, True) for some in (known, right))
+    return _figures(found, whole, expected, published)
 
 
-def _same_again(drawn: int, right: Right) -> _Figures:
+def _same_again(draw: _Draw, right: Right) -> _Figures:
     """The same attributes each time: all of them, or those that were drawn once."""
-    known = profile([(1.0, chances[-1]) for chances in right], drawn, False)
-    whole = profile([(chances[0], chances[-1]) for chances in right], drawn, False)
-    return _figures(known, whole, drawn / len(right) * math.fsum(chances[-1] for chances in right))
+    known = profile(_scaled(draw, [(1.0, chances[-1]) for chances in right]), draw.reported, False)
+    whole = profile(_scaled(draw, [(chances[0], chances[-1]) for chances in right]), draw.reported, False)
+    pairs = zip(draw.scales, right, strict=True)
+    expected = math.fsum(scale * chances[-1] for scale, chances in pairs)
+    return _figures(known, whole, draw.reported / len(right) * expected)
+
+
+def _scaled(draw: _Draw, right: Right) -> Right:
+    """Chances after m reports times a scale to the power m: `profile` itself draws all equally often."""
+    pairs = zip(draw.scales, right, strict=True)
+    return [[scale**m * chance for m, chance in enumerate(chances)] for scale, chances in pairs]
 
 
 def _draws_simulated(drawn: int, seed: int, right: Right) -> _Figures:

@@ -314,7 +314,9 @@ def _(part: Fake) -> Json:
 def record_to_dict(part: RecordMechanism) -> Json:
     """A record mechanism as its kind, its parts and its numbers."""
     parts = [_part_to_dict(one) for one in getattr(part, part.part_field)]
-    return {"kind": part.kind, part.part_field: parts} | {name: getattr(part, name) for name in part.numbers}
+    numbers = {name: getattr(part, name) for name in part.numbers}
+    lists = {name: list(given) for name in part.lists if (given := getattr(part, name)) is not None}
+    return {"kind": part.kind, part.part_field: parts} | numbers | lists
 
 
 def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
@@ -328,10 +330,12 @@ def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
 def _read_record(data: object, sizes: _Sizes, kinds: Sequence[str]) -> RecordMechanism:
     kind = checked_kind(data, "a record mechanism", kinds)
     made_by = RECORD_MECHANISMS[kind]
-    fields = checked_fields(
-        data, f"a {kind} record mechanism", ("kind", made_by.part_field, *made_by.numbers)
-    )
-    numbers = {name: checked_integer(fields[name], name) for name in made_by.numbers}
+    given = [name for name in made_by.lists if isinstance(data, dict) and name in data]
+    wanted = ("kind", made_by.part_field, *made_by.numbers, *given)
+    fields = checked_fields(data, f"a {kind} record mechanism", wanted)
+    numbers: Json = {name: checked_integer(fields[name], name) for name in made_by.numbers}
+    for name in given:
+        numbers[name] = tuple(checked_integer(one, name) for one in checked_list(fields[name], name))
     read = _MEMBERS[made_by.part_field]
     members = [
         read(one, sizes, made_by) for one in checked_list(fields[made_by.part_field], made_by.part_field)

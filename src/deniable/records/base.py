@@ -45,6 +45,8 @@ class RecordMechanism(ABC):
     """What its parts are called in a plan."""
     numbers: ClassVar[tuple[str, ...]] = ()
     """The numbers that a plan holds in addition to its parts, by name."""
+    lists: ClassVar[tuple[str, ...]] = ()
+    """The lists of numbers that a plan holds too, by name, where they are not None."""
     nests: ClassVar[bool] = False
     """Whether it can be a part of a split."""
     takes_records: ClassVar[bool] = False
@@ -52,8 +54,8 @@ class RecordMechanism(ABC):
 
     @staticmethod
     @abstractmethod
-    def build(members: Sequence[Any], **numbers: int) -> RecordMechanism:
-        """One of this kind from its parts, as a plan lists them, and its numbers."""
+    def build(members: Sequence[Any], **numbers: Any) -> RecordMechanism:
+        """One of this kind from its parts, as a plan lists them, its numbers and lists of numbers."""
 
     @property
     @abstractmethod

@@ -52,7 +52,7 @@ class Faked(RecordMechanism):
         check_parts(self.parts)
 
     @staticmethod
-    def build(members: Sequence[Any], **_numbers: int) -> Faked:
+    def build(members: Sequence[Any], **_numbers: Any) -> Faked:
         return Faked(tuple(members))
 
     @cached_property

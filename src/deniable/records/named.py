@@ -47,25 +47,32 @@ def spl(ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "ad
 
 
 def smp(
-    ks: Sequence[int], epsilon: float | Sequence[float], protocol: str = "adaptive", attributes: int = 1
+    ks: Sequence[int],
+    epsilon: float | Sequence[float],
+    protocol: str = "adaptive",
+    attributes: int = 1,
+    weights: Sequence[int] | None = None,
 ) -> Sample:
     """Sampling (SMP): one attribute, drawn at random and named in the report, with the whole budget.
 
     With `attributes` above one, that many, each with an equal part. A list of epsilons, one for each
     attribute, is what each of them loses where it is reported; the record loses as many of the largest as are
-    reported.
+    reported. `weights`, whole numbers, say how often each attribute is drawn, where that differs.
 
     >>> m = smp([3, 5, 4], epsilon=1.0, protocol="oue")
     >>> m.loss() <= 1.0, m.loss() == m.loss(per="attribute")
     (True, True)
     >>> round(smp([3, 4], epsilon=[1.0, 2.0]).loss(), 4)
     2.0
+    >>> str(smp([3, 4], epsilon=1.0, weights=[3, 1]).chance(0))
+    '3/4'
 
     Reference: arcolezi2021.
     """
     sizes = checked_sizes(ks)
     reported = whole_number("attributes, the number that each person reports,", attributes, 1, len(sizes))
-    return Sample(_parts(sizes, _budgets(epsilon, len(sizes), reported), protocol), reported)
+    parts = _parts(sizes, _budgets(epsilon, len(sizes), reported), protocol)
+    return Sample(parts, reported, weights)  # type: ignore[arg-type]  # made a tuple there
 
 
 def rsfd(

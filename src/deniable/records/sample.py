@@ -2,48 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import prod
+from math import gcd, prod
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
+from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.formatting import format_count, format_percent
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, in_domain
 from deniable.records.base import Figure, Per, RecordMechanism, check_parts, quote_names
 from deniable.records.reports import Cut, Records, Span, cut_evenly
-from deniable.records.sampling import draw_attributes, group_people
+from deniable.records.sampling import draw_attributes, draw_weighted, group_people
 from deniable.words import Rows
+
+MOST_WEIGHT = 1 << 16
+"""Of all weights together: a device looks up the attribute in a table of this length."""
+_SHOWN = 6  # attributes whose chances a sentence has
 
 
 @final
 @dataclass(frozen=True)
 class Sample(RecordMechanism):
-    """Some attributes, drawn at random and named in the report, are reported (SMP: one of them)."""
+    """Some attributes, drawn at random and named in the report, are reported (SMP: one of them).
+
+    One attribute can be drawn by `weights`: whole numbers, of which each attribute's part of their sum is its
+    chance. They have no common divisor, and are None where all are equal, so that there is one way to say it.
+
+    >>> from deniable import grr
+    >>> m = Sample((grr(4, 1.0), grr(2, 1.0)), weights=(6, 2))
+    >>> m.weights, str(m.chance(0)), round(m.loss(), 4)
+    ((3, 1), '3/4', 1.0)
+    """
 
     kind = "sample"
     numbers = ("reported",)
+    lists = ("weights",)
     nests = True
     _reads_all = False
 
     parts: tuple[ExactMechanism, ...] = ()
     reported: int = 1
     """How many attributes a report holds."""
+    weights: tuple[int, ...] | None = None
+    """How often each attribute is drawn, where not all are drawn equally often."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", check_parts(self.parts))
         what = "reported, the number of attributes in a report,"
         reported = whole_number(what, self.reported, 1, self.d, reason="reported")
         object.__setattr__(self, "reported", reported)
+        object.__setattr__(self, "weights", self._reduced_weights())
+
+    def _reduced_weights(self) -> tuple[int, ...] | None:
+        """The weights without a common divisor; None where all are equal."""
+        if self.weights is None:
+            return None
+        if self.reported != 1:
+            text = f"weights are for one attribute a report, got reported = {self.reported}; leave them out"
+            raise InvalidParameter(text, "weights")
+        if not isinstance(self.weights, Iterable) or isinstance(self.weights, str | Mapping):
+            raise InvalidParameter(f"weights are a list of whole numbers, got {self.weights!r}", "weights")
+        what = "a weight, how often an attribute is drawn,"
+        weights = tuple(whole_number(what, weight, 1, reason="weights") for weight in self.weights)
+        if len(weights) != self.d:
+            text = f"there are {self.d} attributes, got {format_count(len(weights), 'weight')}"
+            raise InvalidParameter(text, "weights")
+        divisor = gcd(*weights)
+        weights = tuple(weight // divisor for weight in weights)
+        if sum(weights) > MOST_WEIGHT:
+            text = (
+                f"weights add up to at most {MOST_WEIGHT:,} without their common divisor, got "
+                f"{sum(weights):,}; round them"
+            )
+            raise InvalidParameter(text, "weights")
+        return None if len(set(weights)) == 1 else weights
 
     @staticmethod
-    def build(members: Sequence[Any], **numbers: int) -> Sample:
+    def build(members: Sequence[Any], **numbers: Any) -> Sample:
         return Sample(tuple(members), **numbers)
 
     @property
@@ -52,7 +95,17 @@ class Sample(RecordMechanism):
 
     @property
     def phrase(self) -> str:
-        return f"{self.reported} of {self.d} attributes, drawn at random and named"
+        return f"{self.reported} of {self.d} attributes, drawn at random{self._chances(None)} and named"
+
+    def _chances(self, names: Sequence[str] | None) -> str:
+        """How likely each attribute is, in words that follow "drawn at random"; empty where all are alike."""
+        if self.weights is None:
+            return ""
+        chances = [format_percent(float(self.chance(j)), 1) for j in range(min(self.d, _SHOWN))]
+        if names is not None:
+            chances = [f"{name!r} {chance}" for name, chance in zip(names, chances, strict=False)]
+        more = ["..."] if self.d > _SHOWN else []
+        return f" ({', '.join([*chances, *more])})"
 
     @property
     def words(self) -> int:
@@ -74,7 +127,9 @@ class Sample(RecordMechanism):
         return self.parts[attribute].law
 
     def chance(self, attribute: int) -> Fraction:
-        return Fraction(self.reported, self.d)
+        if self.weights is None:
+            return Fraction(self.reported, self.d)
+        return Fraction(self.weights[attribute], sum(self.weights))
 
     @property
     def acronym(self) -> str:
@@ -82,11 +137,12 @@ class Sample(RecordMechanism):
 
     def describe_reported(self, names: Sequence[str]) -> str:
         number = "one" if self.reported == 1 else f"{self.reported}"
-        return f"{number} of {quote_names(names)}, drawn at random and named in the report (SMP)"
+        drawn = f"drawn at random{self._chances(names)} and named in the report (SMP)"
+        return f"{number} of {quote_names(names)}, {drawn}"
 
     def explain(self, names: Sequence[str]) -> str:
         number = "one attribute" if self.reported == 1 else f"{self.reported} attributes"
-        drawn = f"{number} of {self.d}, drawn at random and named in the report"
+        drawn = f"{number} of {self.d}, drawn at random{self._chances(names)} and named in the report"
         return f"Each person reports {drawn} ({self.acronym})."
 
     @property
@@ -136,7 +192,9 @@ class Sample(RecordMechanism):
         return np.asarray(here.sum(axis=0) == self.reported)
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
-        picked = draw_attributes(rows.columns(0, self.reported).recall(), self.d)
+        first = rows.columns(0, self.reported).recall()
+        weights = self.weights
+        picked = draw_attributes(first, self.d) if weights is None else draw_weighted(first, weights)
         room = self.words // self.reported - 1
         groups = [group_people(picked[:, draw], columns) for draw in range(self.reported)]
         reports, reporters = [], []

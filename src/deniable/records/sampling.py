@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,9 +28,20 @@ def group_people(attributes: npt.NDArray[np.integer], columns: Integers) -> list
     return list(zip(np.split(who, ends[:-1]), np.split(values, ends[:-1]), strict=True))
 
 
+def draw_weighted(rows: Rows, weights: Sequence[int]) -> npt.NDArray[np.unsignedinteger]:
+    """Each row's one attribute: as likely as its weight, of the sum of all."""
+    owners = np.arange(len(weights), dtype=_name_type(len(weights)))
+    table = np.repeat(owners, weights)
+    return np.asarray(table[draw_attributes(rows, table.size)])
+
+
+def _name_type(d: int) -> type[np.uint8 | np.uint32]:
+    return np.uint8 if d <= 256 else np.uint32
+
+
 def draw_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
     """Each row's attributes, all different, by Floyd's sampling."""
-    attributes = np.empty((rows.n, rows.width), dtype=np.uint8 if d <= 256 else np.uint32)
+    attributes = np.empty((rows.n, rows.width), dtype=_name_type(d))
     if worth_compiling(rows.n, rows.width):
         from deniable.words import kernels
 

@@ -34,7 +34,7 @@ class Single(RecordMechanism):
             )
 
     @staticmethod
-    def build(members: Sequence[Any], **_numbers: int) -> Single:
+    def build(members: Sequence[Any], **_numbers: Any) -> Single:
         if len(members) != 1:
             text = f"a single record mechanism has one attribute, got {len(members)}"
             raise InvalidParameter(text, "parts")

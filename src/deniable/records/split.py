@@ -59,7 +59,7 @@ class Split(RecordMechanism):
         len(self._members)  # made now, so that what is wrong with a part is said now
 
     @staticmethod
-    def build(members: Sequence[Any], **_numbers: int) -> Split:
+    def build(members: Sequence[Any], **_numbers: Any) -> Split:
         return Split(tuple(members))
 
     @cached_property

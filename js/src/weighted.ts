@@ -1,0 +1,52 @@
+/** Reads samples whose attributes are not all drawn equally often. */
+
+import { must } from "./errors.js";
+import type { Mechanism } from "./mechanism.js";
+import { encodeValue, type RecordKind, type RecordMechanism, sample } from "./records.js";
+import { checkedFields, checkedInteger, checkedList } from "./strict.js";
+import { below } from "./words.js";
+
+const MOST = 1 << 16; // of all weights together
+
+/** A sample, with weights or without. */
+export const WEIGHTED: RecordKind = {
+  isPart: true,
+  read: (data, read) => {
+    const more = "weights" in data ? ["weights"] : [];
+    const fields = checkedFields(data, "a sample mechanism", ["kind", "parts", "reported", ...more]);
+    const mechanisms = checkedList(fields.parts, "parts").map(read.mechanism);
+    const reported = checkedInteger(fields.reported, "reported");
+    const alike = sample(mechanisms, reported);
+    return more.length ? weighted(alike, tableOf(fields.weights, reported, mechanisms.length)) : alike;
+  },
+};
+
+/** One number draws the attribute that the table has for it. */
+const weighted = (alike: RecordMechanism, table: readonly number[]): RecordMechanism => ({
+  ...alike,
+  encode: async (values, row) => {
+    const j = table[below(await row.recall(1), 0, table.length)] as number;
+    const part = encodeValue(alike.mechanisms[j] as Mechanism, j, values[j] as number, row.from(1));
+    return Promise.all(alike.mechanisms.map((_, i) => (i === j ? part : undefined)));
+  },
+});
+
+/** Each attribute as often as its weight. */
+const tableOf = (data: unknown, reported: number, size: number): number[] => {
+  const weights = checkedList(data, "weights").map((weight) => checkedInteger(weight, "a weight"));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  must(
+    reported === 1 && weights.length === size && weights.every((weight) => weight > 0) && sum <= MOST,
+    "weights",
+    () => `weights are ${size} positive numbers, at most ${MOST} together, for one attribute a report`,
+  );
+  must(
+    weights.reduce(divisor) === 1 && sum > size,
+    "canonical",
+    () => "weights differ, and have no common divisor",
+  );
+  return weights.flatMap((weight, j) => Array<number>(weight).fill(j));
+};
+
+/** The largest common one. */
+const divisor = (a: number, b: number): number => (b ? divisor(b, a % b) : a);
