@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,15 @@ def at_least(successes: int, trials: int, chance: float, what: str, alpha: float
     """As many successes as a chance of at least this much would give."""
     seen = f"{what}: {successes} of {trials} where {chance:g} of them were promised"
     _judge(float(stats.binom.cdf(successes, trials, chance)), seen, alpha)
+
+
+def each_at_least(
+    successes: Sequence[int], trials: int, chance: float, what: str, alpha: float = ALPHA
+) -> None:
+    """The same for several counts of as many trials: the least of them is judged, as one of so many."""
+    least = min(successes)
+    seen = f"{what}: {least} of {trials} where {chance:g} of them were promised"
+    _judge(min(1.0, len(successes) * float(stats.binom.cdf(least, trials, chance))), seen, alpha)
 
 
 def not_beaten(best: Array, other: Array, what: str, alpha: float = ALPHA) -> None:

@@ -13,6 +13,8 @@ import deniable as dn
 from deniable.choose import Considered, Objective, consider, warn_influence, warn_uninvited
 from deniable.choose.influence import MUCH
 from deniable.mechanisms import ExactMechanism
+from deniable.plan import Result
+from deniable.plan.findings import Findings
 from deniable.tickets import SigningKey
 
 PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}
@@ -43,6 +45,30 @@ def test_fakes_of_one_attribute_move_it_by_their_influence(mechanism: str) -> No
         worst.low, np.clip((found.interval().low - fakes * high) / (1 - fakes), 0, 1), atol=1e-12
     )
     assert (worst.high >= np.clip(found.interval().high, 0, 1)).all()
+
+
+def test_fewer_fakes_than_there_are_explain_nothing() -> None:
+    """GRR with 100 values: 5 % of fake reports give a value that 1 % has a share of 300 %."""
+    plan = dn.Plan.of({"town": [f"t{v}" for v in range(100)]}, dn.grr(100, 1.0), people=10_000)
+    reports = plan.privatize({"town": [f"t{v % 100}" for v in range(9500)]}, dn.seeded(3))
+    honest = plan.tally(reports)["town"]
+    tally = dn.Tally(10_000, honest.counts + 500 * (np.arange(100) == 7))
+    found = dn.grr(100, 1.0).estimate(tally)
+    assert found.frequencies[7] > 2
+    few, enough = found.interval_with_fakes(0.01), found.interval_with_fakes(0.05)
+    assert np.isnan(few.low[7])
+    assert np.isnan(few.high[7])
+    assert (enough.low <= 0.01).all()
+    assert (enough.high >= 0.01).all()
+    least = found.least_fakes()
+    assert 0.01 < least[7] < 0.05
+    assert least[7] == least.max()
+    for share, possible in ((least[7] * 0.999, False), (least[7] * 1.001, True)):
+        assert np.isnan(found.interval_with_fakes(share).low[7]) != possible
+    result = Result(plan.id, 10_000, {"town": replace(found, labels=plan.labels["town"])})
+    text = Findings(result, fakes=0.01).text()
+    assert " impossible impossible" in text
+    assert "of all reports must have been made up to explain 't7'; there may be more" in text
 
 
 def test_a_cap_on_influence_is_kept_or_named() -> None:

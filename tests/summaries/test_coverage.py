@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.estimate import Estimate
+from deniable.estimate import Estimate, consistency
 from deniable.law import Law
 from deniable.records import RecordMechanism
 from deniable.summaries import Summary, mean_of, quantile_of, sum_of
@@ -85,15 +85,44 @@ TRIALS = len(SIZES) * len(EPSILONS) * 3 * COVERED_STUDIES
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_summaries_hold_the_truth(name: str) -> None:
-    held: dict[str, int] = {}
+    """All populations together, and the worst of them by itself."""
+    held: dict[str, list[int]] = {summary: [] for summary in SUMMARIES}
     for seed, (k, epsilon, kind) in enumerate(product(SIZES, EPSILONS, range(3))):
         shares = populations(k)[kind]
-        for result in estimates(MAKERS[name], epsilon, shares, COVERED_STUDIES, 100 * seed):
-            for summary, find in SUMMARIES.items():
-                found, truth = find(result, shares)
-                held[summary] = held.get(summary, 0) + (found.low <= truth <= found.high)
+        results = estimates(MAKERS[name], epsilon, shares, COVERED_STUDIES, 100 * seed)
+        for summary, find in SUMMARIES.items():
+            found = [find(result, shares) for result in results]
+            held[summary].append(sum(one.low <= truth <= one.high for one, truth in found))
     for summary, times in held.items():
-        statistics.at_least(times, TRIALS, COVERED, f"{summary} by {name}")
+        statistics.at_least(sum(times), TRIALS, COVERED, f"{summary} by {name}")
+        statistics.each_at_least(times, COVERED_STUDIES, COVERED, f"{summary} by {name}, the worst")
+
+
+def test_one_population_that_is_never_held_is_noticed() -> None:
+    with pytest.raises(AssertionError):
+        statistics.each_at_least([10] * 35 + [2], COVERED_STUDIES, COVERED, "one population")
+    statistics.each_at_least([10] * 35 + [6], COVERED_STUDIES, COVERED, "one population")
+
+
+@pytest.mark.parametrize("name", ["oue", "loloha"])
+def test_quantiles_from_the_far_end_do_not_cover(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares need not add up to 1 here, so that sums from the left are off at the right end."""
+    shares = populations(11)[0]
+    results = estimates(MAKERS[name], 1.0, shares, WORST_STUDIES)
+
+    def count_held() -> int:
+        found = (find_quantile(result, shares, 0.9) for result in results)
+        return sum(one.low <= truth <= one.high for one, truth in found)
+
+    statistics.at_least(count_held(), WORST_STUDIES, COVERED, f"quantile 0.9 by {name}")
+
+    def from_the_left(frequencies: Floats) -> Floats:
+        rising = np.maximum.accumulate(np.cumsum(frequencies))
+        return np.diff(np.concatenate([np.zeros(1), rising]))
+
+    monkeypatch.setattr(consistency, "isotonic", from_the_left)
+    with pytest.raises(AssertionError):
+        statistics.at_least(count_held(), WORST_STUDIES, COVERED, "quantiles from the left")
 
 
 @pytest.mark.parametrize(

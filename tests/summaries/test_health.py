@@ -199,10 +199,10 @@ def test_the_text_names_the_kind_of_fakes_and_stays_short() -> None:
     assert "  ... and 23 more checks; --json has all" in loud
 
 
-def test_the_advice_has_the_share_that_was_noticed() -> None:
+def test_the_advice_has_twice_the_share_that_was_noticed() -> None:
     found = Health((check_of("town", 0.0123, 1e-12), check_of("job", 0.3)))
-    assert "With --fakes 0.013, deniable estimate" in found.about()["advice"]
-    assert "if 1.3 % of the reports were made up" in found.about()["advice"]
+    assert "With --fakes 0.025, deniable estimate" in found.about()["advice"]
+    assert "if 2.5 % of the reports were made up" in found.about()["advice"]
     assert [one["noticed_of"] for one in found.about()["checks"]] == ["of the reports to this question"] * 2
     blind = Health((check_of("town", 1.0, 1e-12),))
     assert "With --fakes 0.05, deniable estimate" in blind.about()["advice"]

@@ -119,14 +119,20 @@ class Estimate:
         """Where the true shares of honest people are if at most this share of the reports was made up.
 
         Nothing is assumed of the fakes: each adds what moves a share most, and all of them may be about one
-        value. The intervals are within 0 and 1. `of` is how many reports there are in all, where only some
-        are about this attribute: fakes may all be among those.
+        value. The intervals are within 0 and 1. Both ends are nan where so few fakes cannot explain a share:
+        see `least_fakes`. `of` is how many reports there are in all, where only some are about this
+        attribute: fakes may all be among those.
 
         >>> from deniable.mechanisms import Tally, hr
         >>> m = hr(k=3, epsilon=1.0)
-        >>> low, high = m.estimate(Tally(10_000, [6000, 5000, 4500])).interval_with_fakes(0.01)
-        >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
-        ['0.37 to 0.50', '0.00 to 0.06', '0.00 to 0.00']
+        >>> found = m.estimate(Tally(10_000, [6000, 5000, 4500]))
+        >>> for fakes in (0.01, 0.1):
+        ...     low, high = found.interval_with_fakes(fakes)
+        ...     print([f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)])
+        ['0.37 to 0.50', '0.00 to 0.06', 'nan to nan']
+        ['0.19 to 0.77', '0.00 to 0.29', '0.00 to 0.05']
+        >>> [f"{share:.3f}" for share in found.least_fakes()]
+        ['0.000', '0.000', '0.080']
         """
         made_up = number("fakes, the share of reports that were made up,", fakes, 0.0, 1.0)
         share = np.minimum(made_up * (of or self.n) / self._about, 1.0)
@@ -135,7 +141,20 @@ class Estimate:
         with np.errstate(divide="ignore", invalid="ignore"):
             low = np.where(share < 1, (low - share * most) / (1 - share), 0.0)
             high = np.where(share < 1, (high - share * least) / (1 - share), 1.0)
-        return Interval(np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+        possible = (low <= 1.0) & (high >= 0.0)
+        ends = (np.where(possible, np.clip(end, 0.0, 1.0), np.nan) for end in (low, high))
+        return Interval(*ends)
+
+    def least_fakes(self, level: float = 0.95, of: int | None = None) -> Floats:
+        """The smallest share of all reports that must have been made up to explain each share: 0 where honest
+        people could have it.
+        """
+        low, high = self.interval(level)
+        least, most = self.law.contributions
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above, below = (low - 1) / (most - 1), high / least
+        share = np.maximum(np.where(low > 1, above, 0.0), np.where(high < 0, below, 0.0))
+        return np.asarray(np.minimum(share * self._about / (of or self.n), 1.0))
 
     def _ends(self, tail: float, method: Method) -> Interval:
         """Both ends, each missed with this probability."""

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from deniable.arrays import Floats
 from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.exact import number
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_percent
 from deniable.plan.plan import Plan, Result, Tallies
 from deniable.plan.result import MEAN, heading, lines_without_shares, share_lines, width_of
 from deniable.summaries import Group, Summary, group_rows, groups_of
@@ -115,6 +117,10 @@ class Findings:
             "level": self.level,
             "project": self.project,
             "fakes": self.fakes,
+            "unexplained": [
+                {"attribute": name, "value": value, "least_fakes": share}
+                for name, (value, share) in self._find_unexplained().items()
+            ],
         }
         means = [
             {
@@ -270,7 +276,27 @@ class Findings:
                     else "no certificate"
                 )
                 lines.append(line(of, f"{_how(one)}; {best}"))
+        if name in (unexplained := self._find_unexplained()):
+            value, share = unexplained[name]
+            lines.append(
+                line(
+                    "fake reports",
+                    f"at least {format_percent(share)} of all reports must have been made up to explain "
+                    f"{value!r}; there may be more",
+                )
+            )
         return [*lines, *([line("", self.refused[name])] if name in self.refused else [])]
+
+    def _find_unexplained(self) -> dict[str, tuple[str, float]]:
+        """The share of each attribute that takes most fake reports, where it takes more than were stated."""
+        found = {}
+        for name, estimate in self.result.estimates.items() if self.fakes is not None else ():
+            least = estimate.least_fakes(self.level, self.result.n)
+            worst = int(np.argmax(least))
+            if least[worst] > self.fakes:
+                labels = estimate.labels or range(estimate.k)
+                found[name] = str(labels[worst]), float(least[worst])
+        return found
 
 
 def _quantiles(

@@ -56,16 +56,20 @@ MEANINGS: Mapping[str, str] = {
 def advise(alarms: Sequence[Check]) -> str:
     """What to do about alarms: what to look for, and which share of fake reports to reckon with.
 
-    A check that raises an alarm has most probably met as many fake reports as it notices, or more.
+    A check that raises an alarm has met about as many fake reports as it notices, or more. How many more
+    nobody knows, so that the share to try first is twice as large.
     """
     found = [one.noticed for one in alarms if one.noticed < 1]
-    share = round_up(max(found)) if found else _USUAL
-    why = "The checks notice that share or more, so there may be more" if found else "Try other shares, too"
+    share = min(round_up(2 * max(found)), 0.5) if found else _USUAL
+    why = (
+        "That is twice what the checks surely notice, and there may be more" if found else "There may be more"
+    )
     return (
         "No report was removed, and the estimates include them all. Find out where these reports come from: "
         "a client that does not follow the plan looks like fake reports, too. With "
         f"--fakes {share:g}, deniable estimate shows which shares are possible if {format_percent(share)} of "
-        f"the reports were made up. {why}. Invitations bound the number of fake reports."
+        f"the reports were made up. {why}: try larger shares, too, and believe none that leaves a share "
+        "impossible. Invitations bound the number of fake reports."
     )
 
 

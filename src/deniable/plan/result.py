@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 MEAN = "mean"
 """What stands for a value where the mean of a number is estimated."""
-_SHARES = ("frequency", "stderr", "low", "high", "fakes low", "fakes high", "projected", "mle", "smoothed")
+_WORST = ("fakes low", "fakes high")
+_SHARES = ("frequency", "stderr", "low", "high", *_WORST, "projected", "mle", "smoothed")
 
 
 class Unreported(NamedTuple):
@@ -156,7 +158,9 @@ class Result(Mapping[str, Any]):
                 }
                 row |= {} if projected is None else {"projected": float(projected[v])}
                 if worst is not None:
-                    row |= {"fakes low": float(worst.low[v]), "fakes high": float(worst.high[v])}
+                    possible = not math.isnan(worst.low[v])
+                    ends = zip(_WORST, (worst.low[v], worst.high[v]), strict=True)
+                    row |= {end: float(at) if possible else None for end, at in ends}
                 found.append(row | {MEAN: None} if self.means else row)
         return found + [self._mean_row(name, level, project) for name in self.means]
 
@@ -263,12 +267,13 @@ def width_of(rows: Sequence[Mapping[str, Any]]) -> int:
 
 def share_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """An attribute's shares as text, with the columns that its rows have."""
-    wide, columns = width_of(rows), [one for one in _SHARES if rows[0].get(one) is not None]
-    head = f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)
-    return [
-        head,
-        *(f"{row['value']!s:>{wide}}" + "".join(f"{row[one]:11.4f}" for one in columns) for row in rows),
-    ]
+    wide, first = width_of(rows), rows[0]
+    columns = [one for one in _SHARES if first.get(one) is not None or (one in first and one in _WORST)]
+    lines = [f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)]
+    for row in rows:
+        cells = (f"{row[one]:11.4f}" if row[one] is not None else f"{'impossible':>11}" for one in columns)
+        lines.append(f"{row['value']!s:>{wide}}" + "".join(cells))
+    return lines
 
 
 def lines_without_shares(result: Result, level: float) -> list[str]:
