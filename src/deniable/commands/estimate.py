@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, options, reading, writing
-from deniable.commands.shared.options import FILE, REAL, ROUND, real
+from deniable.commands.shared.options import FILE, REAL, ROUND, real, round_number
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.collect.reading import Collected
-    from deniable.plan import Plan
+    from deniable.plan import Change, Plan, Tallies
+    from deniable.plan.change import People
     from deniable.summaries.recovery import FakeModel
 
 
@@ -30,6 +31,17 @@ if TYPE_CHECKING:
     help="A collector (http://…) or its store (sqlite:///…, postgresql://…), instead of REPORTS.",
 )
 @click.option("--round", "number", type=ROUND, help="The round, with --from.")
+@click.option(
+    "--change-from",
+    "since",
+    metavar="ROUND",
+    help="Show the change since this round, with --from; else since this file of reports.",
+)
+@click.option(
+    "--people",
+    type=click.Choice(["same", "others"]),
+    help="Who answered in both rounds, for a narrower interval of the change.  [default: not known]",
+)
 @click.option(
     "--token-file",
     type=FILE,
@@ -81,6 +93,8 @@ def estimate_file(
     reports: Path | None,
     source: str | None,
     number: int | None,
+    since: str | None,
+    people: People | None,
     token_file: Path | None,
     out: Sequence[Path],
     plot_files: Sequence[Path],
@@ -111,6 +125,12 @@ def estimate_file(
         raise InvalidParameter(
             "reports come from a file, or with --from from a collector or its store; give one of both"
         )
+    if since is None and people is not None:
+        raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
+    if since is not None and (project or mle or smooth or quantile or fakes is not None):
+        raise InvalidParameter(
+            "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, --fakes"
+        )
     if fakes is None if model else targets:
         raise InvalidParameter(
             "--recover takes --fakes, and --target takes --recover; all say what you believe"
@@ -127,6 +147,15 @@ def estimate_file(
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
+    if since is not None:
+        if reports is not None:
+            with console.progress("counting") as show:
+                before = since, reading.read_tallies(read, Path(since), show)
+        else:
+            before = _fetch_earlier(read, str(source), round_number(since), number, token_file)
+        change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
+        _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
+        return
     with console.progress("estimating") as show:
         found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes)
     asked = {} if source is None else {"round": number}
@@ -150,6 +179,38 @@ def estimate_file(
         click.echo(f"{found.text(bins)}\n\n{health}")
         if recovered is not None:
             click.echo(f"\n{recovered}")
+
+
+def _fetch_earlier(
+    plan: Plan, source: str, since: int, number: int | None, token_file: Path | None
+) -> tuple[str, Tallies]:
+    """The tallies of an earlier round."""
+    if since == number:
+        raise InvalidParameter(f"a change is from one round to another, got round {since} twice")
+    tallies = _fetch_collected(plan, source, since, token_file).tallies
+    if not tallies.n:
+        raise DeniableError(f"there are no reports of plan {plan.id[:12]} in round {since} yet at {source}")
+    return str(since), tallies
+
+
+def _show_change(
+    change: Change,
+    asked: Mapping[str, object],
+    out: Sequence[Path],
+    plot_files: Sequence[Path],
+    bins: bool,
+    as_json: bool,
+) -> None:
+    """Writes, draws and prints a change."""
+    rows = change.rows()
+    told = {"level": change.level, "people": change.people, "validity": change.validity}
+    about = {**asked, **told, "rows": rows}
+    writing.write_tables(out, [{**row, "level": change.level, **asked} for row in rows], about)
+    writing.save_plots(plot_files, change.plot)
+    if as_json:
+        console.print_json(about)
+    else:
+        click.echo(change.text(bins))
 
 
 def _read_targets(given: Sequence[str]) -> dict[str, list[str]]:

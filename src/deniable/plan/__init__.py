@@ -1,11 +1,12 @@
 """Plans a study: what is asked, how it is reported, what a report gives away, and what comes out."""
 
+from deniable.plan.change import MEAN, Change
 from deniable.plan.document import Attribute
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical
 from deniable.plan.plan import Plan, Tallies
 from deniable.plan.reports import Reports, records_of
-from deniable.plan.result import MEAN, Result
+from deniable.plan.result import Result
 from deniable.plan.shuffle import Shuffled, shuffled
 from deniable.plan.units import metric_mechanism, rest_loss, unit_loss
 
@@ -13,6 +14,7 @@ __all__ = [
     "MEAN",
     "NANO",
     "Attribute",
+    "Change",
     "InvalidPlan",
     "Loss",
     "Plan",

@@ -16,8 +16,9 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.exact import number
 from deniable.formatting import format_count, format_percent
+from deniable.plan.change import MEAN
 from deniable.plan.plan import Plan, Result, Tallies
-from deniable.plan.result import MEAN, heading, lines_without_shares, share_lines, width_of
+from deniable.plan.result import heading, lines_without_shares, share_lines, width_of
 from deniable.summaries import Group, Summary, group_rows, groups_of
 
 if TYPE_CHECKING:

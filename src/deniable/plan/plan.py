@@ -26,12 +26,13 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import references, reports_file
+from deniable.plan.change import MEAN
 from deniable.plan.document import VERSION, Attribute, Content, Missing
 from deniable.plan.labeled import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
-from deniable.plan.result import MEAN, Result, Unreported, bins_of
+from deniable.plan.result import Result, Unreported, bins_of
 from deniable.plan.texts import Texts
 from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
@@ -334,7 +335,16 @@ class Plan:
             name, nothing = next(iter(unreported.items()))
             raise InvalidParameter(f"{name!r}: {nothing.why}")
         domains = {one.name: one.domain for one in self.content.attributes}
-        return Result(self.id, tallies.n, found, unreported, self.content.title, means, domains)
+        kept = self._kept_apart()
+        return Result(self.id, tallies.n, found, unreported, self.content.title, means, domains, kept)
+
+    def _kept_apart(self) -> dict[str, bool]:
+        """Whether noise that is kept for different values is independent, by attribute."""
+        if self.content.rounds is None:
+            return {}
+        plain = self.mechanism.kind != "faked"
+        parts = zip(self.names, self.mechanism.mechanisms, strict=True)
+        return {name: plain and part.keeps_apart for name, part in parts}
 
     def mle(self, tallies: Tallies, name: str, **options: Any) -> Likelihood:
         """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this

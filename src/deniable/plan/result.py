@@ -13,6 +13,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Bins, Estimate, MeanEstimate
 from deniable.formatting import format_count
+from deniable.plan.change import MEAN, Change, People, compare_results
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from deniable.summaries import Summary
 
-MEAN = "mean"
-"""What stands for a value where the mean of a number is estimated."""
 _WORST = ("fakes low", "fakes high")
 _SHARES = ("frequency", "stderr", "low", "high", *_WORST, "projected", "mle", "smoothed")
 
@@ -57,6 +56,10 @@ class Result(Mapping[str, Any]):
     """The attributes of which the mean is estimated, in their own unit."""
     domains: Mapping[str, Domain] = field(default_factory=dict, compare=False)
     """What the attributes' values are."""
+    kept: Mapping[str, bool] = field(default_factory=dict, compare=False)
+    """Whether noise that people keep for different values is independent, by attribute; empty where a plan
+    asks once.
+    """
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
@@ -191,6 +194,16 @@ class Result(Mapping[str, Any]):
         `projected` is what the consistency step `project` makes of the frequencies. `plan` is the plan's id.
         """
         return frame_of_rows(self.table(level, project), backend)
+
+    def change(self, earlier: Result, level: float = 0.95, people: People | None = None) -> Change:
+        """The change since an earlier round: of every share and mean, with its interval.
+
+        What people keep is in both rounds, so these depend on each other. Unless `people` says more, the
+        intervals of a plan with rounds hold whoever answered in each round. With "same", they hold for these
+        very people, if all answered both times, and are narrower; two rounds on values allow that (`l_grr`,
+        `l_osue`, ...). With "others", other people answered each time, as in a plan that asks once.
+        """
+        return compare_results(earlier, self, level, people)
 
     def plot(self, level: float = 0.95) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.

@@ -49,6 +49,8 @@ class Memoized(Repeated):
     first: Direct | Unary
     second: Direct | Unary
 
+    keeps_apart = True
+
     @property
     def title(self) -> str:
         return f"Memoized {self.second.title.lower()}"
