@@ -159,6 +159,15 @@ def test_an_important_attribute_decides() -> None:
     assert rows[100.0].errors[2] < rows[0.01].errors[2]
 
 
+def test_an_important_attribute_is_drawn_more_often() -> None:
+    plan = dn.Study({"vote": list("abcd"), "a": list("abcd"), "b": list("abcd")}, 1.0, importance={"vote": 3})
+    made = plan.plan(1000).mechanism
+    assert [str(made.chance(j)) for j in range(3)] == ["3/5", "1/5", "1/5"]
+    assert made.loss() <= 1.0
+    plain = dn.Study({"vote": list("abcd"), "a": list("abcd"), "b": list("abcd")}, 1.0).plan(1000).mechanism
+    assert [str(plain.chance(j)) for j in range(3)] == ["1/3"] * 3
+
+
 @pytest.mark.parametrize("k", [1000, 65_536])
 def test_of_nearly_equal_choices_the_smallest_report_wins(k: int) -> None:
     least = consider([k], 1.0, 1000, Objective(tolerance=0.0))[0]
@@ -226,6 +235,13 @@ def everything(asked: Sequence[Question], epsilon: float, n: int) -> Iterator[li
         if everybody and rest > 1:
             chances = [1.0 if j in everybody else 1 / rest for j in range(d)]
             ways.append((chances, 1 + sum(sharing[j] for j in everybody)))
+    for everybody in ([], metric, sorted(metric + numbers)):  # one of the rest is drawn by importance
+        others = [j for j in range(d) if j not in everybody]
+        if len(others) > 1:
+            total = sum(asked[j].importance for j in others)
+            chances = [1.0 if j in everybody else asked[j].importance / total for j in range(d)]
+            parts = sum(sharing[j] for j in everybody) + any(sharing[j] for j in others)
+            ways.append((chances, parts))
     for chances, parts in ways:
         budget = equal_part(epsilon, max(parts, 1))
         yield [_least(one, chance, budget) / n for one, chance in zip(asked, chances, strict=True)]

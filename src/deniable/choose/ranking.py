@@ -174,6 +174,8 @@ class Way:
 
     kind: str
     everybody: tuple[int, ...] = ()
+    weighted: bool = False
+    """Whether the attribute that is sampled is drawn by importance."""
 
     @property
     def faked(self) -> bool:
@@ -193,7 +195,16 @@ class Way:
         size = self.sample_size(task)
         if size is None or attribute in self.everybody:
             return Fraction(1)
-        return Fraction(size, len(self.sampled(task)))
+        weights = self._weights(task)
+        if weights is None:
+            return Fraction(size, len(self.sampled(task)))
+        return Fraction(weights[self.sampled(task).index(attribute)], sum(weights))
+
+    def _weights(self, task: Task) -> tuple[int, ...] | None:
+        """How often each sampled attribute is drawn, in hundredths of an ordinary one."""
+        if not self.weighted:
+            return None
+        return tuple(max(1, round(100 * task.importance[j])) for j in self.sampled(task))
 
     def budget(self, task: Task) -> float:
         """What each attribute of a report may lose of the epsilon that they share."""
@@ -217,20 +228,27 @@ class Way:
             sampled = self.sampled(task)
             before = [j for j in self.everybody if j < sampled[0]]
             after = [j for j in self.everybody if j > sampled[0]]
-            block = Sample(tuple(parts[j] for j in sampled))
+            block = Sample(tuple(parts[j] for j in sampled), weights=self._weights(task))
             whole = Split((*(parts[j] for j in before), block, *(parts[j] for j in after)))
             return whole, (*before, *sampled, *after)
         size = count_reported(self.kind)
-        return (_build_faked(chosen, task.epsilon) if size is None else Sample(parts, size)), given
+        if size is None:
+            return _build_faked(chosen, task.epsilon), given
+        return Sample(parts, size, self._weights(task)), given
 
 
 def _list_ways(task: Task) -> list[Way]:
-    """Every kind once; blocks with all metric attributes from everybody, and with all numbers as well."""
+    """Every kind once; blocks with all metric attributes from everybody, and with all numbers as well.
+
+    Where some attributes are more important, one is also drawn by importance.
+    """
     ways = [Way(kind) for kind in task.kinds if kind != BLOCKS]
     if BLOCKS in task.kinds:
         fixed, both = tuple(task.fixed), tuple(sorted((*task.fixed, *task.numbers)))
         some = (everybody for everybody in dict.fromkeys((fixed, both)) if everybody)
         ways += [Way(BLOCKS, everybody) for everybody in some if task.d - len(everybody) > 1]
+    if len(set(task.importance)) > 1 and task.forever is None:
+        ways += [replace(way, weighted=True) for way in ways if way.kind in ("SMP", BLOCKS)]
     return ways
 
 
