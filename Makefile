@@ -53,10 +53,10 @@ test-js:  ## the TypeScript client, in Node and in Chromium
 pages: js/node_modules/ready  ## build the pages, and write them into the Python package
 	node js/pages/build.mjs
 
-services:  ## Debian's PostgreSQL, nginx and Chromium, for the tests that take real ones; only as root, and where there is apt
-	@if [ -x /usr/bin/chromium ] && [ -x /usr/sbin/nginx ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL, nginx and Chromium are there"; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light chromium; \
-	else echo "PostgreSQL, nginx and Chromium can be installed only by root, with apt; tests that need them will be skipped"; fi
+services:  ## Debian's PostgreSQL, nginx, Caddy and Chromium, for the tests that take real ones; only as root, and where there is apt
+	@if [ -x /usr/bin/chromium ] && [ -x /usr/sbin/nginx ] && [ -x /usr/bin/caddy ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL, nginx, Caddy and Chromium are there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light caddy chromium; \
+	else echo "PostgreSQL, nginx, Caddy and Chromium can be installed only by root, with apt; tests that need them will be skipped"; fi
 
 check: .venv/ready  ## style, types and the direction of imports
 	$(BIN)/ruff check .

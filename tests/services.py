@@ -1,5 +1,5 @@
 """Throw-away services for tests: a PostgreSQL cluster in a temporary folder, on a free loopback port and not
-as root; nginx; and small disks.
+as root; nginx and Caddy; and small disks.
 """
 
 from __future__ import annotations
@@ -174,17 +174,43 @@ def nginx(folder: Path, server: str, port: int) -> Iterator[str]:
     )
     process = subprocess.Popen([program, "-c", str(folder / "nginx.conf"), "-p", str(folder)])
     try:
-        deadline = time.monotonic() + 20
-        while True:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
-                break
-            assert process.poll() is None, (folder / "log").read_text()
-            assert time.monotonic() < deadline, "nginx does not answer"
-            time.sleep(0.05)
+        _wait_for(process, port, folder / "log", "nginx")
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait()
+
+
+@contextmanager
+def caddy(folder: Path, text: str, port: int) -> Iterator[None]:
+    """Caddy with this Caddyfile, which listens on the port."""
+    program = shutil.which("caddy")
+    if program is None:
+        missing("Caddy is not installed")
+    assert program is not None
+    folder.mkdir()
+    (folder / "Caddyfile").write_text(text)
+    homes = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    command = [program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=os.environ | homes, stderr=log, stdout=log)
+    try:
+        _wait_for(process, port, folder / "log", "Caddy")
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(process: subprocess.Popen[bytes], port: int, log: Path, name: str) -> None:
+    """Until a server listens."""
+    deadline = time.monotonic() + 20
+    while True:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+            return
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, f"{name} does not answer"
+        time.sleep(0.05)
 
 
 @contextmanager

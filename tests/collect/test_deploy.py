@@ -1,0 +1,294 @@
+"""The files of `deploy/`: the proxies' are run by the real programs, the container's are read strictly."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deniable.collect.limits import Limits
+from tests import services
+from tests.certificates import Authority
+from tests.collector import BINARY, collecting, small_plan, some_reports
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+PLAN = small_plan()
+MOST = Limits().batch_bytes
+PROXIES = ["nginx", "caddy"]
+
+
+@contextmanager
+def proxied(program: str, folder: Path, upstream: str, without: str = "") -> Iterator[str]:
+    """A program before a collector, with its file of `deploy/` and a certificate; its address."""
+    port, chain, key = services.free_port(), folder / "chain.pem", folder / "key.pem"
+    Authority().write(chain, key)
+    if program == "nginx":
+        text = replaced(
+            (DEPLOY / "nginx.conf").read_text(),
+            ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
+            ("/etc/ssl/survey.pem", str(chain)),
+            ("/etc/ssl/survey.key", str(key)),
+            ("http://127.0.0.1:8000", upstream),
+            ("error_log stderr", f"error_log {folder}/errors"),
+            (without, ""),
+        )
+        with services.nginx(folder / "nginx", text, port):
+            yield f"https://127.0.0.1:{port}"
+    else:
+        text = replaced(
+            (DEPLOY / "Caddyfile").read_text(),
+            ("\tservers {", "\tadmin off\n\tauto_https off\n\tservers {"),
+            ("survey.example.org {", f"https://127.0.0.1:{port} {{\n\ttls {chain} {key}"),
+            ("127.0.0.1:8000", upstream.removeprefix("http://")),
+            (without, ""),
+        )
+        with services.caddy(folder / "caddy", text, port):
+            yield f"https://127.0.0.1:{port}"
+
+
+def replaced(text: str, *pairs: tuple[str, str]) -> str:
+    for old, new in pairs:
+        assert old in text, f"the file has no {old!r} any more"
+        text = text.replace(old, new) if old else text
+    return text
+
+
+def browser(folder: Path, address: str = "127.0.0.2") -> httpx.Client:
+    """A client with an address of its own, whose connections stay open."""
+    trusted = ssl.create_default_context(cafile=folder / "chain.pem")
+    return httpx.Client(transport=httpx.HTTPTransport(verify=trusted, local_address=address), timeout=30)
+
+
+@pytest.mark.parametrize("program", PROXIES)
+def test_a_collector_behind_the_real_proxy(program: str, tmp_path: Path) -> None:
+    """It takes a report, is ready, refuses what is too large, and knows each sender by the true address."""
+    options = ("--proxy", "127.0.0.1", "--rate", "2")  # with bursts of 20
+    with collecting(tmp_path, [PLAN], *options) as running, proxied(program, tmp_path, running.url) as url:
+        with browser(tmp_path) as client:
+            [report] = some_reports(PLAN, 1)
+            answer = client.post(f"{url}/reports", content=report.to_bytes(), headers=BINARY)
+            assert (answer.status_code, answer.json()) == (201, {"outcome": "counted"})
+            assert client.get(f"{url}/ready").json() == {"status": "ok"}
+            assert client.get(f"{url}/").headers["content-security-policy"]
+            large = client.post(f"{url}/reports/batch", content=bytes(MOST + 1), headers=BINARY)
+            assert large.status_code == 413
+            whole = client.post(f"{url}/reports/batch", content=bytes(MOST - 1), headers=BINARY)
+            assert (whole.status_code, whole.json()["reason"]) == (413, "large"), "as the collector says"
+            endless = client.post(f"{url}/reports/batch", content=iter([bytes(1 << 20)] * 5), headers=BINARY)
+            assert endless.status_code in (413, 502), "what does not say how long it is"
+            found = set()
+            for number in range(40):  # somebody who claims to be many is one sender all the same
+                claimed = {"X-Forwarded-For": f"203.0.113.{number}"}
+                found.add(client.get(f"{url}/plans", headers=claimed).status_code)
+            assert found == {200, 429}
+        with browser(tmp_path, "127.0.0.3") as other:
+            assert other.get(f"{url}/plans").status_code == 200, "who comes from elsewhere is another sender"
+        assert "Traceback" not in running.errors()
+
+
+@pytest.mark.parametrize("program", PROXIES)
+def test_an_exchange_ends_its_connection_at_the_proxy(program: str, tmp_path: Path) -> None:
+    """So that the report comes by another one; what else is asked may stay."""
+    with (
+        collecting(tmp_path, [PLAN], "--proxy", "127.0.0.1") as running,
+        proxied(program, tmp_path, running.url) as url,
+    ):
+        context = ssl.create_default_context(cafile=tmp_path / "chain.pem")
+        for method, path, ends in (
+            ("GET", "/plans", False),
+            ("POST", f"/plans/{PLAN.id}/signatures", True),
+        ):
+            with (
+                socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=10) as plain,
+                context.wrap_socket(plain, server_hostname="127.0.0.1") as raw,
+            ):
+                head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n"
+                raw.sendall(f"{head}Content-Type: application/octet-stream\r\n\r\n".encode())
+                said = raw.recv(1 << 16).lower()
+                assert (b"connection: close" in said) is ends, said
+        if program == "caddy" and shutil.which("curl"):
+            # two requests over HTTP/2: where the first ends its connection, a second one is made
+            def connections(path: str) -> int:
+                pair = [f"{url}{path}", f"{url}{path}"]
+                command = ["curl", "--http2", "-sv", "--cacert", str(tmp_path / "chain.pem"), "-d", "", *pair]
+                ran = subprocess.run(command, capture_output=True, text=True, check=True)
+                assert "HTTP/2 " in ran.stderr
+                return len(re.findall(r"^\* Connected to ", ran.stderr, re.MULTILINE))
+
+            assert connections(f"/plans/{PLAN.id}/signatures") == 2
+            assert connections("/plans") == 1
+
+
+@pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.parametrize("program", PROXIES)
+def test_what_goes_wrong_is_logged_without_the_sender(program: str, planted: bool, tmp_path: Path) -> None:
+    """The collector is down; with the programs' own settings, the address would be found."""
+    line = " crit" if program == "nginx" else "exclude http.log.error"
+    nobody = f"http://127.0.0.1:{services.free_port()}"
+    with proxied(program, tmp_path, nobody, line if planted else "") as url, browser(tmp_path) as client:
+        assert client.get(f"{url}/plans").status_code == 502
+    logs = [tmp_path / "errors", tmp_path / program / "log"]
+    assert ("127.0.0.2" in "".join(log.read_text() for log in logs if log.exists())) is planted
+
+
+def test_the_documents_show_the_file_of_nginx() -> None:
+    shown = (ROOT / "docs/collecting.md").read_text().partition("```nginx\n")[2].partition("```")[0]
+    assert (DEPLOY / "nginx.conf").read_text().partition("\n")[2] == shown
+
+
+# The container.
+
+KNOWN = {
+    *("FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "STOPSIGNAL"),
+    *("ENTRYPOINT", "CMD"),
+}
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """The instructions of a Containerfile, in order; what is not one is an error."""
+    whole = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    lines = re.sub(r"\\\n\s*", "", whole).splitlines()
+    found = []
+    for line in filter(str.strip, lines):
+        word, _, rest = line.partition(" ")
+        assert word in KNOWN, f"{word!r} is no instruction that is known here"
+        assert rest.strip(), f"{word} says nothing"
+        found.append((word, rest.strip()))
+    return found
+
+
+def check_container(text: str) -> None:
+    """What a build would refuse, and what this image promises."""
+    found = instructions(text)
+    words = [word for word, _ in found]
+    assert words[0] == "FROM"
+    stages = [rest.split() for word, rest in found if word == "FROM"]
+    for stage in stages:
+        assert re.fullmatch(r"[a-z]+:[0-9.]+(-slim)?", stage[0]), "a short name, with a version"
+        assert stage[1:] == [] or (stage[1] == "AS" and len(stage) == 3)
+    names = {stage[2] for stage in stages if len(stage) == 3}
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    for word, rest in found:
+        if word == "COPY":
+            given = shlex.split(rest)
+            options = [one for one in given if one.startswith("--")]
+            sources = [one for one in given if not one.startswith("--")][:-1]
+            assert sources, rest
+            for option in options:
+                assert option.removeprefix("--from=") in names, option
+            if not options:
+                for source in sources:
+                    assert (ROOT / source).exists(), f"{source} does not exist"
+                    assert f"!{source}" in ignored, f"{source} is not sent to the build"
+        if word in ("ENTRYPOINT", "CMD", "VOLUME"):
+            listed = json.loads(rest)
+            assert all(isinstance(one, str) for one in listed)
+        if word == "HEALTHCHECK":
+            assert "/ready" in json.loads(rest.partition(" CMD ")[2])[-1]
+    last = len(words) - words[::-1].index("FROM")
+    final = found[last:]
+    assert [rest for word, rest in final if word == "USER"] == ["10001"], "not root"
+    after = [word for word, _ in final[[word for word, _ in final].index("USER") :]]
+    assert not {"RUN", "COPY"} & set(after)
+    for needed in ("HEALTHCHECK", "ENTRYPOINT", "CMD"):
+        assert sum(word == needed for word, _ in final) == 1, needed
+    installs = re.findall(r"pip install [^&]*", " && ".join(rest for word, rest in found if word == "RUN"))
+    assert installs
+    assert all(" -c constraints.txt " in one for one in installs), "everything is pinned"
+
+
+def test_the_containerfile_can_be_built_or_at_least_read(tmp_path: Path) -> None:
+    check_container((DEPLOY / "Containerfile").read_text())
+    program = next((one for one in ("podman", "docker", "buildah") if shutil.which(one)), None)
+    if program is None:
+        return  # what is above is all that can be known here
+    build = [program, "build", "-f", str(DEPLOY / "Containerfile"), "-t", "deniable-test", str(ROOT)]
+    ran = subprocess.run(build, capture_output=True, text=True, check=False)
+    if ran.returncode and re.search(r"registr|resolve|connect|network|permission|daemon", ran.stderr, re.I):
+        pytest.skip("there is a builder, but it cannot fetch the image of Python")
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("USER 10001\n", ""),
+        ("COPY src ./src", "COPY sources ./src"),
+        ("COPY --from=build", "COPY --from=builder"),
+        ("-c constraints.txt hatchling", "hatchling"),
+        ("WORKDIR /build", "WORKDIRS /build"),
+        ("python:3.12-slim", "registry.example/python:3.12-slim"),
+        ("/ready", "/health"),
+        ('["deniable"]', "['deniable']"),
+    ],
+)
+def test_a_broken_containerfile_would_be_found(old: str, new: str) -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    with pytest.raises((AssertionError, ValueError)):
+        check_container(replaced(text, (old, new)))
+
+
+def test_the_compose_file_starts_a_collector_and_a_database_of_its_own() -> None:
+    yaml: Any = pytest.importorskip("yaml")
+    text = (DEPLOY / "compose.yaml").read_text()
+    read = yaml.safe_load(text)
+    assert set(read) == {"name", "services", "networks", "volumes"}
+    collector, database = read["services"]["collector"], read["services"]["database"]
+    assert set(read["services"]) == {"collector", "database"}
+    build = collector["build"]
+    assert (DEPLOY / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).is_file()
+    assert re.fullmatch(r"postgres:\d+", database["image"])
+    assert collector["ports"] == ["127.0.0.1:8000:8000"]
+    assert "ports" not in database
+    [port] = [rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "EXPOSE"]
+    assert collector["ports"][0].endswith(f":{port}")
+    assert collector["depends_on"]["database"]["condition"] == "service_healthy"
+    assert "pg_isready" in database["healthcheck"]["test"]
+    [network] = read["networks"]["inside"]["ipam"]["config"]
+    assert f"--proxy={network['subnet']}" in collector["command"]
+    for service in (collector, database):
+        assert service["networks"] == ["inside"]
+    for mount in database["volumes"]:
+        assert mount.partition(":")[0] in read["volumes"]
+    variables = set(re.findall(r"\$\{(\w+):\?", text))
+    assert variables == {"DENIABLE_TOKEN", "DENIABLE_DATABASE_PASSWORD"}
+    assert "${" not in re.sub(r"\$\{\w+:\?[^}]*\}", "", text), "what is missing stops it"
+    assert all(name in text.partition("name:")[0] for name in variables), "the head says what to write"
+
+
+def test_the_commands_of_the_container_are_those_of_the_collector() -> None:
+    """Every option of the image and of the compose file is one of `deniable serve`."""
+    yaml: Any = pytest.importorskip("yaml")
+    from deniable.commands.serve import run_collector
+
+    read = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    [image] = [rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "CMD"]
+    for command in (json.loads(image), read["services"]["collector"]["command"]):
+        assert command[0] == "serve"
+        context = run_collector.make_context("serve", command[1:])
+        assert context.params["host"] == "0.0.0.0"
+        assert [str(plan) for plan in context.params["plans"]] == ["/plans/plan.json"]
+
+
+def test_the_databases_settings_are_those_of_the_documents() -> None:
+    yaml: Any = pytest.importorskip("yaml")
+    shown = (ROOT / "docs/collecting.md").read_text().partition("# postgresql.conf\n")[2].partition("```")[0]
+    settings = {
+        "-c" + "=".join(part.strip() for part in line.partition("#")[0].split("="))
+        for line in shown.splitlines()
+    }
+    read = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    assert set(read["services"]["database"]["command"][1:]) == settings
