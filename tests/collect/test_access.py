@@ -14,8 +14,9 @@ import pytest
 from deniable.collect.access import MAIN, Actor, draw_token, hash_token
 from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
+from deniable.collect.reading import fetch_tallies
 from deniable.collect.store import Store, open_store
-from deniable.errors import InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter
 from tests import services
 from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting, small_plan, some_reports
 from tests.running import Run
@@ -70,6 +71,9 @@ def test_a_token_allows_what_its_role_does_and_ends_at_once(tmp_path: Path) -> N
                 else:
                     assert (answer.status_code, answer.json()["reason"]) == (403, "role"), operation.name
                     assert f"a-{role} ({role}) does not allow this" in answer.json()["detail"]
+        with pytest.raises(DeniableError, match=r"a-reader \(reader\) does not allow this; ask an operator"):
+            fetch_tallies(PLAN, running.url, 1, tokens["reader"])
+        assert fetch_tallies(PLAN, running.url, 1, tokens["operator"]).tallies.n == 30
         rounds = HTTP.get(f"{running.url}/plans/{PLAN.id}/rounds").json()["rounds"]
         assert [one["number"] for one in rounds] == [1, 2], "the operator alone has opened the second"
 
@@ -183,7 +187,7 @@ def test_access_from_the_shell(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_shells_deeds_are_logged(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOGNAME", "zoe")
+    monkeypatch.setenv("LOGNAME", "z\x1b\noe")
     plan = small_plan(rounds=True)
     plan.write(Path("plan.json"))
     for command in (

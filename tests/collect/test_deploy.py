@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -20,7 +20,7 @@ import pytest
 from deniable.collect.limits import Limits
 from tests import services
 from tests.certificates import Authority
-from tests.collector import BINARY, collecting, small_plan, some_reports
+from tests.collector import BINARY, Running, collecting, small_plan, some_reports
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -71,64 +71,75 @@ def browser(folder: Path, address: str = "127.0.0.2") -> httpx.Client:
     return httpx.Client(transport=httpx.HTTPTransport(verify=trusted, local_address=address), timeout=30)
 
 
-@pytest.mark.parametrize("program", PROXIES)
-def test_a_collector_behind_the_real_proxy(program: str, tmp_path: Path) -> None:
-    """It takes a report, is ready, refuses what is too large, and knows each sender by the true address."""
+class Site(NamedTuple):
+    """A collector behind a proxy."""
+
+    program: str
+    url: str
+    running: Running
+
+
+@pytest.fixture(scope="module", params=PROXIES)
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp(request.param)
     options = ("--proxy", "127.0.0.1", "--rate", "2")  # with bursts of 20
-    with collecting(tmp_path, [PLAN], *options) as running, proxied(program, tmp_path, running.url) as url:
-        with browser(tmp_path) as client:
-            [report] = some_reports(PLAN, 1)
-            answer = client.post(f"{url}/reports", content=report.to_bytes(), headers=BINARY)
-            assert (answer.status_code, answer.json()) == (201, {"outcome": "counted"})
-            assert client.get(f"{url}/ready").json() == {"status": "ok"}
-            assert client.get(f"{url}/").headers["content-security-policy"]
-            large = client.post(f"{url}/reports/batch", content=bytes(MOST + 1), headers=BINARY)
-            assert large.status_code == 413
-            whole = client.post(f"{url}/reports/batch", content=bytes(MOST - 1), headers=BINARY)
-            assert (whole.status_code, whole.json()["reason"]) == (413, "large"), "as the collector says"
-            endless = client.post(f"{url}/reports/batch", content=iter([bytes(1 << 20)] * 5), headers=BINARY)
-            assert endless.status_code in (413, 502), "what does not say how long it is"
-            found = set()
-            for number in range(40):  # somebody who claims to be many is one sender all the same
-                claimed = {"X-Forwarded-For": f"203.0.113.{number}"}
-                found.add(client.get(f"{url}/plans", headers=claimed).status_code)
-            assert found == {200, 429}
-        with browser(tmp_path, "127.0.0.3") as other:
-            assert other.get(f"{url}/plans").status_code == 200, "who comes from elsewhere is another sender"
+    with (
+        collecting(folder, [PLAN], *options) as running,
+        proxied(request.param, folder, running.url) as url,
+    ):
+        yield Site(request.param, url, running)
         assert "Traceback" not in running.errors()
 
 
-@pytest.mark.parametrize("program", PROXIES)
-def test_an_exchange_ends_its_connection_at_the_proxy(program: str, tmp_path: Path) -> None:
-    """So that the report comes by another one; what else is asked may stay."""
-    with (
-        collecting(tmp_path, [PLAN], "--proxy", "127.0.0.1") as running,
-        proxied(program, tmp_path, running.url) as url,
-    ):
-        context = ssl.create_default_context(cafile=tmp_path / "chain.pem")
-        for method, path, ends in (
-            ("GET", "/plans", False),
-            ("POST", f"/plans/{PLAN.id}/signatures", True),
-        ):
-            with (
-                socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=10) as plain,
-                context.wrap_socket(plain, server_hostname="127.0.0.1") as raw,
-            ):
-                head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n"
-                raw.sendall(f"{head}Content-Type: application/octet-stream\r\n\r\n".encode())
-                said = raw.recv(1 << 16).lower()
-                assert (b"connection: close" in said) is ends, said
-        if program == "caddy" and shutil.which("curl"):
-            # two requests over HTTP/2: where the first ends its connection, a second one is made
-            def connections(path: str) -> int:
-                pair = [f"{url}{path}", f"{url}{path}"]
-                command = ["curl", "--http2", "-sv", "--cacert", str(tmp_path / "chain.pem"), "-d", "", *pair]
-                ran = subprocess.run(command, capture_output=True, text=True, check=True)
-                assert "HTTP/2 " in ran.stderr
-                return len(re.findall(r"^\* Connected to ", ran.stderr, re.MULTILINE))
+def test_a_collector_behind_the_real_proxy(site: Site) -> None:
+    """It takes a report, is ready, refuses what is too large, and knows each sender by the true address."""
+    url, folder = site.url, site.running.folder
+    with browser(folder) as client:
+        [report] = some_reports(PLAN, 1)
+        answer = client.post(f"{url}/reports", content=report.to_bytes(), headers=BINARY)
+        assert (answer.status_code, answer.json()) == (201, {"outcome": "counted"})
+        assert client.get(f"{url}/ready").json() == {"status": "ok"}
+        assert client.get(f"{url}/").headers["content-security-policy"]
+        large = client.post(f"{url}/reports/batch", content=bytes(MOST + 1), headers=BINARY)
+        assert large.status_code == 413
+        whole = client.post(f"{url}/reports/batch", content=bytes(MOST - 1), headers=BINARY)
+        assert (whole.status_code, whole.json()["reason"]) == (413, "large"), "as the collector says"
+        endless = client.post(f"{url}/reports/batch", content=iter([bytes(1 << 20)] * 5), headers=BINARY)
+        assert endless.status_code in (413, 502), "what does not say how long it is"
+        found = set()
+        for number in range(40):  # somebody who claims to be many is one sender all the same
+            claimed = {"X-Forwarded-For": f"203.0.113.{number}"}
+            found.add(client.get(f"{url}/plans", headers=claimed).status_code)
+        assert found == {200, 429}
+    with browser(folder, "127.0.0.3") as other:
+        assert other.get(f"{url}/plans").status_code == 200, "who comes from elsewhere is another sender"
 
-            assert connections(f"/plans/{PLAN.id}/signatures") == 2
-            assert connections("/plans") == 1
+
+def test_an_exchange_ends_its_connection_at_the_proxy(site: Site) -> None:
+    """So that the report comes by another one; what else is asked may stay."""
+    chain, here = site.running.folder / "chain.pem", "127.0.0.4"
+    context = ssl.create_default_context(cafile=chain)
+    address = ("127.0.0.1", int(site.url.rpartition(":")[2]))
+    exchange = f"/plans/{PLAN.id}/signatures"
+    for method, path, ends in (("GET", "/plans", False), ("POST", exchange, True)):
+        with (
+            socket.create_connection(address, timeout=10, source_address=(here, 0)) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as raw,
+        ):
+            head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n"
+            raw.sendall(f"{head}Content-Type: application/octet-stream\r\n\r\n".encode())
+            said = raw.recv(1 << 16).lower()
+            assert (b"connection: close" in said) is ends, said
+    if site.program == "caddy" and shutil.which("curl"):
+        # two requests over HTTP/2: where the first ends its connection, a second one is made
+        def connections(path: str) -> int:
+            command = ["curl", "--http2", "-sv", "--cacert", str(chain), "--interface", here, "-d", ""]
+            pair = [f"{site.url}{path}"] * 2
+            ran = subprocess.run([*command, *pair], capture_output=True, text=True, check=True)
+            assert "HTTP/2 " in ran.stderr
+            return len(re.findall(r"^\* Connected to ", ran.stderr, re.MULTILINE))
+
+        assert (connections(exchange), connections("/plans")) == (2, 1)
 
 
 @pytest.mark.parametrize("planted", [False, True])

@@ -47,7 +47,8 @@ def find_actor() -> Actor:
         name = getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container's user may have no name
         name = "unknown"
-    return Actor(name, "shell")
+    shown = "".join(letter for letter in name if letter.isprintable())  # it is printed to terminals
+    return Actor(shown[:60] or "unknown", "shell")
 
 
 def register_plan(store: Store, plan: Plan, invited: bool) -> None:
