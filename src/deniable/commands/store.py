@@ -101,7 +101,8 @@ def check_store(store: str, as_json: bool) -> None:
             f"the store is not in order ({len(problems)} problems); restore a backup, or ask for help"
         )
     if not as_json:
-        click.echo(_LOG_STAYS if keeps_log else "sweeps clear the tables and the log of the database")
+        if plans:  # where there is nothing, nothing is swept
+            click.echo(_LOG_STAYS if keeps_log else "sweeps clear the tables and the log of the database")
         click.echo(_describe_order(name, plans, rounds))
 
 
