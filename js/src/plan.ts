@@ -10,7 +10,7 @@ import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./er
 import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { domain, hasRareKind, recordMechanism } from "./notation.js";
-import { type RecordMechanism, sumOfLargest } from "./records.js";
+import { type Group, type RecordMechanism, sumOfLargest } from "./records.js";
 import { FIGURES, type Figures, isRepeated } from "./repeated.js";
 import {
   canonical,
@@ -294,11 +294,11 @@ export class Plan {
     return { blind: 1 / among, wholeReport, oneReport, allReports, sentence };
   }
 
-  /** How many answers of an attribute's group a report holds, and of how many. */
-  private held(attribute: number): [real: bigint, size: bigint] {
+  /** How likely a report holds an attribute's answer. */
+  private held(attribute: number): Ratio {
     let last = 0;
-    const group = this.mechanism.groups.find(({ size }) => attribute < (last += size));
-    return [BigInt(group?.real ?? 1), BigInt(group?.size ?? 1)];
+    const group = this.mechanism.groups.find(({ size }) => attribute < (last += size)) as Group;
+    return group.chance?.(attribute - last + group.size) ?? [BigInt(group.real), BigInt(group.size)];
   }
 
   /** @internal Answers as integers; one that is left out is missing; -1 where one is to be random. */

@@ -23,6 +23,8 @@ export interface Group {
   readonly named: number;
   /** How many of their answers are in the report. */
   readonly real: number;
+  /** How likely the answer of each is, where that differs. */
+  chance?(attribute: number): Ratio;
 }
 
 /** A read-only recipe for records, with a guarantee that is computed, not quoted. */

@@ -1,6 +1,7 @@
 /** Reads samples whose attributes are not all drawn equally often. */
 
 import { must } from "./errors.js";
+import type { Ratio } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { encodeValue, type RecordKind, type RecordMechanism, sample } from "./records.js";
 import { checkedFields, checkedInteger, checkedList } from "./strict.js";
@@ -17,22 +18,26 @@ export const WEIGHTED: RecordKind = {
     const mechanisms = checkedList(fields.parts, "parts").map(read.mechanism);
     const reported = checkedInteger(fields.reported, "reported");
     const alike = sample(mechanisms, reported);
-    return more.length ? weighted(alike, tableOf(fields.weights, reported, mechanisms.length)) : alike;
+    return more.length ? weighted(alike, checkedWeights(fields.weights, reported, mechanisms.length)) : alike;
   },
 };
 
-/** One number draws the attribute that the table has for it. */
-const weighted = (alike: RecordMechanism, table: readonly number[]): RecordMechanism => ({
-  ...alike,
-  encode: async (values, row) => {
-    const j = table[below(await row.recall(1), 0, table.length)] as number;
-    const part = encodeValue(alike.mechanisms[j] as Mechanism, j, values[j] as number, row.from(1));
-    return Promise.all(alike.mechanisms.map((_, i) => (i === j ? part : undefined)));
-  },
-});
+/** One number draws the attribute that the table has for it: each is there as often as its weight. */
+const weighted = (alike: RecordMechanism, weights: readonly number[]): RecordMechanism => {
+  const table = weights.flatMap((weight, j) => Array<number>(weight).fill(j));
+  const chance = (j: number): Ratio => [BigInt(weights[j] as number), BigInt(table.length)];
+  return {
+    ...alike,
+    groups: alike.groups.map((group) => ({ ...group, chance })),
+    encode: async (values, row) => {
+      const j = table[below(await row.recall(1), 0, table.length)] as number;
+      const part = encodeValue(alike.mechanisms[j] as Mechanism, j, values[j] as number, row.from(1));
+      return Promise.all(alike.mechanisms.map((_, i) => (i === j ? part : undefined)));
+    },
+  };
+};
 
-/** Each attribute as often as its weight. */
-const tableOf = (data: unknown, reported: number, size: number): number[] => {
+const checkedWeights = (data: unknown, reported: number, size: number): readonly number[] => {
   const weights = checkedList(data, "weights").map((weight) => checkedInteger(weight, "a weight"));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   must(
@@ -45,7 +50,7 @@ const tableOf = (data: unknown, reported: number, size: number): number[] => {
     "canonical",
     () => "weights differ, and have no common divisor",
   );
-  return weights.flatMap((weight, j) => Array<number>(weight).fill(j));
+  return weights;
 };
 
 /** The largest common one. */

@@ -148,7 +148,8 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
     if kind == "spl":
         return dn.spl(ks, epsilon(dice), dice.choice(EXACT))
     if kind == "smp":
-        return dn.smp(ks, epsilon(dice), dice.choice(EXACT))
+        weights = [dice.randint(1, 9) for _ in ks] if dice.random() < 0.5 else None
+        return dn.smp(ks, epsilon(dice), dice.choice(EXACT), weights=weights)
     if kind == "several":
         return dn.smp(ks, epsilon(dice), dice.choice(EXACT), attributes=dice.randint(1, len(ks)))
     if kind == "rsfd":

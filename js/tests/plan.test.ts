@@ -218,6 +218,21 @@ describe("what an attacker can guess", () => {
     );
   });
 
+  it("is that of a report that holds some answers more often than others", async () => {
+    const text = await small();
+    const plan = await tampered(text, (data) => {
+      const [asked, part] = [data.attributes[0], data.mechanism.parts[0]];
+      data.attributes = ["first", "color", "other", "third"].map((name) => ({ ...asked, name }));
+      const sampled = { kind: "sample", parts: [part, part, part], reported: 1, weights: [3, 5, 2] };
+      data.mechanism = { kind: "split", parts: [part, sampled] };
+      data.losses.record *= 2;
+    });
+    for (const [name, chance] of Object.entries({ first: 1, color: 0.3, other: 0.5, third: 0.2 })) {
+      const { blind, wholeReport, oneReport } = plan.bestGuess(name);
+      expect(wholeReport).toBeCloseTo(chance * oneReport + (1 - chance) * blind, 8);
+    }
+  });
+
   it("is exact for a subset", async () => {
     const plan = await tampered(await small(), (data) => {
       data.attributes[0].domain.labels = ["a", "b", "c", "d", "e"];
