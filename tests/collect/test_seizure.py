@@ -31,7 +31,7 @@ from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
 from tests.keys import signing_key
 from tests.running import run_in
 from tests.seizure import Evidence
-from tests.store_worker import SPLIT, arrivals
+from tests.store_worker import FLIPPED, SAMPLED, SPLIT, arrivals
 
 MOST = 2000  # reports, more than a study of a few seconds gets
 SEIZURES, PATIENCE = 3, 40  # that must see swept reports, and that are made at most
@@ -266,6 +266,55 @@ def test_tickets_long_bodies_and_a_pool_that_releases(
         assert crowd.stores[0].check() == []
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("limit", "most"), [("POOL", 40), ("POOL_BYTES", 150)])
+def test_each_plan_and_round_has_a_pool_of_its_own(
+    kind: str, limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small study beside a large one: what leaves together, and what stays, is never less than a pool.
+
+    A limit of bytes is one of reports of mean length. Here 30 of 4 or 6 bytes have a standard deviation of
+    5.5 bytes at most, so that a quarter less is seen with a chance below 1e-10.
+    """
+    monkeypatch.setattr(sweeping, limit, most)
+    small, large, medium = (SAMPLED, 1), (SPLIT, 1), (FLIPPED, 2)
+    came = {small: 1, medium: 5, large: 60}  # before each of 20 sweeps
+    url = f"sqlite:///{tmp_path / 'a.db'}" if kind == "sqlite" else services.cluster().url()
+    with closing(open_store(url)) as store:
+        waiting = {}
+        for group, n in came.items():
+            plan, number = group
+            store.register(plan)
+            store.set_round(plan.id, number)
+            waiting[group] = arrivals(plan, 20 * n, next(_seeds), number)
+        names = {one.ids[0]: (group, one) for group, some in waiting.items() for one in some}
+        left, stayed, releases = set[bytes](), set[bytes](), []
+        for _ in range(20):
+            for group, n in came.items():
+                store.add([waiting[group].pop() for _ in range(n)], 0.0)
+            with store._database.transaction(write=True):
+                sweeping.mix(store._database, {})
+                now, stayed = (
+                    {bytes(name) for (name,) in store._database.run(f"SELECT id FROM {table}")}
+                    for table in ("reports", "arrivals")
+                )
+            releases += [now - left] * (now > left)
+            left = now
+        assert store.check() == []
+
+    def measure(group: tuple[Plan, int], some: set[bytes]) -> int:
+        bodies = [names[name][1].bodies[0] for name in some if names[name][0] == group]
+        return len(bodies) if limit == "POOL" else sum(map(len, bodies))
+
+    for group, n in came.items():
+        found = [measure(group, some) for some in (*releases, stayed)]
+        assert (sum(map(bool, found)) > 1) == (group != small), found
+        least = most if limit == "POOL" else most * 3 // 4
+        assert group == small or min(filter(None, found)) >= least, found
+        assert group != small or found[-1] == measure(group, set(names))
+        assert n * 20 == sum(names[name][0] == group for name in left | stayed)
+
+
 def test_what_a_sweep_of_postgres_must_not_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: rows are updated, so that long bodies stay where they are; tickets are left alone; the server
     samples ids; and nobody makes a checkpoint.
@@ -389,6 +438,19 @@ def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
             assert store.exposures() == []
             assert store.sweep()
             assert store.traces.log_swept == store.traces.swept
+
+
+def test_a_store_sweeps_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is all that came: exchanges without a report, too."""
+    monkeypatch.setattr(sweeping, "MOST", 5)
+    with closing(Crowd("sqlite", tmp_path)) as crowd:
+        [store], plan, unswept = crowd.stores, long_plan(), []
+        for number in range(11):
+            assert store.exchange(plan.id, crowd.invitations[number], hashed(20_000 + number))
+            unswept.append(store.traces.unswept)
+        assert unswept == [1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]
+        assert store.exchange(plan.id, crowd.invitations[0], hashed(20_000))
+        assert store.traces.unswept == 1
 
 
 def test_a_collector_sweeps_by_time(tmp_path: Path) -> None:

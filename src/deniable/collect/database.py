@@ -96,10 +96,10 @@ class Database(ABC):
         """Keep others from adding reports and using tickets until the transaction ends."""
 
     @abstractmethod
-    def release(self, staying: int) -> None:
-        """Write the locked arrivals again, in the order of their keys: this many at random stay.
+    def release(self, staying: Mapping[tuple[int, int], int]) -> None:
+        """Write all locked arrivals again, in the order of their keys, and let some go to `reports`.
 
-        The others go to `reports`.
+        Of these plans and rounds this many stay, chosen at random; of all others all do.
         """
 
     @abstractmethod

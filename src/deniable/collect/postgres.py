@@ -146,16 +146,23 @@ class Postgres(Database):
         # readers may go on: they see what was there before
         self.run("LOCK TABLE arrivals, tickets, exchanges IN SHARE ROW EXCLUSIVE MODE")
 
-    def release(self, staying: int) -> None:
+    def release(self, staying: Mapping[tuple[int, int], int]) -> None:
         # the server takes these numbers from the operating system
-        chosen = "SELECT plan, round, id FROM arrivals ORDER BY gen_random_uuid() LIMIT ?"
-        rows = "SELECT gone.* FROM gone NATURAL {} JOIN staying {} ORDER BY 1, 2, 3"
-        leave = rows.format("LEFT", "WHERE stays IS NULL")
+        ranked = (
+            "SELECT plan, round, id, row_number() OVER (PARTITION BY plan, round ORDER BY gen_random_uuid()) "
+            "AS rank FROM arrivals"
+        )
+        given = "unnest(?::int4[], ?::int4[], ?::int8[]) AS given (plan, round, staying)"
+        leaving = f"SELECT plan, round, id, true AS leaves FROM ({ranked}) AS ranked NATURAL JOIN {given}"
+        rows = "SELECT gone.* FROM gone NATURAL {} JOIN leaving {} ORDER BY 1, 2, 3"
+        stay = rows.format("LEFT", "WHERE leaves IS NULL")
         self.run(
-            f"WITH staying AS MATERIALIZED (SELECT *, true AS stays FROM ({chosen}) AS chosen), gone AS "
-            f"(DELETE FROM arrivals RETURNING *), older AS (INSERT INTO reports {leave}) INSERT INTO "
-            f"arrivals {rows.format('INNER', '')}",
-            staying,
+            f"WITH leaving AS MATERIALIZED ({leaving} WHERE rank > staying), gone AS (DELETE FROM arrivals "
+            f"RETURNING *), older AS (INSERT INTO reports {rows.format('INNER', '')}) INSERT INTO arrivals "
+            f"{stay}",
+            [plan for plan, _ in staying],
+            [number for _, number in staying],
+            list(staying.values()),
         )
 
     def rewrite(self, table: str) -> None:

@@ -140,33 +140,38 @@ class Sqlite(Database):
     def lock_arrivals(self) -> None:
         """Do nothing: a transaction that writes is the only one."""
 
-    def release(self, staying: int) -> None:
+    def release(self, staying: Mapping[tuple[int, int], int]) -> None:
+        self._take_out("arrivals")
+        self.run("CREATE TEMP TABLE leaving (position INTEGER PRIMARY KEY)")
         # the blobs come from a generator that the operating system seeds
-        columns = "plan INTEGER, round INTEGER, id BLOB, PRIMARY KEY (plan, round, id)"
-        self.run(f"CREATE TEMP TABLE staying ({columns}) WITHOUT ROWID")
-        self.run(
-            "INSERT INTO staying SELECT plan, round, id FROM arrivals ORDER BY randomblob(8) LIMIT ?", staying
-        )
-        self.run(
-            "INSERT INTO reports SELECT * FROM arrivals AS each WHERE NOT EXISTS (SELECT 1 FROM staying "
-            "WHERE plan = each.plan AND round = each.round AND id = each.id) ORDER BY plan, round, id"
-        )
-        self._rewrite("arrivals", "staying CROSS JOIN arrivals USING (plan, round, id)")
-        self.run("DROP TABLE staying")
+        some = "SELECT rowid FROM written WHERE plan = ? AND round = ?"
+        for (plan, number), n in staying.items():
+            sql = f"INSERT INTO leaving {some} ORDER BY randomblob(8) LIMIT -1 OFFSET ?"
+            self.run(sql, plan, number, n)
+        self.run("INSERT INTO reports SELECT * FROM written WHERE rowid IN leaving ORDER BY rowid")
+        self.run("DELETE FROM written WHERE rowid IN leaving")
+        self.run("DROP TABLE leaving")
+        self._put_back("arrivals")
 
     def rewrite(self, table: str) -> None:
-        self._rewrite(table, table)
+        self._take_out(table)
+        self._put_back(table)
 
-    def _rewrite(self, table: str, rows: str) -> None:
-        """Let a table have these rows, in the order of its first columns, which are unique."""
+    def _take_out(self, table: str) -> None:
+        """Move the rows of a table to a temporary one, in the order of its first columns, which are unique.
+
+        Deleted all at once, so that pages are overwritten with zeros: within a page, rows lie in the order in
+        which they were inserted. Freed pages are used again in an order that tells to which rows they
+        belonged, and those were taken as reports came. So they are dealt out at random in between: to all
+        rows, also to those that leave the table, since a page that nobody takes stays in that order.
+        """
         keys = "1, 2, 3" if table == "arrivals" else "1, 2"
-        self.run(f"CREATE TEMP TABLE written AS SELECT {table}.* FROM {rows} ORDER BY {keys}")
-        # Deleted all at once, so that its pages are overwritten with zeros: within a page, rows lie in the
-        # order in which they were inserted. Freed pages are used again in an order that tells to which rows
-        # they belonged, and those were taken as reports came. So they are dealt out at random in between.
+        self.run(f"CREATE TEMP TABLE written AS SELECT * FROM {table} ORDER BY {keys}")
         self.run(f"DELETE FROM {table}")
         self.run(f"INSERT INTO {table} SELECT * FROM written ORDER BY randomblob(8)")
         self.run(f"DELETE FROM {table}")
+
+    def _put_back(self, table: str) -> None:
         self.run(f"INSERT INTO {table} SELECT * FROM written ORDER BY rowid")
         self.run("DROP TABLE written")
 

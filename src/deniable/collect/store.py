@@ -157,9 +157,8 @@ class Store:
             for batch in batches:
                 counting.count(database, batch, locked[batch.known.key], when, outcomes)
         new = outcomes.count("counted")
-        if new and self.traces.add(new, sum([len(body) for batch in batches for body in batch.bodies])):
-            with suppress(StoreUnavailable):  # the reports are counted; this is tried again later
-                self.sweep()
+        if new:
+            self._note(new, sum([len(body) for batch in batches for body in batch.bodies]))
         return outcomes
 
     def invite(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> None:
@@ -182,10 +181,10 @@ class Store:
             if not known.takes_tickets:
                 raise InvalidParameter(f"plan {plan_id[:12]} takes invitations as they are, without tickets")
             self._registry.lock(known, shared=True)
-            if invitations.exchange_invitation(database, known, invitation, blinded):
-                self.traces.add(1, 0)
-                return True
-            return invitations.was_exchanged(database, known, invitation, blinded)
+            if not invitations.exchange_invitation(database, known, invitation, blinded):
+                return invitations.was_exchanged(database, known, invitation, blinded)
+        self._note(1, 0)
+        return True
 
     def exchanged(self, plan_id: str) -> int:
         """How many invitations were exchanged for a ticket and not withdrawn since."""
@@ -351,6 +350,11 @@ class Store:
             return cleared.tables
         finally:
             self._sweeping.release()
+
+    def _note(self, new: int, size: int) -> None:
+        """Note what came and is durable, and sweep if that is due by its number."""
+        if self.traces.add(new, size):
+            self.tidy()
 
     def _count_rows(self, table: invitations.Table, plan_id: str) -> int:
         with self._database.transaction():

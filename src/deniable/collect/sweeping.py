@@ -3,8 +3,8 @@
 Reports arrive in a table of their own, `arrivals`. A sweep has two steps.
 
 1. It writes all arrivals again in one transaction, in the order of their random ids. They stay there, as a
-   pool in which later ones are mixed. When the pool is full, reports chosen at random leave it for `reports`.
-   So it does with the hashes of tickets, in the order of these.
+   pool of their plan and round in which later ones are mixed. When a pool is full, reports chosen at random
+   leave it for `reports`. So it does with the hashes of tickets, in the order of these.
 2. It clears what the first step left behind: the log of SQLite; the dead rows of PostgreSQL and, where this
    is allowed, its log.
 
@@ -26,9 +26,12 @@ from deniable.collect.database import Database, StoreUnavailable
 SECONDS = 60.0
 """Seconds between two sweeps, where something arrived; what `deniable serve --sweep` changes."""
 POOL = 10_000
-"""Reports that stay among the arrivals when others leave; they leave once there are twice as many."""
+"""Reports of a plan and round that stay among the arrivals when others leave.
+
+They leave once there are twice as many. A row names its plan and round, so that others hide nothing.
+"""
 POOL_BYTES = 8 << 20
-"""Bytes of bodies that stay there, at most."""
+"""Bytes of bodies of a plan and round that stay there, at most."""
 MOST = 100_000
 """Reports after which a store sweeps whatever the time."""
 MOST_BYTES = 64 << 20
@@ -49,12 +52,18 @@ def mix(database: Database, sizes: dict[str, int]) -> None:
     left alone until it has grown by a tenth.
     """
     database.lock_arrivals()
-    [(n, size)] = database.run(
-        "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM arrivals"
+    pools = database.run(
+        "SELECT plan, round, COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM arrivals GROUP BY "
+        "plan, round"
     )
-    if n > 2 * POOL or size > 2 * POOL_BYTES:
-        database.release(POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size))
-    else:
+    full = {
+        (plan, number): POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)
+        for plan, number, n, size in pools
+        if n > 2 * POOL or size > 2 * POOL_BYTES
+    }
+    if full:
+        database.release(full)
+    elif pools:
         database.rewrite("arrivals")
     for table in ("tickets", "exchanges"):
         [(n,)] = database.run(f"SELECT COUNT(*) FROM {table}")
