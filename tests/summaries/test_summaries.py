@@ -64,7 +64,7 @@ def test_positions_of_a_plan_are_those_of_its_bins() -> None:
     middles = np.arange(250.0, 30_000, 500)
     assert dn.mean_of(result["x"], middles).value == dn.mean_of(result["x"]).value
     assert dn.mean_of(result["x"], middles).within == 0
-    assert "may be up to 250 off" in str(result)
+    assert "up to 250 more either way" in str(result)
     hours = ranged(0, 24, 1, 2.0, metric=False)
     night = hours.estimate(tallied(hours, np.full(20_000, 23.5)))
     around = dn.circular_mean_of(night["x"], length=24.0)

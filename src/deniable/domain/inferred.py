@@ -25,13 +25,18 @@ _MOST_BINS = 1000
 _CELLS = 20  # in either direction of a grid
 
 
-def inferred_domain(name: str, column: object) -> Domain:
-    """Few distinct values are categories; many numbers are a range of about ten bins."""
+def inferred_domain(name: str, column: object, declared: Sequence[str] | None = None) -> Domain:
+    """Few distinct values are categories; many numbers are a range of about ten bins.
+
+    Categories that were `declared` for the column are kept, all of them in their order.
+    """
     if has_locations(column):
         raise InvalidParameter(
             f"{name!r} has pairs, maybe locations: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} "
             "makes them cells of a Grid with an epsilon per meter; or name the Grid yourself"
         )
+    if declared is not None and len(declared) > 1:
+        return as_domain(list(declared), name)
     known = _distinct(name, column)
     if len(known) < 2:
         raise InvalidParameter(

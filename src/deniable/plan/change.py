@@ -154,8 +154,11 @@ class Change(Mapping[str, AttributeChange]):
             raise InvalidParameter(f"means are drawn one by one; name one of {', '.join(self)}")
         labels = tuple(f"{one}: {label}" for one, change in shown.items() for label in change.labels)
         names = ("earlier", "later", "stderr", "low", "high")
-        columns = (np.concatenate([getattr(one, name) for one in shown.values()]) for name in names)
-        return AttributeChange(labels, *columns).plot(about.capitalize())
+        earlier, later, stderr, low, high = (
+            np.concatenate([getattr(one, column) for one in shown.values()]) for column in names
+        )
+        whole = AttributeChange(labels, earlier, later, stderr, low, high)
+        return whole.plot(about.capitalize())
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""

@@ -239,31 +239,36 @@ class Findings:
             found[name] = found.get(name, {}) | told
         return found
 
-    def text(self, bins: bool = False) -> str:
-        """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
+    def text(self, bins: bool = False, most: int | None = None, shell: bool = True) -> str:
+        """A plain table per attribute: groups of neighboring values where there are many, unless `bins`.
+
+        At most `most` rows of each are shown. In the `shell` it says which options show more, else which
+        methods do.
+        """
         result = self.result
         groups = {} if bins else self.groups()
         values, grouped, means = self._value_rows(), self._group_rows(), self.means()
         lines = [heading(result, self.level)]
         for name, estimate in result.estimates.items():
             rows = [row for row in (grouped if name in groups else values) if row["attribute"] == name]
-            shown = (
-                f": {len(rows)} groups of {estimate.k:,} values; --bins shows every one"
-                if name in groups
-                else ""
-            )
-            lines += ["", f"{name} ({format_count(estimate.n, 'report')}){shown}", *share_lines(rows)]
-            lines += self._summary(name, means.get(name), width_of(rows))
+            more = "--bins shows every one" if shell else "frame() has them all"
+            shown = f": {len(rows)} groups of {estimate.k:,} values; {more}" if name in groups else ""
+            first = rows[:most]
+            lines += ["", f"{name} ({format_count(estimate.n, 'report')}){shown}", *share_lines(first)]
+            if len(first) < len(rows):
+                lines.append(f"{'...':>{width_of(first)}} and {len(rows) - len(first):,} more; {more}")
+            lines += self._summary(name, means.get(name), width_of(first), shell)
         return "\n".join([*lines, *lines_without_shares(result, self.level)])
 
-    def _summary(self, name: str, mean: Summary | None, wide: int) -> list[str]:
+    def _summary(self, name: str, mean: Summary | None, wide: int, shell: bool) -> list[str]:
         """Below an attribute's shares: its mean, its quantiles, and how good what is most likely is."""
         domain, lines = self.result.domains.get(name), []
         line = partial("{:>{wide}} {}".format, wide=wide)
         if mean is not None:
             lines.append(line("mean", _format_summary(mean)))
         elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
-            lines.append(line("mean", "not known, since an end of the range is open; ask for --quantile 0.5"))
+            median = "--quantile 0.5" if shell else f"quantile({name!r})"
+            lines.append(line("mean", f"not known, since an end of the range is open; ask for {median}"))
         lines += [
             line(f"quantile {share:g}", _format_summary(found))
             for share, found in self.quantiles.get(name, {}).items()

@@ -191,9 +191,13 @@ class Result(Mapping[str, Any]):
 
         `frequency` is unbiased, `stderr` is its standard error, `low` and `high` are the ends of its interval
         at `level`, and `count` is how many of the `n` people who reported the attribute have the value.
-        `projected` is what the consistency step `project` makes of the frequencies. `plan` is the plan's id.
+        `projected` is what the consistency step `project` makes of the frequencies. All rows are of one plan,
+        `plan_id`, which is no column.
         """
-        return frame_of_rows(self.table(level, project), backend)
+        rows = [
+            {name: cell for name, cell in row.items() if name != "plan"} for row in self.table(level, project)
+        ]
+        return frame_of_rows(rows, backend)
 
     def change(self, earlier: Result, level: float = 0.95, people: People | None = None) -> Change:
         """The change since an earlier round: of every share and mean, with its interval.
@@ -225,21 +229,13 @@ class Result(Mapping[str, Any]):
         )
 
     def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
-        """A plain table per attribute, with at most `most` values of each."""
-        rows, lines = self.rows(level, project), [heading(self, level)]
-        for name, estimate in self.estimates.items():
-            shown = [row for row in rows if row["attribute"] == name][:most]
-            wide = width_of(shown)
-            lines += ["", f"{name} ({format_count(estimate.n, 'report')})", *share_lines(shown)]
-            if len(shown) < estimate.k:
-                lines.append(f"{'...':>{wide}} and {estimate.k - len(shown)} more; frame() has them all")
-            if self.has_mean(name):
-                mean = self.mean(name, level)
-                about = f"bins count by their middles, so that each of these may be up to {mean.within:g} off"
-                lines.append(
-                    f"{MEAN:>{wide}} {mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g}; {about}"
-                )
-        return "\n".join([*lines, *lines_without_shares(self, level)])
+        """A plain table per attribute, as in the shell: groups of neighboring values where there are many.
+
+        At most `most` rows of each attribute are shown.
+        """
+        from deniable.plan.findings import Findings  # which is made from results
+
+        return Findings(self, level, project).text(most=most, shell=False)
 
     def __str__(self) -> str:
         return self.text(most=20)

@@ -39,7 +39,7 @@ from deniable.plan.sections import list_options, read_toml
 from deniable.plan.texts import Texts
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
-from deniable.tables import DEGREES, column_names, columns_of, require_file
+from deniable.tables import DEGREES, column_names, columns_of, declared_categories, require_file
 
 _MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 _ROUNDS = 10
@@ -303,7 +303,8 @@ class Study:
 
         `metric` has epsilons of their own for metric columns: per unit for numbers, which become a
         `Range`, per meter for locations (pairs, or two columns `home.latitude` and `home.longitude`), which
-        become cells of a `Grid`. `means` names the numbers of which only the mean is wanted.
+        become cells of a `Grid`. `means` names the numbers of which only the mean is wanted. Texts that
+        pandas has as a category, or polars as an Enum, keep all their categories, in their order.
         """
         rates, wanted, columns = dict(metric or {}), list(means), column_names(table)
         locations = [
@@ -327,7 +328,9 @@ class Study:
                     found[name] = inferred_metric(name, column, rates[name])
                 else:
                     found[name] = (
-                        inferred_number(name, column) if name in wanted else inferred_domain(name, column)
+                        inferred_number(name, column)
+                        if name in wanted
+                        else inferred_domain(name, column, declared_categories(table, name))
                     )
                     hints.append(hint_for(name, found[name], column))
         finally:  # what is refused names values, too

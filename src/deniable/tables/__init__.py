@@ -15,7 +15,7 @@ from deniable.tables.answers import (
     separator_of,
     split_locations,
 )
-from deniable.tables.categories import codes_for
+from deniable.tables.categories import codes_for, declared_categories
 from deniable.tables.files import file_kind, replacing, require_file, require_pyarrow
 from deniable.tables.frames import Backend, frame_of, frame_of_rows
 
@@ -28,6 +28,7 @@ __all__ = [
     "codes_for",
     "column_names",
     "columns_of",
+    "declared_categories",
     "file_kind",
     "find_lacking",
     "frame_of",
