@@ -173,7 +173,7 @@ def test_recovery_leaves_a_gain_if_the_statement_is_wrong(rows: list[PoisoningPo
 
 def test_a_planner_with_a_cap_chooses_what_fakes_move_less() -> None:
     rows = list(poisoning.reproduce(None, ["hr"], [0.5, 0.1], runs=1, users=1000, targets=[1]))
-    free = pick([row for row in rows if row.epsilon == 0.5], "ss", "MGA", "planner", 1)
+    free = pick([row for row in rows if row.epsilon == 0.5], "olh", "MGA", "planner", 1)
     capped = [row for row in rows if row.defense == "planner, cap 5" and row.attack == "MGA"]
     assert capped[0].gain is not None
     assert free.gain is not None

@@ -15,6 +15,7 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.collect.health import GROWTH, LOOKS
 from deniable.exact import PRIME
+from deniable.mechanisms import SubsetShape
 from deniable.plan import health
 from deniable.plan.health import Health, HealthWatch
 from deniable.plan.plan import Plan
@@ -287,8 +288,10 @@ def several_values(made: Any, count: int, values: int) -> Array:
     """As many of the last values as fit in a report, and others by chance if there is room."""
     generator = np.random.default_rng(5)
     order = np.argsort(generator.random((count, K)) - (np.arange(K) >= K - values), axis=1)
+    if isinstance(made, SubsetShape):
+        return made.write_members(np.argsort(order, axis=1) < made.size)
     reports = made.blank(count)
-    reports[:] = np.sort(order[:, : made.size], axis=1) if hasattr(made, "size") else order[:, 0]
+    reports[:] = order[:, 0]
     return reports  # type: ignore[no-any-return]
 
 
