@@ -65,8 +65,9 @@ class Evidence:
         """
         told: dict[str, set[bytes]] = {}
         for where, groups in self.groups.items():
-            found = [group & set(among) for group in groups]
-            if sum(map(bool, found)) > 1:
+            # the same ones twice, as while a sweep is under way, are in no order
+            found = {frozenset(group & set(among)) for group in groups} - {frozenset()}
+            if len(found) > 1:
                 told[where] = set().union(*found)
         for sequence in self.sequences:
             some = [name for name in sequence.names if name in among]
@@ -113,6 +114,8 @@ _REPORT = re.compile(rb"(?:\x05\x09\x09\x2c.|\x06\x09\x09\x2c[\x80-\xff].)(?=(.{
 """The head of a row with the numbers 1 and 1, 16 bytes, and a body; then the bytes."""
 _HASHED = re.compile(rb"(?:\x03\x09\x4c|\x04\x09\x4c\x4c)(?=(.{32}))", re.DOTALL)
 """The head of a row with the number 1 and 32 bytes, or twice 32; then the first ones."""
+_TALLIED = re.compile(rb"[\x05-\x07]\x09\x09\x08[\x80-\xff]{0,2}[\x00-\x7f](?=(.{8}))", re.DOTALL)
+"""The head of a row with the numbers 1, 1 and 0, and tallies; then how many reports they are about."""
 
 
 def seize_sqlite(path: Path) -> tuple[bytes, bytes, bytes]:
@@ -137,6 +140,7 @@ def read_sqlite(files: tuple[bytes, bytes, bytes]) -> Evidence:
             for kind in (_REPORT, _HASHED)
         ],
     )
+    found.counts = {int.from_bytes(n, "little") for raw in files[:2] for n in _TALLIED.findall(raw)}
     groups = found.groups["rows"] = [{name for sequence in found.sequences for name in sequence.names}]
     for transaction in _transactions(files[1]):
         old = b"".join(pages.get(number, b"") for number in transaction)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deniable.arrays import Integers
 from deniable.collect import counting, recount, schema, sweeping
 from deniable.collect.offers import Offer, Times
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
@@ -314,6 +315,34 @@ def test_a_history_is_of_random_reports_and_not_of_the_first_ones(
     assert store.history(SAMPLED.id, 1) == []
     store.scrub(SPLIT.id)
     assert [each.n for each in store.history(SPLIT.id, 1)] == [3000]
+
+
+def test_a_history_is_made_again_once_a_tenth_more_reports_came(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is decoded while a transaction is open, since sweeps wait for it."""
+    database, tally, made = store._database, recount.tally_some, list[int]()
+
+    def tally_outside(known: counting.Known, blocks: list[list[bytes]]) -> Iterator[Integers]:
+        made.append(sum(map(len, blocks)))
+        with database.transaction(write=True):  # no transaction is within another one
+            pass
+        return tally(known, blocks)
+
+    monkeypatch.setattr(recount, "tally_some", tally_outside)
+    some = arrivals(SPLIT, 111, 1)
+    store.add(some[:100], 0.0)
+    assert [each.n for each in store.history(SPLIT.id, 1)] == [64, 91, 100]
+    store.add(some[100:109], 0.0)
+    kept = store.history(SPLIT.id, 1)
+    assert ([each.n for each in kept], made) == ([64, 91, 109], [91])
+    assert kept[-1] == counted(SPLIT, [one.bodies[0] for one in some[:109]])
+    store.add(some[109:], 0.0)
+    by_id = [one.bodies[0] for one in sorted(some, key=lambda one: one.ids[0])]
+    assert store.history(SPLIT.id, 1)[0] == counted(SPLIT, by_id[:64])
+    assert made == [91, 91]
+    store.scrub(SPLIT.id)
+    assert [each.n for each in store.history(SPLIT.id, 1)] == [111]
 
 
 def test_a_history_of_long_reports_is_short(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,22 +32,30 @@ def rows(
     return database.run(sql, *(key, number, after, block) * len(TABLES), block)
 
 
-def tally_some(database: Database, known: Known, number: int) -> Iterator[Integers]:
-    """The tallies of a few reports, of more, and so on: those with the smallest ids, which are random.
+def read_some(database: Database, key: int, number: int) -> list[list[bytes]]:
+    """The bodies of a few reports, of some more, and so on: those with the smallest ids, which are random."""
+    found: list[list[bytes]] = []
+    read, after, size = 0, b"", 0
+    for n in SOME:
+        block = rows(database, key, number, after, n - read)
+        if read + len(block) < n:
+            break
+        found.append([body for _, body in block])
+        read, after, size = n, block[-1][0], size + sum([len(body) for _, body in block])
+        if size > SOME_BYTES:
+            break
+    return found
+
+
+def tally_some(known: Known, blocks: Iterable[list[bytes]]) -> Iterator[Integers]:
+    """The tallies of the first block, of the first two, and so on.
 
     Nothing of this is stored: tallies of the first reports would tell, beside the bodies, which these were.
     """
-    found, after, size = known.sums.zero(), b"", 0
-    for n in SOME:
-        block = rows(database, known.key, number, after, n - int(found[0]))
-        found = found + known.count(known.wire.reports([body for _, body in block]))
-        size += sum([len(body) for _, body in block])
-        if found[0] < n:
-            return
+    found = known.sums.zero()
+    for block in blocks:
+        found = found + known.count(known.wire.reports(block))
         yield found
-        if size > SOME_BYTES:
-            return
-        after = block[-1][0]
 
 
 def check(database: Database, plans: Iterable[Known]) -> list[str]:

@@ -27,6 +27,7 @@ from deniable.collect import counting, invitations, recount, sweeping
 from deniable.collect.access import Accesses, Actor, log_action, log_round
 from deniable.collect.counting import Arrival, Outcome
 from deniable.collect.database import Database, Exposure, StoreUnavailable
+from deniable.collect.history import Histories
 from deniable.collect.offers import Offer, Registered, Round, Times
 from deniable.collect.registry import Registry
 from deniable.collect.sweeping import Traces
@@ -64,6 +65,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._registry = Registry(database)
+        self._histories = Histories(database, self._registry)
         self.access = Accesses(database)
         """Who has a token, and what operators did."""
         self.traces = Traces()
@@ -236,13 +238,11 @@ class Store:
         return number, known.sums.tallies(row)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
-        """The tallies of growing numbers of reports, by random id and not by time; the last are of all."""
-        with self._database.transaction():
-            known = self._registry.load(plan_id)
-            now = self._registry.add_tallies(known, number)[number]
-            some = list(recount.tally_some(self._database, known, number))
-        rows = [*[row for row in some if row[0] < now[0]], *[now] * bool(now[0])]
-        return [known.sums.tallies(row) for row in rows]
+        """The tallies of growing numbers of reports, by random id and not by time; the last are of all.
+
+        Those before the last are kept in memory until a tenth more reports came.
+        """
+        return self._histories.read(plan_id, number)
 
     def counted(self, plan_id: str, number: int | None = None) -> int:
         """How many reports were counted, in one round or in all."""
