@@ -192,7 +192,46 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
       bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
     ),
+    domain?.kind !== "grid" && change(view, name, of, meanOf),
   ];
+}
+
+/** What changed since the round before. Kept answers make rounds depend on each other: both intervals add up. */
+function change(
+  view: View,
+  name: string,
+  of: (found: Estimates) => readonly Row[],
+  meanOf: (found: Estimates) => Mean | undefined,
+): Child {
+  const later = view.estimates;
+  const number = later?.round ?? 1;
+  const earlier = view.series
+    .filter(({ round }) => (round ?? 1) < number)
+    .sort((one, other) => (other.round ?? 1) - (one.round ?? 1))[0];
+  if (!later || !earlier) return null;
+  const before = new Map(of(earlier).map((row) => [row.value, row]));
+  const points = (share: number): string => signed((100 * share).toFixed(1));
+  const lines = of(later).flatMap((row) => {
+    const old = before.get(row.value);
+    if (!old) return [];
+    const ends = [row.frequency - old.frequency, row.low - old.high, row.high - old.low];
+    return [[row.value, ...ends.map(points)]];
+  });
+  const [old, now] = [meanOf(earlier), meanOf(later)];
+  if (old && now)
+    lines.push(["Mean", ...[now.mean - old.mean, now.low - old.high, now.high - old.low].map((one) => figured(one, now))]);
+  const since = `Change since round ${earlier.round ?? 1}`;
+  return h(
+    "details",
+    { class: "change" },
+    h("summary", {}, since),
+    h(
+      "p",
+      { class: "soft" },
+      "In percentage points, or in the unit of the mean. The intervals hold whoever answered in each round.",
+    ),
+    table(`${since}: ${name}`, ["Value", "Change", "From", "To"], lines),
+  );
 }
 
 /** A cell by its middle: short, and with as many digits as distinguish it from its neighbors. */

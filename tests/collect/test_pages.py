@@ -24,6 +24,7 @@ from deniable.client import DEFAULT_CAP
 from deniable.client.client import WAIT
 from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.files import FOLDER, read_files
+from deniable.collect.reading import fetch_tallies
 from deniable.collect.store import open_store
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
 from deniable.wire import Report, Wire
@@ -1650,6 +1651,14 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     assert drawing.evaluate("node => node.isConnected")  # nothing new: nothing is drawn again
     page.get_by_label("Round", exact=True).select_option("2")
     expect(reports).to_contain_text("100")
+    page.get_by_text("Change since round 1", exact=True).click()
+    earlier, later = (
+        MONTHS.estimate(fetch_tallies(MONTHS, collector.url, number, TOKEN).tallies) for number in (1, 2)
+    )
+    row = later.change(earlier)["How do you feel?"].rows()[0]
+    shown = [f"{100 * row[name]:.1f}".replace("-", "−") for name in ("difference", "low", "high")]
+    changes = page.get_by_role("table", name="Change since round 1: How do you feel?")
+    expect(changes.get_by_role("row").nth(1)).to_have_text("well" + "".join(shown))
     assert page.evaluate("window.stays")
 
 
