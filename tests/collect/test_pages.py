@@ -1656,7 +1656,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
         MONTHS.estimate(fetch_tallies(MONTHS, collector.url, number, TOKEN).tallies) for number in (1, 2)
     )
     row = later.change(earlier)["How do you feel?"].rows()[0]
-    shown = [f"{100 * row[name]:.1f}".replace("-", "−") for name in ("difference", "low", "high")]
+    shown = [f"{100 * row[name]:.1f}".replace("-", "\u2212") for name in ("difference", "low", "high")]
     changes = page.get_by_role("table", name="Change since round 1: How do you feel?")
     expect(changes.get_by_role("row").nth(1)).to_have_text("well" + "".join(shown))
     assert page.evaluate("window.stays")
