@@ -2,34 +2,34 @@
 
 import type { Attribute, Plan, Report, Said } from "../src/index.js";
 import { perUnit } from "./distances.js";
-import { h, quoted } from "./dom.js";
+import { type Child, h } from "./dom.js";
+import { asking, labelsOf } from "./language.js";
+import { count, rich, t } from "./messages.js";
 import type { Given } from "./questions.js";
 
 const MOST = 12;
 
 /** The two cards. Without answers they were given before, and nobody has kept them. */
 export function cards(plan: Plan, report: Report, given: readonly Given[] | null, sent = false): HTMLElement {
-  return h(
-    "div",
-    { class: "cards" },
-    stays(given),
-    leaves(plan, report, sent ? "Left this device" : "Leaves this device"),
-  );
+  return h("div", { class: "cards" }, stays(plan, given), leaves(plan, report, t(sent ? "left" : "leaves")));
 }
 
-function stays(given: readonly Given[] | null): HTMLElement {
+function stays(plan: Plan, given: readonly Given[] | null): HTMLElement {
   return h(
     "section",
     { class: "card stays", "aria-labelledby": "stays" },
-    h("h3", { id: "stays" }, given ? "Stays on this device" : "Never left this device"),
-    given
-      ? h(
-          "dl",
-          {},
-          given.map(({ name, shown }) => [h("dt", {}, quoted(name)), h("dd", {}, quoted(shown))]),
-        )
-      : h("p", {}, "Your answers. This device made the report from them and then deleted them."),
-    given && h("p", { class: "soft" }, "Your answers. They are deleted when you leave this page."),
+    h("h3", { id: "stays" }, t(given ? "stays" : "stayed")),
+    given ? answersOf(plan, given) : h("p", {}, t("stayed_hint")),
+    given && h("p", { class: "soft" }, t("stays_hint")),
+  );
+}
+
+/** The answers next to their questions. */
+export function answersOf(plan: Plan, given: readonly Given[]): HTMLElement {
+  return h(
+    "dl",
+    {},
+    given.map(({ name, shown }) => [h("dt", {}, asking(plan, name)), h("dd", {}, h("bdi", {}, shown))]),
   );
 }
 
@@ -43,61 +43,70 @@ function leaves(plan: Plan, report: Report, title: string): HTMLElement {
       "dl",
       {},
       plan.attributes.map((one) => [
-        h("dt", {}, quoted(one.name)),
-        h("dd", {}, spoken(said.get(one.name), one, perUnit(plan, one.name) !== undefined)),
+        h("dt", {}, asking(plan, one.name)),
+        h("dd", {}, spoken(plan, said.get(one.name), one)),
       ]),
     ),
-    h(
-      "p",
-      { class: "soft" },
-      "A random report. What it points to may or may not be your answer: nobody can be sure, and you can deny it.",
-      plan.stated.metric &&
-        " Where answers can be near each other, this holds for answers near yours. The report can rule out answers far from yours.",
-    ),
+    h("p", { class: "soft" }, t("leaves_hint"), plan.stated.metric && ` ${t("leaves_metric")}`),
     bytesOf(report.bytes),
   );
 }
 
-function spoken(said: Said | undefined, { domain }: Attribute, moved: boolean): HTMLElement {
-  if (!said) return h("span", { class: "soft" }, "not drawn, and not in the report");
+function spoken(plan: Plan, said: Said | undefined, attribute: Attribute): HTMLElement {
+  if (!said) return h("span", { class: "soft" }, t("not_drawn"));
+  const { domain, name } = attribute;
+  const moved = perUnit(plan, name) !== undefined;
   const { supports, about } = said;
   if (domain.kind === "number")
     return h(
       "span",
       { class: "said" },
-      h("span", { class: "soft" }, "stands for "),
-      h("bdi", { class: "chip" }, signed(Number(supports[0]))),
-      h("span", { class: "soft" }, ", which is correct only on average over many people"),
+      soft("stands_for", { number: h("bdi", { class: "chip" }, signed(Number(supports[0]))) }),
     );
   const single = domain.kind === "range" && domain.step === 1 && domain.digits === 0;
-  const plain = (label: string): string => (single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
+  const plain = (label: string): string =>
+    localized(plan, attribute, single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
   if (!supports.length)
-    return h(
-      "span",
-      { class: "soft" },
-      about ? `points to none of ${about.length} answers` : "points to no answer",
-    );
+    return h("span", { class: "soft" }, about ? t("points_none_of", { n: about.length }) : t("points_none"));
   const more = supports.length - MOST;
   return h(
     "span",
     { class: "said" },
-    h(
-      "span",
-      { class: "soft" },
-      `${moved ? "was moved at random to" : "points to"} ${domain.kind === "grid" ? "the cell " : ""}`,
-    ),
-    supports
-      .slice(0, MOST)
-      .map((label, i) => [
-        i > 0 && h("span", { class: "soft" }, " or "),
-        h("bdi", { class: "chip" }, plain(label)),
-      ]),
-    more > 0 && h("span", { class: "soft" }, ` or ${more} more`),
+    soft(domain.kind === "grid" ? (moved ? "moved_cell" : "points_cell") : moved ? "moved_to" : "points_to", {
+      answers: [
+        supports
+          .slice(0, MOST)
+          .map((label, i) => [i > 0 && t("or"), h("bdi", { class: "chip" }, plain(label))]),
+        more > 0 && t("or_more", { n: more }),
+      ],
+    }),
   );
 }
 
 function signed(number: number): string {
-  return number.toLocaleString("en", { maximumFractionDigits: 20 }).replace("-", "−");
+  return count(number).replace("-", "−");
+}
+
+/** A message in a softer color, but for the chips in it. */
+function soft(key: Parameters<typeof rich>[0], values: Parameters<typeof rich>[1]): HTMLElement {
+  return h("span", { class: "soft" }, rich(key, values) as Child);
+}
+
+/** A value's name in the person's language. */
+export function localized(plan: Plan, { name, domain }: Attribute, label: string): string {
+  if (domain.kind === "categories") {
+    const code = domain.labels.indexOf(label);
+    return code < 0 ? t("no_answer") : (labelsOf(plan, name)?.[code] ?? label);
+  }
+  if (domain.kind !== "range") return label;
+  const number = (text: string): string => count(Number(text));
+  const [, low, high] = /^(-?[\d.]+) to under (-?[\d.]+)$/.exec(label) ?? [];
+  if (low && high) return t("bin", { low: number(low), high: number(high) });
+  const [, end] = /^under (-?[\d.]+)$/.exec(label) ?? [];
+  if (end) return t("bin_under", { high: number(end) });
+  const [, start] = /^(-?[\d.]+) or more$/.exec(label) ?? [];
+  if (start) return t("bin_more", { low: number(start) });
+  return /^-?[\d.]+$/.test(label) ? number(label) : t("no_answer");
 }
 
 /** The bytes themselves. */
@@ -109,7 +118,7 @@ export function bytesOf(bytes: Uint8Array | string): HTMLElement {
   return h(
     "details",
     { class: "bytes" },
-    h("summary", {}, `All ${text.length / 2} bytes`),
+    h("summary", {}, t("all_bytes", { n: text.length / 2 })),
     h("code", {}, text.replace(/../g, "$& ").trim()),
   );
 }

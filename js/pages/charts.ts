@@ -218,7 +218,9 @@ export function around(found: Mean): string {
 
 /** What comes on top of a mean's interval, in the words of `deniable estimate`. */
 export function besides({ within }: Mean): string {
-  return within ? `, and up to ${Number(within.toPrecision(6))} more either way, since answers are counted in bins` : "";
+  return within
+    ? `, and up to ${Number(within.toPrecision(6))} more either way, since answers are counted in bins`
+    : "";
 }
 
 /** A mean with its interval, on a line from the lowest number to the highest. */

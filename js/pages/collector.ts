@@ -1,5 +1,7 @@
 /** Asks the collector that served the pages. */
 
+import { t } from "./messages.js";
+
 /** The collector's address: both pages lie directly below it. */
 export const HERE = new URL(".", location.href).href;
 
@@ -47,7 +49,7 @@ export async function ask(path: string, { token, method = "GET", body }: Asking 
       ...(body === undefined ? {} : { body }),
     });
   } catch {
-    throw new Refused("offline", "The collector cannot be reached. Check the connection; nothing is lost.");
+    throw new Refused("offline", t("unreachable"));
   }
   if (answer.ok) return answer;
   const { reason, detail } = understood(await answer.text());
@@ -120,7 +122,7 @@ export function remember(name: string, text: string | null): void {
 
 const kept = new Map<string, string | null>();
 
-function recalled(name: string): string | null {
+export function recalled(name: string): string | null {
   try {
     return kept.get(name) ?? sessionStorage.getItem(`deniable.${name}`);
   } catch {

@@ -3,6 +3,8 @@
 import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
 import { announce, find, h, skipping } from "./dom.js";
 import { health } from "./health.js";
+import { en } from "./messages/en.js";
+import { speak } from "./messages.js";
 import {
   attribute,
   collector,
@@ -18,6 +20,8 @@ import {
 } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
 import { type Access, type Choice, Results, type View } from "./results.js";
+
+speak(en, "en");
 
 const PERIOD = 4000; // milliseconds
 const OLD =

@@ -5,11 +5,12 @@ import { DEFAULT_CAP } from "../src/ledger.js";
 import { bytesOf } from "./cards.js";
 import { keepInvitation } from "./collector.js";
 import { announce, find, h, quoted } from "./dom.js";
-import { likelier, loss, several, titleOf } from "./phrases.js";
+import { plural, spoken, t } from "./messages.js";
+import { readNumber } from "./numbers.js";
+import { likelier, loss, titleOf } from "./phrases.js";
 
 const RECEIVED = "deniable.received";
-const EVICTED =
-  "This browser may delete what is stored here: when space runs short, when you have not visited for some time, or when you close a private window. Then do not answer the same study again: two reports give away more than was promised.";
+const PLAIN = { useGrouping: false, maximumFractionDigits: 20 };
 
 /** Which reports a collector has acknowledged: plan and round. */
 export function received(): Set<string> {
@@ -59,7 +60,7 @@ export function showDevice(ledger: Ledger, changed: Changed): void {
   const open = section.querySelector<HTMLDetailsElement>("details.ledger")?.open ?? false;
   section.hidden = false;
   section.replaceChildren(
-    h("h2", { id: "device-title" }, "On this device"),
+    h("h2", { id: "device-title" }, t("device")),
     ...inside(ledger, open, changed),
     forgetting(ledger, changed),
   );
@@ -87,29 +88,29 @@ function sent(ledger: Ledger, open: boolean): HTMLElement {
   const known = received();
   const plans = grouped(entries);
   const waiting = entries.length - entries.filter((entry) => isReceived(entry, known)).length;
-  const over = `${several(total.reports, "report")}${waiting > 0 ? `, ${waiting} of them without a receipt` : ""}`;
+  const over = { reports: plural("reports", total.reports), n: waiting };
   return h(
     "details",
     { class: "ledger", open },
     h(
       "summary",
       {},
-      "What I have sent",
+      t("sent_title"),
       h("span", { class: "badge" }, String(entries.length - waiting)),
-      waiting > 0 && h("span", { class: "soft waiting" }, `${waiting} made, not sent`),
+      waiting > 0 && h("span", { class: "soft waiting" }, t("made_not_sent", { n: waiting })),
     ),
     entries.length === 0
-      ? h("p", { class: "soft" }, "Nothing yet.")
+      ? h("p", { class: "soft" }, t("nothing_yet"))
       : [
           h(
             "dl",
             { class: "figures lifetime" },
-            h("dt", {}, `Lifetime loss over ${over}, if your answers do not change`),
+            h("dt", {}, t(waiting > 0 ? "lifetime_waiting" : "lifetime", over)),
             h("dd", {}, loss(total.unchanged)),
-            h("dt", {}, "The same, even if your answers change"),
+            h("dt", {}, t("lifetime_changing")),
             h("dd", {}, loss(total.changing)),
           ),
-          h("p", { class: "soft evicted", hidden: true }, EVICTED),
+          h("p", { class: "soft evicted", hidden: true }, t("evicted")),
           [...plans.values()].map((rounds) => study(rounds, known)),
         ],
   );
@@ -119,13 +120,13 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
   const { plan, title, unchanged, changing } = rounds[0] as Entry;
   const both =
     unchanged === changing
-      ? loss(unchanged)
-      : `${loss(unchanged)} if your answers do not change, ${loss(changing)} even if they change`;
+      ? t("loss_all_rounds", { loss: loss(unchanged) })
+      : t("loss_both", { unchanged: loss(unchanged), changing: loss(changing) });
   return h(
     "article",
     { class: "study" },
     h("h3", {}, quoted(titleOf(title, plan))),
-    h("p", { class: "soft" }, `Loss of all its rounds: ${both}`),
+    h("p", { class: "soft" }, both),
     h(
       "ul",
       {},
@@ -133,11 +134,7 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
         h(
           "li",
           {},
-          h(
-            "span",
-            {},
-            `Round ${round} · ${isReceived({ plan, round }, known) ? "received by the collector" : "made, no receipt yet"}`,
-          ),
+          h("span", {}, t(isReceived({ plan, round }, known) ? "round_received" : "round_made", { round })),
           bytesOf(report),
         ),
       ),
@@ -146,46 +143,42 @@ function study(rounds: readonly Entry[], known: ReadonlySet<string>): HTMLElemen
 }
 
 function keeping(): HTMLElement {
-  return h(
-    "p",
-    { class: "soft" },
-    "This browser keeps a secret, and every report comes from it: the same answers give the same report again. Other answers to the same round, in another browser or after “Forget me”, are a second report. It gives away as much again, and nobody can count it for you.",
-  );
+  return h("p", { class: "soft" }, t("keeps_secret"));
 }
 
 function limit(ledger: Ledger, changed: Changed): HTMLElement {
   const field = h("input", {
-    type: "number",
+    type: "text",
     id: "cap",
-    min: 0,
-    step: "any",
+    autocomplete: "off",
     inputmode: "decimal",
-    placeholder: `${DEFAULT_CAP} in each study`,
-    value: ledger.cap ?? "",
+    placeholder: t("cap_each", { n: DEFAULT_CAP }),
+    value: ledger.cap === null ? "" : ledger.cap.toLocaleString(spoken().tag, PLAIN),
     "aria-describedby": "cap-hint cap-complaint",
   });
   const complaint = h("p", { class: "complaint", id: "cap-complaint", role: "alert" });
   const set = (event: Event): void => {
     event.preventDefault();
     try {
-      if (field.validity.badInput) throw new Error();
-      ledger.cap = field.value === "" ? null : Number(field.value);
+      const read = field.value.trim() === "" ? null : readNumber(field.value, spoken().tag);
+      if (field.value.trim() !== "" && !(read && "number" in read)) throw new Error();
+      ledger.cap = read && "number" in read ? Number(read.number) : null;
     } catch {
-      complaint.textContent = `The limit is a number above 0. Leave it empty for ${DEFAULT_CAP} in each study.`;
+      complaint.textContent = t("cap_wrong", { n: DEFAULT_CAP });
       return;
     }
-    announce(`The limit is ${ledger.cap ?? `${DEFAULT_CAP} in each study`} now.`);
+    announce(t("cap_now", { cap: ledger.cap ?? t("cap_each", { n: DEFAULT_CAP }) }));
     changed(false);
   };
   return h(
     "form",
     { class: "cap", novalidate: true, submit: set },
-    h("label", { for: "cap" }, "Refuse studies that bring my lifetime loss above"),
-    h("div", { class: "row" }, field, h("button", { type: "submit" }, "Set limit")),
+    h("label", { for: "cap" }, t("cap")),
+    h("div", { class: "row" }, field, h("button", { type: "submit" }, t("cap_set"))),
     h(
       "p",
       { class: "soft", id: "cap-hint" },
-      `At a loss of 1, what was sent is at most ${likelier(1e9)} likelier from you than from anybody else; at 3, ${likelier(3e9)}. Unless you set a limit, this device refuses a study that gives away more than ${DEFAULT_CAP}. In a study with rounds, the limit holds for answers that stay the same.`,
+      t("cap_hint", { one: likelier(1e9), three: likelier(3e9), n: DEFAULT_CAP }),
     ),
     complaint,
   );
@@ -195,26 +188,13 @@ function forgetting(ledger: Ledger, changed: Changed): HTMLElement {
   const dialog = h(
     "dialog",
     { "aria-labelledby": "forget-title", "aria-describedby": "forget-text" },
-    h("h2", { id: "forget-title" }, "Forget me?"),
-    h(
-      "div",
-      { id: "forget-text" },
-      h(
-        "p",
-        {},
-        "This deletes the secret, the list of sent reports, the limit, your invitation and your tickets from this device. Reports that were sent cannot be taken back.",
-      ),
-      h(
-        "p",
-        {},
-        "If you then answer a study again, this device draws a new random answer. Both reports together give away more than was promised, and this device will not know it.",
-      ),
-    ),
+    h("h2", { id: "forget-title" }, t("forget_title")),
+    h("div", { id: "forget-text" }, h("p", {}, t("forget_what")), h("p", {}, t("forget_then"))),
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: "bad", click: () => void forget() }, "Forget everything"),
-      h("button", { type: "button", click: () => dialog.close() }, "Keep it"),
+      h("button", { type: "button", class: "bad", click: () => void forget() }, t("forget_all")),
+      h("button", { type: "button", click: () => dialog.close() }, t("forget_not")),
     ),
   );
   const forget = async (): Promise<void> => {
@@ -222,13 +202,13 @@ function forgetting(ledger: Ledger, changed: Changed): HTMLElement {
     localStorage.removeItem(RECEIVED);
     keepInvitation(null);
     dialog.close();
-    announce("Everything that this device remembered was deleted.");
+    announce(t("forgotten"));
     changed(true);
   };
   return h(
     "div",
     { class: "forget" },
-    h("button", { type: "button", class: "quiet bad", click: () => dialog.showModal() }, "Forget me"),
+    h("button", { type: "button", class: "quiet bad", click: () => dialog.showModal() }, t("forget")),
     dialog,
   );
 }

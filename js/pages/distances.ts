@@ -1,6 +1,7 @@
 /** Puts into words what is promised about metric answers; nothing here says less than is true. */
 
 import type { Plan } from "../src/index.js";
+import { t } from "./messages.js";
 import { atMost, count, likelier } from "./phrases.js";
 
 const CLOSE = 0.7; // a loss at which the one is at most about twice as likely
@@ -48,26 +49,28 @@ export function byDistance(plan: Plan, name: string): ByDistance | null {
     const far = nice(FAR / nats);
     for (const steps of far > 1 && far < domain.bins ? [1, far] : [1])
       apart.push({
-        words: `off by ${count(Number((steps * step).toPrecision(12)))}`,
+        words: t("off_by", { n: Number((steps * step).toPrecision(12)) }),
         loss: steps * found.loss,
       });
   } else {
     for (const limit of [CLOSE, FAR]) {
       const kilometers = nice(limit / nats);
       const words = kilometers < 1 ? `${count(Math.round(kilometers * 1000))} m` : `${count(kilometers)} km`;
-      apart.push({ words: `${words} away`, loss: kilometers * found.loss });
+      apart.push({ words: t("away", { n: words }), loss: kilometers * found.loss });
     }
   }
   const [first, ...more] = apart as [Apart, ...Apart[]];
-  const others = more.map(({ words, loss }) => `; from someone ${words}, at most ${likelier(loss)}`).join("");
+  const others = more
+    .map(({ words, loss }) => t("near_other", { apart: words, times: likelier(loss) }))
+    .join("");
   const [n, d] = plan.mechanism.ratios[j] as readonly [bigint, bigint];
   const loss = Math.ceil(Math.log(Number(n) / Number(d)) * 1e9) + 1;
-  const whom = domain?.kind === "grid" ? "someone elsewhere in the area" : "someone with any other answer";
-  const start = loss > FAR * 1e9 ? "It can distinguish you from people far from you: in" : "In";
+  const whom = t(domain?.kind === "grid" ? "whom_area" : "whom_answer");
+  const near = { times: likelier(first.loss), apart: first.words, others };
   return {
     name,
-    near: `your report ${first.loss <= CLOSE * 1e9 ? "hardly distinguishes you from people near you: it " : ""}is at most ${likelier(first.loss)} likelier from you than from someone ${first.words}${others}.`,
-    worst: `${start} the worst case, it is ${atMost(loss)} likelier from you than from ${whom}.`,
+    near: t(first.loss <= CLOSE * 1e9 ? "near_hidden" : "near", near),
+    worst: t(loss > FAR * 1e9 ? "worst_far" : "worst", { times: atMost(loss), whom }),
     loss,
   };
 }

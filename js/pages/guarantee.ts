@@ -1,10 +1,12 @@
 /** Explains what a plan promises. Only plans that were verified on this device get here. */
 
-import type { Plan } from "../src/index.js";
+import type { Attribute, Plan } from "../src/index.js";
 import type { Group } from "../src/records.js";
-import { byDistance, unitName } from "./distances.js";
-import { type Child, h, quoted, svg } from "./dom.js";
-import { allRounds, atMost, loss, sentence, several } from "./phrases.js";
+import { byDistance } from "./distances.js";
+import { type Child, h, svg } from "./dom.js";
+import { asking } from "./language.js";
+import { plural, rich, t } from "./messages.js";
+import { allRounds, atMost, count, loss, often, sentence } from "./phrases.js";
 
 const MOST_NAMED = 4; // questions that are named in a sentence
 const MOST_SHOWN = 3; // metric attributes, of which all is said at once
@@ -20,52 +22,76 @@ function drawing(plan: Plan): Child {
     else drawn.push({ names, group });
   }
   if (!drawn.length) return null;
-  const again = plan.rounds === null ? "" : " It draws the same in every round.";
+  const which = (names: readonly string[]): Child => {
+    if (always.length && drawn.length > 1) return listed(plan, names);
+    return t(always.length ? "other_questions" : "these_questions", { n: names.length });
+  };
   return [
-    always.length > 0 && ["Everybody reports ", listed(always), ", randomized. "],
+    always.length > 0 && [rich("everybody_reports", { names: listed(plan, always) }), " "],
     drawn.map(({ names, group }) => [
-      `Your device ${always.length ? "also " : ""}draws ${group.real === 1 ? "one" : group.real} of `,
-      ...(always.length && drawn.length > 1
-        ? [listed(names)]
-        : [`${always.length ? "the other" : "these"} ${names.length} questions`]),
-      `. ${sentTo(group)} `,
+      rich(always.length ? "draws_also" : "draws", {
+        n: group.real === 1 ? t("one") : count(group.real),
+        names: which(names),
+      }),
+      ` ${sentTo(group)} `,
     ]),
-    again.trim(),
+    plan.rounds !== null && t("draws_same"),
   ];
 }
 
 /** What becomes of the answers that are drawn, and of the others. */
 function sentTo({ named, real }: Group): string {
-  const those = real === 1 ? "that answer is" : "those answers are";
-  return named > 0
-    ? `Only ${those} sent, randomized. The others are not sent at all.`
-    : `Only ${those} in your report, randomized. Random values take the place of the others, and nobody can see which is which.`;
+  if (named > 0) return t(real === 1 ? "sent_one" : "sent_some");
+  return t(real === 1 ? "faked_one" : "faked_some");
 }
 
 /** Names in a sentence; of many, how many they are. */
-function listed(names: readonly string[]): Child {
-  if (names.length > MOST_NAMED) return `${names.length} of the questions`;
-  const between = (i: number): string => (i === 0 ? "" : i === names.length - 1 ? " and " : ", ");
-  return names.map((name, i) => [between(i), "“", quoted(name), "”"]);
+function listed(plan: Plan, names: readonly string[]): Child {
+  if (names.length > MOST_NAMED) return t("some_questions", { n: names.length });
+  const between = (i: number): string => (i === 0 ? "" : i === names.length - 1 ? t("and") : ", ");
+  return names.map((name, i) => [between(i), "“", asking(plan, name), "”"]);
+}
+
+/** How often an answer is guessed right, in words; and from the reports of all rounds. */
+function guessed(plan: Plan, name: string): Guessed {
+  const found = plan.bestGuess(name);
+  const { domain } = plan.attributes.find((one) => one.name === name) as Attribute;
+  const values = {
+    what: domain.kind === "number" ? t("guess_half") : "",
+    whole: often(found.wholeReport),
+    known: often(found.oneReport),
+    among: Math.round(1 / found.blind),
+  };
+  const isDrawn = found.wholeReport !== found.oneReport;
+  const again =
+    plan.rounds === null
+      ? null
+      : t("guess_again", { rounds: allRounds(plan.rounds), all: often(found.allReports) });
+  const once = t(isDrawn ? "guess_headline_known" : "guess_headline", values);
+  return { ...found, name, kind: domain.kind, once, again };
+}
+
+interface Guessed {
+  readonly name: string;
+  readonly kind: string;
+  readonly oneReport: number;
+  readonly blind: number;
+  readonly once: string;
+  readonly again: string | null;
 }
 
 /**
- * The promise as a whole: what is guessed most often, what distances reveal, which answers are sent; then
- * question by question, then the exact numbers. Whatever is folded away is not worse than what is not.
+ * The promise as a whole: what is guessed most often, in a sentence and a picture, and the worst of what distances
+ * reveal. The rest is folded: which answers are sent, question by question, and the exact numbers. Whatever is
+ * folded away is not worse than what is not.
  */
 export function promise(plan: Plan): HTMLElement {
-  const guesses = plan.attributes.map(({ name, domain: { kind } }) => ({
-    name,
-    kind,
-    ...plan.bestGuess(name),
-  }));
+  const guesses = plan.attributes.map(({ name }) => guessed(plan, name));
   const easiest = largest(guesses);
   const answers = guesses.filter(({ kind }) => kind !== "number"); // of a number only its half is guessed
   const answer = easiest.kind === "number" && answers.length > 0 ? largest(answers) : null;
   const alone = guesses.length === 1;
   const drawn = drawing(plan);
-  const [once, ...rest] = easiest.sentence.split("; ");
-  const blind = rest.pop(); // between them: what all rounds together reveal
   const distant = guesses
     .flatMap(({ name }) => byDistance(plan, name) ?? [])
     .sort((one, other) => other.loss - one.loss);
@@ -73,67 +99,71 @@ export function promise(plan: Plan): HTMLElement {
   return h(
     "section",
     { class: "promise", "aria-labelledby": "promise-title" },
-    h("h2", { id: "promise-title", class: "verified" }, check(), "Verified on this device"),
-    h("p", { class: "headline" }, sentence(`${once}; ${blind}`)),
-    rest.map((again) =>
-      h(
-        "p",
-        { class: "again" },
-        sentence(again.replace("all of them", `your reports of ${allRounds(plan.rounds)}`)),
-      ),
-    ),
-    !alone &&
-      h("p", { class: "soft" }, "This is for “", quoted(easiest.name), "”, the easiest question to guess."),
-    answer &&
-      h(
-        "p",
-        { class: "again" },
-        "Among whole answers, “",
-        quoted(answer.name),
-        `” is the easiest to guess: ${answer.sentence}.`,
-      ),
+    h("h2", { id: "promise-title", class: "verified" }, check(), t("verified")),
+    h("p", { class: "headline" }, easiest.once),
+    bars(easiest.oneReport, easiest.blind, t("picture")),
+    easiest.again && h("p", { class: "again" }, easiest.again),
     distant
-      .slice(0, MOST_SHOWN)
+      .slice(0, 1)
       .map((one) =>
         h(
           "p",
           { class: "again distant" },
-          !alone && ["“", quoted(one.name), "”: "],
-          sentence(one.near),
+          !alone && ["“", asking(plan, one.name), "”: "],
+          one.near,
           " ",
           strongly(one.worst),
         ),
       ),
-    folded.length > 0 &&
-      h(
-        "p",
-        { class: "again" },
-        `${several(folded.length, "more question")} below: the same kind of guarantee, with smaller losses.`,
-      ),
-    drawn !== null && h("p", { class: "drawing" }, drawn),
-    !alone &&
-      h(
-        "details",
-        {},
-        h("summary", {}, "Question by question"),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", {}, t("promise_more")),
+      !alone && h("p", { class: "soft" }, rich("easiest", { name: asking(plan, easiest.name) })),
+      answer &&
         h(
-          "ul",
-          { class: "guesses" },
-          guesses.map((one) =>
-            h(
-              "li",
-              {},
-              h("strong", {}, quoted(one.name)),
-              bars(one.oneReport, one.blind),
-              h("p", {}, sentence(one.sentence)),
-              folded
-                .filter(({ name }) => name === one.name)
-                .map(({ near, worst }) => h("p", {}, sentence(near), " ", sentence(worst))),
+          "p",
+          { class: "again" },
+          rich("easiest_answer", { name: asking(plan, answer.name), guess: answer.once }),
+        ),
+      distant
+        .slice(1, MOST_SHOWN)
+        .map((one) =>
+          h(
+            "p",
+            { class: "again distant" },
+            ["“", asking(plan, one.name), "”: "],
+            one.near,
+            " ",
+            strongly(one.worst),
+          ),
+        ),
+      folded.length > 0 && h("p", { class: "again" }, plural("more_questions", folded.length)),
+      drawn !== null && h("p", { class: "drawing" }, drawn),
+      !alone &&
+        h(
+          "details",
+          {},
+          h("summary", {}, t("question_by_question")),
+          h(
+            "ul",
+            { class: "guesses" },
+            guesses.map((one) =>
+              h(
+                "li",
+                {},
+                h("strong", {}, asking(plan, one.name)),
+                bars(one.oneReport, one.blind),
+                h("p", {}, one.once, one.again && ` ${one.again}`),
+                folded
+                  .filter(({ name }) => name === one.name)
+                  .map(({ near, worst }) => h("p", {}, near, " ", worst)),
+              ),
             ),
           ),
         ),
-      ),
-    exact(plan),
+      exact(plan),
+    ),
   );
 }
 
@@ -149,52 +179,47 @@ function exact(plan: Plan): HTMLElement {
     h("dt", {}, what),
     h("dd", {}, loss(nano)),
   ];
+  const perUnit = (name: string): Child => {
+    const domain = plan.attributes.find((one) => one.name === name)?.domain;
+    const values = { name: asking(plan, name) };
+    if (domain?.kind !== "range") return rich("loss_kilometer", values);
+    return rich("loss_step", { ...values, step: count(domain.step / 10 ** domain.digits) });
+  };
   return h(
     "details",
     {},
-    h("summary", {}, "The exact loss"),
-    h(
-      "p",
-      {},
-      "Your device has recomputed this from the plan’s own numbers. ",
-      metric ? "In the worst case, a report is " : "A report is ",
-      h("strong", {}, atMost(record)),
-      " likelier from you than from anybody else, whatever you answer. The logarithm of that is the loss:",
-    ),
+    h("summary", {}, t("exact_loss")),
+    h("p", {}, rich(metric ? "exact_worst" : "exact_recomputed", { times: strongly(atMost(record)) })),
     h(
       "dl",
       { class: "figures" },
-      metric?.units.map(({ name, loss: nano }) =>
-        line([`This report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
-      ),
-      metric &&
-        metric.units.length < plan.attributes.length &&
-        line("This report, all other answers together", metric.rest),
-      line(metric ? "This report, in the worst case" : "This report", record),
+      metric?.units.map(({ name, loss: nano }) => line(perUnit(name), nano)),
+      metric && metric.units.length < plan.attributes.length && line(t("loss_rest"), metric.rest),
+      line(t(metric ? "loss_report_worst" : "loss_report"), record),
       repeated && [
-        line("Any number of rounds, if your answers do not change", repeated.one_value_forever),
+        line(t("loss_unchanged"), repeated.one_value_forever),
         line(
-          sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+          sentence(t("loss_changing", { rounds: allRounds(plan.rounds) })).slice(0, -1),
           repeated.changing_values,
         ),
       ],
     ),
-    metric &&
-      h(
-        "p",
-        { class: "soft" },
-        "The loss grows with the distance: answers three steps or kilometers apart lose three times as much. A location counts as the middle of its cell. Your limit counts the worst case.",
-      ),
-    h("p", { class: "soft" }, "Plan ", h("code", { class: "whole" }, plan.id)),
+    metric && h("p", { class: "soft" }, t("loss_metric")),
+    h("p", { class: "soft" }, rich("plan", { id: h("code", { class: "whole" }, plan.id) })),
   );
 }
 
 /** Two bars: a guess from the report, and a blind one. */
-function bars(oneReport: number, blind: number): SVGElement {
+function bars(oneReport: number, blind: number, label?: string): SVGElement {
   const width = (share: number): string => `${(100 * share).toFixed(1)}%`;
   return svg(
     "svg",
-    { class: "bars", width: "100%", height: 14, "aria-hidden": "true" },
+    {
+      class: "bars",
+      width: "100%",
+      height: 14,
+      ...(label === undefined ? { "aria-hidden": "true" } : { role: "img", "aria-label": label }),
+    },
     svg("rect", { class: "track", width: "100%", height: 14, rx: 3 }),
     svg("rect", { class: "guess", width: width(oneReport), height: 14, rx: 3 }),
     svg("rect", { class: "blind", width: width(blind), height: 14, rx: 3 }),

@@ -62,7 +62,9 @@ function describe({ attribute, name, saw, means }: Check): HTMLElement {
 
 /** From what share on fake reports of which kind are noticed, by the best check; others may go unnoticed. */
 function noticed(checks: readonly Check[]): string {
-  const some = checks.filter(({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1);
+  const some = checks.filter(
+    ({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1,
+  );
   const best = some.sort((a, b) => a.noticed - b.noticed)[0];
   if (!best) return "";
   return `Fake reports are noticed from ${rare(best.noticed)} of the reports to a question on, if they are ${best.fakes}; other kinds may need more, or go unnoticed.`;
@@ -80,6 +82,10 @@ function details(checks: readonly Check[]): HTMLElement {
     "details",
     { class: "checks" },
     h("summary", { "data-name": "checks" }, "All checks"),
-    table("Checks of the reports", ["Check", "Seen", "p-value", "Fake reports noticed from, of the reports to this question", "Which are"], lines),
+    table(
+      "Checks of the reports",
+      ["Check", "Seen", "p-value", "Fake reports noticed from, of the reports to this question", "Which are"],
+      lines,
+    ),
   );
 }

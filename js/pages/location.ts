@@ -2,20 +2,16 @@
 
 import type { Grid } from "../src/index.js";
 import { h, svg } from "./dom.js";
+import { t } from "./messages.js";
 import type { Question } from "./questions.js";
+
+export { speak } from "./messages.js"; // this file is made by itself, and has a catalog of its own
 
 const [WIDEST, TALLEST] = [340, 260]; // pixels of the picture
 const FINEST = 5; // and of a cell that is drawn
 const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
 const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
-const SWAPPED = "Did you swap latitude and longitude?";
-const PRIVATE =
-  "Your location stays on this page, like all your answers. To find it, your browser may ask its own location service, as it does for maps.";
-const UNKNOWN = "Your device cannot find its location now. Try again, or type the location.";
-const TROUBLE: Readonly<Record<number, string>> = {
-  1: "This page may not see your location. Allow it in your browser’s settings, or type the location.",
-  3: "Your device took too long to find its location. Try again, or type the location.",
-};
+const TROUBLE = { 1: "location_denied", 2: "location_unknown", 3: "location_slow" } as const;
 
 /**
  * Latitude and longitude of what was pasted or written into one field; null where it is one number, also
@@ -93,14 +89,10 @@ export function askLocation(
     (code) => optional?.checked || set(...grid.middle(code), digitsOf(grid)),
   );
   const mark = (): void => show(optional?.checked ? null : cellOf(grid, given()));
-  const here = h(
-    "button",
-    { type: "button", class: "here", click: () => locate() },
-    "Use my current location",
-  );
+  const here = h("button", { type: "button", class: "here", click: () => locate() }, t("use_location"));
   const locate = (): void => {
     here.disabled = true;
-    note.textContent = "Finding your location…";
+    note.textContent = t("finding");
     const done = (text: string): void => {
       here.disabled = optional?.checked ?? false;
       note.textContent = text;
@@ -111,7 +103,7 @@ export function askLocation(
         set(coords.latitude, coords.longitude, 6);
         done(found(grid, given(), coords.accuracy));
       },
-      ({ code }) => done(TROUBLE[code] ?? UNKNOWN),
+      ({ code }) => done(t(TROUBLE[code as 1 | 2 | 3] ?? TROUBLE[2])),
       { timeout: 20_000, maximumAge: 60_000 },
     );
   };
@@ -126,16 +118,21 @@ export function askLocation(
     element: h(
       "div",
       {},
-      h("div", { class: "coordinates" }, labelled("Latitude", latitude), labelled("Longitude", longitude)),
+      h(
+        "div",
+        { class: "coordinates" },
+        labelled(t("latitude"), latitude),
+        labelled(t("longitude"), longitude),
+      ),
       complaint,
       "geolocation" in navigator && [
-        h("div", { class: "row" }, here, h("p", { class: "soft" }, PRIVATE)),
+        h("div", { class: "row" }, here, h("p", { class: "soft" }, t("location_private"))),
         note,
       ],
       drawing,
     ),
     fields: [latitude, longitude],
-    suspect: (answer) => (isSwapped(grid, answer) ? SWAPPED : ""),
+    suspect: (answer) => (isSwapped(grid, answer) ? t("swapped") : ""),
     read: () => {
       for (const one of [latitude, longitude]) spread(one); // Enter sends what was not left
       return optional?.checked ? null : latitude.value.trim() || longitude.value.trim() ? given() : undefined;
@@ -145,11 +142,9 @@ export function askLocation(
 
 /** What to say about a location that the device has found. */
 function found(grid: Grid, answer: string, accuracy: number): string {
-  if (cellOf(grid, answer) === null) return "Your location is outside the area of this study.";
+  if (cellOf(grid, answer) === null) return t("location_outside");
   const about = accuracy < 1000 ? `${Math.ceil(accuracy)} m` : `${Math.ceil(accuracy / 1000)} km`;
-  return accuracy > Math.min(...grid.meters)
-    ? `This location is accurate only to about ${about}, which is more than a cell.`
-    : "";
+  return accuracy > Math.min(...grid.meters) ? t("location_coarse", { about }) : "";
 }
 
 /** As many digits as distinguish the tenths of a cell. */
@@ -210,8 +205,7 @@ function picture(
   const where = h("p", { class: "soft", role: "status" });
   const show = (code: number | null): void => {
     chosen.toggleAttribute("hidden", code === null);
-    where.textContent =
-      code === null ? "Or choose a cell here; north is at the top." : `In the cell ${grid.label(code)}`;
+    where.textContent = code === null ? t("choose_cell") : t("in_cell", { cell: grid.label(code) });
     if (code === null) return;
     chosen.setAttribute("x", String((code % columns) * cell));
     chosen.setAttribute("y", String((rows - 1 - Math.floor(code / columns)) * tall));

@@ -1,37 +1,44 @@
 /** Puts numbers into words; rounding never says less than is true. */
 
+import { count, t } from "./messages.js";
+
+export { count, moment } from "./messages.js";
+
 /** A loss in billionths of a nat, as people read it. */
 export function loss(nano: number | null): string {
-  return nano === null ? "no limit" : String(Math.ceil(nano / 1e6 - 1e-6) / 1e3);
+  return nano === null ? t("no_limit") : count(Math.ceil(nano / 1e6 - 1e-6) / 1e3);
 }
 
 /** How much likelier a report may be from one person than from another. */
 export function likelier(nano: number | null): string {
-  if (nano === null) return "any number of times";
+  if (nano === null) return t("times_any");
   const times = Math.exp(nano / 1e9);
-  if (times >= 1e6) return "more than a million times";
+  if (times >= 1e6) return t("times_million");
   const unit = 10 ** Math.max(0, 2 - Math.floor(Math.log10(times)));
-  return `${count(Math.ceil(times * unit - 1e-6) / unit)} times`;
+  return t("times", { n: Math.ceil(times * unit - 1e-6) / unit });
 }
 
 /** The same as a bound. */
 export function atMost(nano: number | null): string {
   const times = likelier(nano);
-  return /^\d/.test(times) ? `at most ${times}` : times;
+  return /^\d/.test(times) ? t("at_most", { times }) : times;
 }
 
-export function count(number: number): string {
-  return number.toLocaleString("en");
+/** How often something happens, in words that do not say less. */
+export function often(chance: number): string {
+  const one = Math.floor(1 / chance);
+  if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return t("once_in", { n: one });
+  return chance > 0.99 ? t("every_time") : t("times_in_100", { n: Math.ceil(100 * chance) });
 }
 
-/** "1 report", "2 reports". */
+/** "1 report", "2 reports", on the dashboard. */
 export function several(number: number, what: string): string {
   return `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 }
 
 /** "both rounds", "all 3 rounds". */
 export function allRounds(rounds: number | null): string {
-  return rounds === 2 ? "both rounds" : `all ${rounds} rounds`;
+  return rounds === 2 ? t("both_rounds") : t("all_rounds", { n: rounds ?? 1 });
 }
 
 /** A sentence: with a capital and a full stop. */
@@ -40,10 +47,6 @@ export function sentence(text: string): string {
   return ended.charAt(0).toUpperCase() + ended.slice(1);
 }
 
-export function moment(text: string): string {
-  return new Date(text).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
-}
-
 export function titleOf(title: string, id: string): string {
-  return title || `Study ${id.slice(0, 8)}…`;
+  return title || t("study", { id: id.slice(0, 8) });
 }

@@ -1,14 +1,17 @@
 /** Asks the questions in a form whose answers leave it only through the client. */
 
 import { type Attribute, type Domain, type Grid, InvalidValue, type Plan, type Range } from "../src/index.js";
-import { h, quoted } from "./dom.js";
+import { localized } from "./cards.js";
+import { type Child, h, quoted } from "./dom.js";
+import { asking, labelsOf, paragraphs } from "./language.js";
+import { count, rich, spoken, t } from "./messages.js";
+import { readNumber } from "./numbers.js";
 import { sentence } from "./phrases.js";
 
 /** What only plans that ask for locations need; it is loaded for them. */
 export type LocationFields = typeof import("./location.js");
 
 const MOST_BUTTONS = 7;
-const NOTHING = "No answer";
 
 /** An answer as the client takes it, and as the person reads it. */
 export interface Given {
@@ -24,6 +27,8 @@ export interface Question {
   read(): string | null | undefined;
   /** What may be wrong with an answer that is not taken; empty where nobody knows. */
   suspect?(answer: string): string;
+  /** What to ask back, where what was written can be read in two ways. */
+  doubt?(): Child;
   readonly complaint: HTMLElement;
   readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
 }
@@ -35,28 +40,21 @@ export function questions(
   done: (given: readonly Given[]) => Promise<void>,
 ): HTMLFormElement {
   const optional = plan.missing !== "refuse";
-  const nothing = plan.missing === "random" ? `${NOTHING}: a random value takes its place` : NOTHING;
-  const asked = plan.attributes.map((attribute, j) => question(attribute, j, optional, locations));
-  const button = h("button", { type: "submit", class: "main" }, "Make my report");
+  const nothing = t(plan.missing === "random" ? "no_answer_random" : "no_answer");
+  const asked = plan.attributes.map((attribute, j) => question(plan, attribute, j, optional, locations));
+  const button = h("button", { type: "submit", class: "main" }, t("review"));
   return h(
     "form",
     { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
     asked.map(({ element }) => element),
-    h(
-      "div",
-      { class: "act" },
-      h(
-        "p",
-        { class: "soft", id: "once" },
-        "Nothing is sent yet. The report is drawn once: after this step you cannot change your answers.",
-      ),
-      button,
-    ),
+    h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
 
   async function submitted(event: Event): Promise<void> {
     event.preventDefault();
-    const given = plan.attributes.map((attribute, j) => answered(attribute, asked[j] as Question, nothing));
+    const given = plan.attributes.map((attribute, j) =>
+      answered(plan, attribute, asked[j] as Question, nothing),
+    );
     const wrong = given.indexOf(null);
     if (wrong >= 0) {
       asked[wrong]?.fields[0]?.focus();
@@ -72,73 +70,94 @@ export function questions(
 }
 
 function answered(
+  plan: Plan,
   attribute: Attribute,
-  { read, complaint, fields, suspect }: Question,
+  { read, complaint, fields, suspect, doubt }: Question,
   nothing: string,
 ): Given | null {
   const answer = read();
-  let problem = answer === undefined ? "Please choose an answer" : "";
+  const asked = doubt?.();
+  let problem: Child = asked ?? (answer === undefined ? t("choose_answer") : null);
   let shown = nothing;
-  if (typeof answer === "string") {
+  if (typeof answer === "string" && !asked) {
     try {
-      shown = kept(answer, attribute);
+      shown = kept(plan, answer, attribute);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      problem =
-        attribute.domain.kind === "categories" ? error.message : `Please enter ${allowed(attribute.domain)}`;
+      problem = sentence(t("enter", { what: allowed(attribute.domain) }));
       if (suspect?.(answer)) problem = `${suspect(answer)} ${problem}`;
     }
   }
-  complaint.textContent = problem && sentence(problem);
-  for (const field of fields) field.setAttribute("aria-invalid", String(problem !== ""));
-  return problem ? null : { name: attribute.name, answer: answer ?? null, shown };
+  complaint.replaceChildren(...(problem === null ? [] : [h("span", {}, problem)]));
+  for (const field of fields) field.setAttribute("aria-invalid", String(problem !== null));
+  return problem === null ? { name: attribute.name, answer: answer ?? null, shown } : null;
 }
 
 /** An answer as it stays: with the bin or the cell that it is in, where that is not the answer itself. */
-function kept(answer: string, { domain, name }: Attribute): string {
+function kept(plan: Plan, answer: string, attribute: Attribute): string {
+  const { domain, name } = attribute;
   const code = domain.code(answer, name);
-  if (domain.kind === "categories") return domain.label(code);
-  return domain.kind === "number"
-    ? answer
-    : `${answer} (${domain.kind === "grid" ? "the cell " : ""}${domain.label(code)})`;
+  if (domain.kind === "categories") return localized(plan, attribute, domain.label(code));
+  if (domain.kind === "number") return written(answer);
+  if (domain.kind === "grid") return `${answer} (${t("the_cell", { cell: domain.label(code) })})`;
+  return `${written(answer)} (${localized(plan, attribute, domain.label(code))})`;
+}
+
+/** A number as the locale writes it, with all its digits. */
+function written(answer: string): string {
+  return count(Number(answer)).replace("-", "−");
 }
 
 function question(
+  plan: Plan,
   attribute: Attribute,
   j: number,
   optional: boolean,
   locations: LocationFields | null,
 ): Question {
   const { name, domain } = attribute;
-  const complaint = h("p", { class: "complaint", id: `complaint-${j}`, role: "alert" });
-  if (domain.kind === "grid")
-    return location(name, domain, j, optional, complaint, locations as LocationFields);
-  if (domain.kind !== "categories") return number(name, domain, j, optional, complaint);
+  const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
+  const about = { j, optional, complaint, title: asking(plan, name), help: helping(plan, name, j) };
+  if (domain.kind === "grid") return location(domain, about, locations as LocationFields);
+  if (domain.kind !== "categories") return number(domain, about);
   const { labels } = domain;
-  return labels.length > MOST_BUTTONS
-    ? list(name, labels, j, optional, complaint)
-    : buttons(name, labels, j, optional, complaint);
+  const shown = labelsOf(plan, name) ?? labels;
+  return labels.length > MOST_BUTTONS ? list(labels, shown, about) : buttons(labels, shown, about);
 }
 
-function buttons(
-  name: string,
-  labels: readonly string[],
-  j: number,
-  optional: boolean,
-  complaint: HTMLElement,
-): Question {
+/** What is the same for all kinds of questions. */
+interface About {
+  readonly j: number;
+  readonly optional: boolean;
+  readonly complaint: HTMLElement;
+  readonly title: HTMLElement;
+  readonly help: HTMLElement | null;
+}
+
+/** The operator's help with a question. */
+function helping(plan: Plan, name: string, j: number): HTMLElement | null {
+  const help = paragraphs(plan, plan.texts?.attributes?.[name]?.help);
+  return help.length ? h("div", { class: "soft hint", id: `help-${j}` }, help) : null;
+}
+
+const described = ({ j, complaint, help }: About, hint = false): string =>
+  [help && `help-${j}`, hint && `hint-${j}`, complaint.id].filter(Boolean).join(" ");
+
+function buttons(labels: readonly string[], shown: readonly string[], about: About): Question {
+  const { j, complaint } = about;
   const choice = (label: string, value: string, extra = ""): [HTMLInputElement, HTMLElement] => {
-    const field = h("input", { type: "radio", name: `q${j}`, value, "aria-describedby": complaint.id });
+    const field = h("input", { type: "radio", name: `q${j}`, value, "aria-describedby": described(about) });
     return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, quoted(label)))];
   };
-  const choices = labels.map((label, i) => choice(label, String(i)));
-  if (optional) choices.push(choice(NOTHING, "", "none"));
+  const choices = shown.map((label, i) => choice(label, String(i)));
+  if (about.optional) choices.push(choice(t("no_answer"), "", "none"));
   const fields = choices.map(([field]) => field);
   return {
     element: h(
       "fieldset",
       { class: "question" },
-      h("legend", {}, quoted(name)),
+      h("legend", {}, about.title),
+      about.help,
       choices.map(([, label]) => label),
       complaint,
     ),
@@ -151,25 +170,21 @@ function buttons(
   };
 }
 
-function list(
-  name: string,
-  labels: readonly string[],
-  j: number,
-  optional: boolean,
-  complaint: HTMLElement,
-): Question {
+function list(labels: readonly string[], shown: readonly string[], about: About): Question {
+  const { j, complaint } = about;
   const field = h(
     "select",
-    { id: `q${j}`, "aria-describedby": complaint.id },
-    h("option", { value: "?", selected: true, disabled: true }, "Choose…"),
-    labels.map((label, i) => h("option", { value: i, dir: "auto" }, label)),
-    optional && h("option", { value: "" }, NOTHING),
+    { id: `q${j}`, "aria-describedby": described(about) },
+    h("option", { value: "?", selected: true, disabled: true }, t("choose")),
+    shown.map((label, i) => h("option", { value: i, dir: "auto" }, label)),
+    about.optional && h("option", { value: "" }, t("no_answer")),
   );
   return {
     element: h(
       "div",
       { class: "question" },
-      h("label", { for: field.id, class: "legend" }, quoted(name)),
+      h("label", { for: field.id, class: "legend" }, about.title),
+      about.help,
       field,
       complaint,
     ),
@@ -179,61 +194,94 @@ function list(
   };
 }
 
-function number(
-  name: string,
-  domain: Domain,
-  j: number,
-  optional: boolean,
-  complaint: HTMLElement,
-): Question {
+function number(domain: Domain, about: About): Question {
+  const { j, complaint } = about;
+  let decided: { readonly text: string; readonly number: string } | null = null; // what was asked back
   const field = h("input", {
-    type: "number",
+    type: "text", // a field for numbers drops what it does not know, such as a comma
     id: `q${j}`,
-    step: "any",
     inputmode: "decimal",
-    "aria-describedby": `hint-${j} ${complaint.id}`,
+    autocomplete: "off",
+    "aria-describedby": described(about, true),
+    input: () => void (decided = null),
   });
-  const none = h("input", { type: "checkbox", change: () => void (field.disabled = none.checked) });
+  const none = h("input", {
+    type: "checkbox",
+    id: `q${j}-none`,
+    change: () => void (field.disabled = none.checked),
+  });
+  const reading = (): ReturnType<typeof readNumber> =>
+    decided?.text === field.value ? decided : readNumber(field.value, spoken().tag);
+  const meant = (number: string): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        click: () => {
+          decided = { text: field.value, number };
+          complaint.replaceChildren();
+          field.setAttribute("aria-invalid", "false");
+          field.focus();
+        },
+      },
+      written(number),
+    );
   return {
     element: h(
       "div",
       { class: "question" },
-      h("label", { for: field.id, class: "legend" }, quoted(name)),
+      h("label", { for: field.id, class: "legend" }, about.title),
+      about.help,
       h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain))),
       h(
         "div",
         { class: "number" },
         field,
-        optional && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
+        about.optional && h("label", { class: "choice none" }, none, h("span", {}, t("no_answer"))),
       ),
       complaint,
     ),
     complaint,
     fields: [field],
-    read: () => (none.checked ? null : field.validity.badInput ? "?" : field.value || undefined),
+    doubt: () => {
+      const read = none.checked ? null : reading();
+      if (!read || !("either" in read)) return undefined;
+      const [decimal, grouped] = read.either;
+      return rich("ambiguous", {
+        text: quoted(field.value.trim()),
+        one: meant(grouped),
+        other: meant(decimal),
+      });
+    },
+    read: () => {
+      if (none.checked) return null;
+      if (field.value.trim() === "") return undefined;
+      const read = reading();
+      return read && "number" in read ? read.number : "?";
+    },
   };
 }
 
-function location(
-  name: string,
-  domain: Grid,
-  j: number,
-  optional: boolean,
-  complaint: HTMLElement,
-  { askLocation, exampleOf }: LocationFields,
-): Question {
-  const none = optional ? h("input", { type: "checkbox" }) : null;
+function location(domain: Grid, about: About, { askLocation, exampleOf }: LocationFields): Question {
+  const { j, complaint } = about;
+  const none = about.optional ? h("input", { type: "checkbox", id: `q${j}-none` }) : null;
   const { element, ...asked } = askLocation(domain, j, none, complaint);
-  const example = ` You can paste both at once: ${exampleOf(domain)}`;
   return {
     ...asked,
     element: h(
       "fieldset",
       { class: "question" },
-      h("legend", {}, quoted(name)),
-      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain)), example),
+      h("legend", {}, about.title),
+      about.help,
+      h(
+        "p",
+        { class: "soft hint", id: `hint-${j}` },
+        sentence(allowed(domain)),
+        " ",
+        t("paste_both", { example: exampleOf(domain) }),
+      ),
       element,
-      none && h("label", { class: "choice none" }, none, h("span", {}, NOTHING)),
+      none && h("label", { class: "choice none" }, none, h("span", {}, t("no_answer"))),
     ),
     complaint,
   };
@@ -241,25 +289,30 @@ function location(
 
 /** What may be entered, in words. */
 function allowed(domain: Domain): string {
-  if (domain.kind === "range") return `a number ${bins(domain)}`;
-  if (domain.kind === "number")
-    return `a number ${ends(String(domain.low), String(domain.high), domain.openLow, domain.openHigh)}`;
-  if (domain.kind !== "grid") return "one of these";
+  if (domain.kind === "range") return bins(domain);
+  if (domain.kind === "number") return ends(domain.low, domain.high, domain.openLow, domain.openHigh);
+  if (domain.kind !== "grid") return t("one_of_these");
   const { south, north, west, east } = domain;
-  return `a latitude from ${south} to ${north} and a longitude from ${west} to ${east}, in degrees`;
+  return t("location_between", {
+    south: String(south),
+    north: String(north),
+    west: String(west),
+    east: String(east),
+  });
 }
 
 /** A number beyond an open end counts as the end. */
-function ends(low: string, high: string, openLow: boolean, openHigh: boolean): string {
-  if (!openLow && !openHigh) return `from ${low} to ${high}`;
-  const [below, above] = [`numbers below ${low} count as ${low}`, `numbers above ${high} count as ${high}`];
-  if (openLow && openHigh) return `of any size; ${below}, ${above}`;
-  return openHigh ? `from ${low} up; ${above}` : `up to ${high}; ${below}`;
+function ends(low: number, high: number, openLow: boolean, openHigh: boolean): string {
+  const values = { low, high };
+  if (!openLow && !openHigh) return t("number_between", values);
+  const [below, above] = [t("counts_low", values), t("counts_high", values)];
+  if (openLow && openHigh) return `${t("number_any")}; ${below}, ${above}`;
+  return openHigh ? `${t("number_up", values)}; ${above}` : `${t("number_up_to", values)}; ${below}`;
 }
 
 function bins({ low, step, bins, digits, openLow, openHigh }: Range): string {
-  const [first, end] = [low, low + bins * step].map((edge) => (edge / 10 ** digits).toFixed(digits));
-  if (openLow && openHigh) return "of any size";
-  if (openHigh) return `from ${first} up`;
-  return openLow ? `under ${end}` : `from ${first} to under ${end}`;
+  const values = { low: low / 10 ** digits, high: (low + bins * step) / 10 ** digits };
+  if (openLow && openHigh) return t("number_any");
+  if (openHigh) return t("number_up", values);
+  return t(openLow ? "number_under" : "number_below", values);
 }

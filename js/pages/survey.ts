@@ -18,7 +18,7 @@ import {
   type Report,
 } from "../src/index.js";
 import { DEFAULT_CAP, statedForever } from "../src/ledger.js";
-import { cards } from "./cards.js";
+import { answersOf, cards } from "./cards.js";
 import {
   ask,
   askJson,
@@ -34,29 +34,19 @@ import {
 import { isReceived, markReceived, persist, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { check, promise } from "./guarantee.js";
-import { loss, moment, sentence, several, titleOf } from "./phrases.js";
+import { own, owned, paragraphs, settle } from "./language.js";
+import { plural, rich, spoken, t } from "./messages.js";
+import { loss, moment, sentence, titleOf } from "./phrases.js";
 import { type Given, type LocationFields, questions } from "./questions.js";
 
 const ATTEMPTS = 6;
-const INSECURE =
-  "A browser makes a report only over a secure connection. This address does not begin with https; ask the sender for one that does.";
-const NEEDS_INVITATION = "Without an invitation the report would be refused.";
-const NO_INVITATION =
-  "This is not an invitation. Enter the link that you received, or the letters after “invitation=” in it.";
-const DAMAGED =
-  "Your link is damaged: its invitation is not valid. Copy the whole link, or its code, into this field.";
-const REFUSED_INVITATION =
-  "The collector refused the report: the invitation is unknown or was used already. Your report waits on this device; you can send it with another invitation.";
-const CLOSED = "This round has closed. Your report was not counted; it stays on this device.";
-const HELD = "Nothing was sent. Your report and its ticket wait on this device.";
-const REFUSED_TICKET =
-  "The collector refused the ticket: it was used already. Your report waits on this device; you can send it with another invitation.";
 const main = find("study");
 let invitation: string | null = null;
 let isDamaged = false; // the invitation in the link that was followed
 let ledger: Ledger;
 let tickets: typeof import("./tickets.js") | null = null; // where the study has them
 let turn = 0;
+let form: HTMLFormElement | null = null; // what is being answered
 let shown = new AbortController(); // ends the wait for a ticket when something else is shown
 let remembering = new AbortController(); // ends what is being sent when everything was forgotten
 
@@ -85,20 +75,28 @@ async function start(isForgotten = false): Promise<void> {
     if (isDamaged) keepInvitation(null);
   }
   try {
+    await settle(null, again);
+    if (mine !== turn) return;
+    connection();
     ledger = remembered();
     showDevice(ledger, start);
-    if (!isSecureContext) throw new Refused("insecure", INSECURE);
+    if (!isSecureContext) throw new Refused("insecure", t("insecure"));
     const { plans } = await askJson<{ plans: Summary[] }>("plans");
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
     if (wanted === undefined) return mine === turn ? choose(plans) : undefined;
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
-    if (!summary) throw new Refused("plan", "This collector has no such study. Is the link complete?");
+    if (!summary) throw new Refused("plan", t("no_such_study"));
     const plan = await verified(summary.id);
+    if (plan.texts !== null) {
+      await settle(plan, again); // it may be in a language that the page does not speak
+      if (mine === turn) showDevice(ledger, start);
+    }
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
     const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
       ? await import("./location.js")
       : null;
     tickets = plan.ticketKey === null ? null : await import("./tickets.js");
+    for (const part of [locations, tickets]) part?.speak(spoken().catalog, spoken().tag);
     if (!isInvitedTo(plan.id)) invitation = null; // it is for another study, and stays with that
     if (mine === turn) offer(plan, summary, rounds, plans.length > 1, locations);
   } catch (problem) {
@@ -106,15 +104,31 @@ async function start(isForgotten = false): Promise<void> {
   }
 }
 
+/** Another language was chosen: show the same in it, with what was answered so far. */
+async function again(): Promise<void> {
+  const fields = (): (HTMLInputElement | HTMLSelectElement)[] =>
+    Array.from(form?.elements ?? []).filter(
+      (one): one is HTMLInputElement | HTMLSelectElement =>
+        one instanceof HTMLInputElement || one instanceof HTMLSelectElement,
+    );
+  const keyOf = (one: HTMLInputElement | HTMLSelectElement): string => one.id || `${one.name} ${one.value}`;
+  const isChecked = (one: HTMLInputElement | HTMLSelectElement): boolean => "checked" in one && one.checked;
+  const before = new Map(fields().map((one) => [keyOf(one), [one.value, isChecked(one)] as const]));
+  form = null;
+  await start();
+  for (const one of fields()) {
+    const [value, checked] = before.get(keyOf(one)) ?? [one.value, false];
+    if (one.type === "radio" || one.type === "checkbox") (one as HTMLInputElement).checked = checked;
+    else one.value = value;
+    one.dispatchEvent(new Event("change"));
+  }
+}
+
 function remembered(): Ledger {
   try {
     return new Ledger(browserStore());
   } catch {
-    const why = "A report must be drawn only once, so the device has to store it.";
-    throw new Refused(
-      "storage",
-      `This browser does not let the page store anything. Is storage switched off? ${why}`,
-    );
+    throw new Refused("storage", t("no_storage"));
   }
 }
 
@@ -126,16 +140,16 @@ async function verified(id: string): Promise<Plan> {
 }
 
 function choose(plans: readonly Summary[]): void {
-  document.title = "Surveys · Deniable";
-  if (plans.length === 0) return put(h("h1", {}, "There is no study here now"));
+  document.title = `${t("surveys")} · Deniable`;
+  if (plans.length === 0) return put(h("h1", {}, t("no_study")));
   const item = ({ id, title, round }: Summary): HTMLElement =>
     h(
       "li",
       {},
       h("a", { href: `#plan=${id}` }, quoted(titleOf(title, id))),
-      h("span", { class: "soft" }, round === null ? "closed" : "open"),
+      h("span", { class: "soft" }, t(round === null ? "closed" : "open")),
     );
-  put(h("h1", {}, "Choose a study"), h("ul", { class: "choices" }, plans.map(item)));
+  put(h("h1", {}, t("choose_study")), h("ul", { class: "choices" }, plans.map(item)));
 }
 
 /**
@@ -158,25 +172,29 @@ function offer(
   others: boolean,
   locations: LocationFields | null,
 ): void {
-  const title = titleOf(plan.title, plan.id);
+  const { texts } = plan;
+  const title = own(plan, texts?.title)?.words ?? titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
   const round = pick(plan, rounds);
   const times =
     plan.rounds === null
-      ? "asked once"
+      ? t("asked_once")
       : round === null
-        ? `${plan.rounds} rounds`
-        : `round ${round} of ${plan.rounds}`;
+        ? plural("rounds", plan.rounds)
+        : t("round_of", { round, rounds: plan.rounds });
+  const [first, ...more] = paragraphs(plan, texts?.introduction);
   const head = h(
     "div",
     { class: "head" },
-    others && h("p", {}, h("a", { href: "#" }, "← All studies")),
+    others && h("p", {}, h("a", { href: "#" }, t("all_studies"))),
     h("h1", { tabindex: -1 }, quoted(title)),
     h(
       "p",
       { class: "soft" },
-      `${several(plan.attributes.length, "question")} · ${times}${summary.invited ? " · by invitation" : ""}`,
+      `${plural("questions", plan.attributes.length)} · ${times}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
     ),
+    first,
+    about(plan, more),
   );
   if (round === null) return put(head, closed(plan, rounds));
   const one = { plan, summary, round };
@@ -188,22 +206,51 @@ function offer(
       head,
       promise(plan),
       ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
-      ...(summary.invited && invitation === null && !tickets?.isKept(ledger, plan) ? [asking(isDamaged).element] : []),
-      questions(plan, locations, (given) => make(head, one, client, given)),
+      ...(summary.invited && invitation === null && !tickets?.isKept(ledger, plan)
+        ? [asking(isDamaged).element]
+        : []),
+      (form = questions(plan, locations, async (given) => review(head, one, client, given))),
     );
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;
-    const to = h("a", { href: "#cap", click: toLimit }, "change the limit");
+    const to = h("a", { href: "#cap", click: toLimit }, t("change_limit"));
     const total =
       ledger.cap === null
-        ? `This study gives away up to ${loss(statedForever(plan).unchanged)}; unless you set a limit, this device allows ${DEFAULT_CAP}.`
-        : `With this study, your lifetime loss would be ${loss(ledger.lifetime(plan).counted)}; your limit is ${ledger.cap}.`;
+        ? t("limit_default", { loss: loss(statedForever(plan).unchanged), cap: DEFAULT_CAP })
+        : t("limit_above", { loss: loss(ledger.lifetime(plan).counted), cap: ledger.cap });
     put(
       head,
-      refusal("Your limit refuses this study", h("p", {}, total), h("p", {}, "You can ", to, " below.")),
+      refusal(t("limit_refuses"), h("p", {}, total), h("p", {}, rich("limit_change", { change: to }))),
       promise(plan),
     );
   }
+}
+
+/** Who asks, how to reach them, and what else they say. */
+function about(plan: Plan, more: readonly HTMLElement[]): HTMLElement | null {
+  const { responsible, contact, privacy_notice: notice } = plan.texts ?? {};
+  const line = (key: "responsible" | "contact", child: Child): HTMLElement[] =>
+    child ? [h("dt", {}, t(key)), h("dd", {}, child)] : [];
+  const to = own(plan, contact)?.words ?? "";
+  const address = /^[^\s@:/]+@[^\s@/]+$/.test(to) ? `mailto:${to}` : to;
+  const reached = /^(https|mailto):/.test(address)
+    ? link(address, to.replace(/^mailto:/, ""))
+    : owned(plan, contact);
+  const noticed = own(plan, notice)?.words;
+  if (!responsible && !contact && !notice && !more.length) return null;
+  return h(
+    "details",
+    { class: "about" },
+    h("summary", {}, t("about")),
+    more,
+    h("dl", {}, line("responsible", owned(plan, responsible)), line("contact", reached)),
+    noticed && h("p", {}, link(noticed, t("privacy_notice"))),
+  );
+}
+
+/** A link to somewhere else, which learns nothing of this page. */
+function link(address: string, words: string): HTMLElement {
+  return h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, h("bdi", {}, words));
 }
 
 /** What a plain invitation tells, for people to read before they answer. */
@@ -211,12 +258,8 @@ function sentAlong(): HTMLElement {
   return h(
     "details",
     { class: "kept-apart" },
-    h("summary", {}, "What your invitation tells"),
-    h(
-      "p",
-      {},
-      "That you take part can be known. Your invitation is sent with your report, and the collector deletes it when it counts the report. A dishonest collector could note whose report it is; your answers stay as deniable as this page says.",
-    ),
+    h("summary", {}, t("invitation_tells")),
+    h("p", {}, t("invitation_told")),
   );
 }
 
@@ -229,18 +272,72 @@ function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
   const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
   const hasMore =
     next !== undefined || (plan.rounds ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
-  const when = next
-    ? `${plan.rounds === null ? "It" : `Round ${next.number}`} opens on ${moment(next.opens as string)}.`
-    : `Come back when ${plan.rounds === null ? "it" : "the next round"} opens.`;
+  const isOnce = plan.rounds === null;
+  const opening = next && { when: moment(next.opens as string), round: next.number };
+  const when = opening
+    ? t(isOnce ? "opens_study" : "opens_round", opening)
+    : t(isOnce ? "come_back_study" : "come_back_round");
   const made = ledger.entries.filter((entry) => entry.plan === plan.id);
   const sent = made.filter((entry) => isReceived(entry)).length;
-  const waiting = several(made.length - sent, "report");
   return refusal(
-    hasMore ? "This study is closed now" : "This study has ended",
-    h("p", {}, hasMore ? when : "It takes no more reports."),
-    sent > 0 && h("p", {}, `You have answered ${several(sent, "round")}; see “What I have sent” below.`),
-    made.length > sent && h("p", {}, `${waiting} made on this device has no receipt from the collector.`),
+    t(hasMore ? "closed_now" : "ended"),
+    h("p", {}, hasMore ? when : t("no_more")),
+    sent > 0 && h("p", {}, plural("rounds_answered", sent)),
+    made.length > sent && h("p", {}, plural("no_receipt", made.length - sent)),
   );
+}
+
+/** Show the answers before the report is made of them, and ask for consent; with a way back. */
+function review(head: HTMLElement, one: Offer, client: Client, given: readonly Given[]): void {
+  const before = [...main.children] as HTMLElement[];
+  const title = h("h2", { tabindex: -1 }, t("review_title"));
+  const tick = one.plan.texts?.consent ? consenting(one.plan) : null;
+  const next = h("button", { type: "button", class: "main", click: () => void go() }, t("make"));
+  const back = h("button", { type: "button", click: () => goBack() }, t("change"));
+  const goBack = (): void => {
+    put(...before);
+    head.querySelector("h1")?.focus();
+  };
+  const go = async (): Promise<void> => {
+    if (tick && !tick.isGiven()) return;
+    next.disabled = back.disabled = true;
+    await make(head, one, client, given);
+  };
+  put(
+    head,
+    title,
+    h("p", {}, t("review_hint")),
+    h("section", { class: "card stays review", "aria-label": t("review_title") }, answersOf(one.plan, given)),
+    ...(tick ? [tick.element] : []),
+    h("div", { class: "act row" }, next, back),
+  );
+  title.focus();
+}
+
+/** What the operator asks people to agree to. */
+function consenting(plan: Plan): { readonly element: HTMLElement; isGiven(): boolean } {
+  const complaint = h("p", { class: "complaint", id: "consent-complaint", role: "alert" });
+  const field = h("input", {
+    type: "checkbox",
+    id: "consent",
+    "aria-describedby": "consent-complaint",
+    change: () => void (complaint.textContent = ""),
+  });
+  const isGiven = (): boolean => {
+    complaint.textContent = field.checked ? "" : t("must_agree");
+    field.setAttribute("aria-invalid", String(!field.checked));
+    if (!field.checked) field.focus();
+    return field.checked;
+  };
+  const element = h(
+    "section",
+    { class: "question consent", "aria-labelledby": "consent-title" },
+    h("h3", { id: "consent-title" }, t("consent")),
+    paragraphs(plan, plan.texts?.consent),
+    h("label", { class: "choice" }, field, h("span", {}, t("agree"))),
+    complaint,
+  );
+  return { element, isGiven };
 }
 
 /** Draw the report, once, and show it before it leaves. */
@@ -255,8 +352,8 @@ async function make(head: HTMLElement, one: Offer, client: Client, given: readon
   }
   showDevice(ledger, start);
   void persist(); // a browser may ask the person, who need not answer now
-  const title = h("h2", { tabindex: -1 }, "Look before you send");
-  put(head, title, cards(one.plan, report, given), sending(head, one, client, report, "Send"));
+  const title = h("h2", { tabindex: -1 }, t("look"));
+  put(head, title, cards(one.plan, report, given), sending(head, one, client, report, t("send")));
   title.focus();
 }
 
@@ -265,16 +362,10 @@ function answered(head: HTMLElement, one: Offer, report: Report): void {
   const client = new Client(one.plan, { ledger }); // whatever the limit is now: nothing is new
   put(
     head,
-    h("h2", { tabindex: -1 }, arrived ? "You have answered this round" : "Your report has not been sent yet"),
-    h(
-      "p",
-      {},
-      arrived
-        ? "The collector has your report. You can send it again: it is counted once, however often it arrives."
-        : "It was made on this device and waits here. Answering again would give the same report.",
-    ),
+    h("h2", { tabindex: -1 }, t(arrived ? "answered" : "unsent")),
+    h("p", {}, t(arrived ? "answered_hint" : "unsent_hint")),
     cards(one.plan, report, null, arrived),
-    sending(head, one, client, report, arrived ? "Send again" : "Send"),
+    sending(head, one, client, report, t(arrived ? "send_again" : "send")),
   );
 }
 
@@ -290,7 +381,7 @@ function asking(isBroken = false): {
   const complaint = h(
     "p",
     { class: "complaint", id: "invitation-complaint", role: "alert" },
-    isBroken && DAMAGED,
+    isBroken && t("invitation_damaged"),
   );
   const field = h("input", {
     id: "invitation",
@@ -306,7 +397,7 @@ function asking(isBroken = false): {
   const take = (quietly: boolean): boolean => {
     const found = invitationIn(field.value);
     const isWrong = found === null && !quietly;
-    complaint.textContent = isWrong ? (field.value.trim() ? NO_INVITATION : NEEDS_INVITATION) : "";
+    complaint.textContent = isWrong ? t(field.value.trim() ? "invitation_none" : "invitation_needed") : "";
     field.setAttribute("aria-invalid", String(isWrong));
     if (found !== null && found !== field.value) field.value = found;
     keepInvitation((invitation = found), new URLSearchParams(location.hash.slice(1)).get("plan"));
@@ -315,12 +406,8 @@ function asking(isBroken = false): {
   const element = h(
     "div",
     { class: "question" },
-    h("label", { class: "legend", for: "invitation" }, "Your invitation"),
-    h(
-      "p",
-      { class: "soft hint", id: "invitation-hint" },
-      "This study takes one report for each invitation. Paste the link that you received, or its code.",
-    ),
+    h("label", { class: "legend", for: "invitation" }, t("invitation")),
+    h("p", { class: "soft hint", id: "invitation-hint" }, t("invitation_hint")),
     field,
     complaint,
   );
@@ -347,7 +434,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   async function send(): Promise<void> {
     if (!field.hidden && !asked.take(false)) return find("invitation").focus();
     button.disabled = true;
-    button.textContent = "Sending…";
+    button.textContent = t("sending");
     notice.replaceChildren();
     let slow = 0;
     const signal = AbortSignal.any([shown.signal, remembering.signal]);
@@ -366,10 +453,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
           : undefined;
       if (ticket === null) return withhold();
       const token = ticket ? { ticket } : invitation !== null && !tickets && { invitation };
-      slow = setTimeout(
-        () => notice.replaceChildren(h("p", { class: "notice" }, "No answer yet. Still trying…")),
-        2500,
-      );
+      slow = setTimeout(() => notice.replaceChildren(h("p", { class: "notice" }, t("no_answer_yet"))), 2500);
       const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, signal: kept, ...token });
       if (ticket) tickets?.drop(ledger, plan);
       // unless it was forgotten meanwhile
@@ -383,7 +467,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
       if ((problem as Error).name === "AbortError") return; // something else is shown
       notice.replaceChildren(h("p", { class: "notice bad" }, why(problem as Error)));
       button.disabled = false;
-      button.textContent = "Try again";
+      button.textContent = t("try_again");
       if (!navigator.onLine)
         addEventListener("online", () => button.isConnected && !button.disabled && void send(), {
           once: true,
@@ -401,7 +485,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   /** The person decided not to send it; or another page has sent it, and this one shows that. */
   function withhold(): void {
     if (!tickets?.isKept(ledger, plan)) return void start();
-    notice.replaceChildren(h("p", { class: "notice" }, HELD));
+    notice.replaceChildren(h("p", { class: "notice" }, t("ticket_held")));
     button.disabled = false;
     button.textContent = label;
   }
@@ -415,56 +499,44 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
       "h2",
       { id: "receipt", tabindex: -1 },
       check(),
-      outcome === "counted" ? "Received, and counted" : "Received: it was counted before",
+      t(outcome === "counted" ? "received" : "received_before"),
     ),
-    h(
-      "p",
-      {},
-      outcome === "counted"
-        ? "The collector has stored your report. Thank you."
-        : "The same report had arrived already. It is counted once.",
-    ),
+    h("p", {}, t(outcome === "counted" ? "stored" : "stored_before")),
+    paragraphs(plan, plan.texts?.thanks),
     h(
       "p",
       { class: "soft" },
-      plan.rounds === null ? "" : `Round ${round} · `,
-      "report ",
-      h("code", { title: report.id }, `${report.id.slice(0, 12)}…`),
+      plan.rounds === null ? "" : `${t("round", { round })} · `,
+      rich("report", { id: h("code", { title: report.id }, `${report.id.slice(0, 12)}…`) }),
     ),
   );
 }
 
 function why(problem: Error): string {
   if (!(problem instanceof NotSent)) return sentence(problem.message);
-  if (!navigator.onLine)
-    return "You are offline. Your report waits on this device and is sent when you are online again.";
-  if (problem.status === 0)
-    return "The collector cannot be reached. Your report waits on this device; try again later.";
+  if (!navigator.onLine) return t("waits_offline");
+  if (problem.status === 0) return t("waits_unreachable");
   const { reason, detail } = problem;
-  if (reason === "invitation") return REFUSED_INVITATION;
-  if (reason === "ticket") return REFUSED_TICKET;
-  if (reason === "closed")
-    return tickets ? `${CLOSED} So does your ticket: it lets in your report of another round.` : CLOSED;
-  if (problem.status >= 500 || problem.status === 429)
-    return "The collector is busy. Your report waits on this device; try again in a moment.";
-  return detail ? `The collector refused the report: ${detail}` : sentence(problem.message);
+  if (reason === "invitation") return t("invitation_refused");
+  if (reason === "ticket") return t("ticket_refused");
+  if (reason === "closed") return t("round_closed") + (tickets ? ` ${t("round_closed_ticket")}` : "");
+  if (problem.status >= 500 || problem.status === 429) return t("waits_busy");
+  return detail ? t("refused_report", { detail }) : sentence(problem.message);
 }
 
 /** Say why nothing is asked. */
 function refuse(problem: Error): void {
   if (problem instanceof InvalidPlan) {
-    const text =
-      "This device checked the study and does not answer it. Do not answer it on another device either.";
     return put(
-      h("h1", {}, "This study does not keep its promise"),
-      refusal("Refused", h("p", {}, sentence(problem.message)), h("p", {}, text)),
+      h("h1", {}, t("not_kept")),
+      refusal(t("refused"), h("p", { lang: "en" }, sentence(problem.message)), h("p", {}, t("refused_hint"))),
     );
   }
   const known = problem instanceof DeniableError || problem instanceof Refused;
   if (!known) console.error(problem);
-  const again = h("button", { type: "button", click: () => void start() }, "Try again");
-  const words = known ? sentence(problem.message) : "Something went wrong on this page. Nothing was sent.";
-  put(h("h1", {}, "This does not work now"), refusal("What happened", h("p", {}, words), again));
+  const again = h("button", { type: "button", click: () => void start() }, t("try_again"));
+  const words = known ? sentence(problem.message) : t("went_wrong");
+  put(h("h1", {}, t("not_now")), refusal(t("what_happened"), h("p", {}, words), again));
 }
 
 function refusal(title: string, ...children: readonly Child[]): HTMLElement {
@@ -477,7 +549,7 @@ function put(...children: readonly HTMLElement[]): void {
 }
 
 function connection(): void {
-  find("connection").textContent = navigator.onLine ? "" : "You are offline";
+  find("connection").textContent = navigator.onLine || !spoken().catalog ? "" : t("offline");
 }
 
 addEventListener("hashchange", () => {
@@ -485,13 +557,11 @@ addEventListener("hashchange", () => {
 });
 addEventListener("storage", ({ key, newValue }) => {
   if (find("device").hidden) return;
-  if (newValue !== null || (key !== null && key !== "deniable"))
-    return showDevice(ledger, start);
+  if (newValue !== null || (key !== null && key !== "deniable")) return showDevice(ledger, start);
   keepInvitation(null); // everything was forgotten in another tab
   void start(true);
 });
 addEventListener("online", connection);
 addEventListener("offline", connection);
 skipping();
-connection();
 void start();

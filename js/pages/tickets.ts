@@ -3,10 +3,14 @@
 import type { Client, Ledger, Plan } from "../src/index.js";
 import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
 import { h } from "./dom.js";
+import { clock, t } from "./messages.js";
+
+export { speak } from "./messages.js"; // this file is made by itself, and has a catalog of its own
 
 export { drop };
 
-const [LEAST, MOST] = WAIT.map((milliseconds) => milliseconds / 60_000);
+const [LEAST, MOST] = WAIT.map((milliseconds) => milliseconds / 60_000) as [number, number];
+const BETWEEN = { least: LEAST, most: MOST };
 
 /** Whether a ticket of this plan is kept here, or was asked for. */
 export function isKept(ledger: Ledger, plan: Plan): boolean {
@@ -24,32 +28,16 @@ export function explanation(): HTMLElement {
   return h(
     "details",
     { class: "kept-apart" },
-    h("summary", {}, "How your invitation is kept apart from your answer"),
-    h(
-      "p",
-      {},
-      "That you take part can be known: whoever sent the links knows whose invitation was used. Nothing that is sent links your answer to it.",
-    ),
-    h(
-      "p",
-      {},
-      `When you send, your invitation is first exchanged for a ticket. The collector signs the ticket without seeing it, so it cannot tell later whose ticket comes with a report. Your report leaves ${LEAST} to ${MOST} minutes after the exchange, at a random time, so that the times do not link the two. You can close the page and come back on another day.`,
-    ),
-    h(
-      "p",
-      {},
-      "Your network address could still link the two, if few people share it. All must have the same plan: compare its id, under “The exact loss”, with that of others.",
-    ),
+    h("summary", {}, t("ticket_title")),
+    h("p", {}, t("ticket_known")),
+    h("p", {}, t("ticket_how", BETWEEN)),
+    h("p", {}, t("ticket_address")),
   );
 }
 
 /** What will happen, before it does. */
 export function hint(): HTMLElement {
-  return h(
-    "p",
-    { class: "soft" },
-    `First your invitation is exchanged for a ticket. Even the collector cannot see which invitation a ticket comes from. Times could still link the two, so your report leaves ${LEAST} to ${MOST} minutes later, at random, over another connection; or when you say so. Your network address is the same both times.`,
-  );
+  return h("p", { class: "soft" }, t("ticket_hint", BETWEEN));
 }
 
 interface Asked {
@@ -70,11 +58,12 @@ export async function obtain(
   { notice, button, exchanged }: { notice: HTMLElement; button: HTMLElement; exchanged: () => void },
 ): Promise<string | null> {
   const { plan, ledger } = client;
-  const { ticket, due } = await exchange(client, url, asked.invitation ?? "", asked);
+  const { invitation: _, ...rest } = asked;
+  const { ticket, due } = await exchange(client, url, asked.invitation ?? "", rest);
   asked.signal.throwIfAborted();
   exchanged();
   const before = button.textContent;
-  button.textContent = "Waiting…";
+  button.textContent = t("ticket_waiting");
   if (!(await wait(due, notice, asked.signal))) await hold(ledger, plan);
   button.textContent = before;
   return isDue(ledger, plan, asked.round) ? ticket : null;
@@ -99,22 +88,18 @@ function wait(due: number, notice: HTMLElement, signal: AbortSignal): Promise<bo
       end(false);
     });
     const timer = setTimeout(() => end(true), left);
-    const at = new Date(due).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const at = clock(new Date(due));
     notice.replaceChildren(
       h(
         "div",
         { class: "notice waiting-ticket" },
-        h(
-          "p",
-          {},
-          `Your invitation was exchanged for a ticket. Your report leaves at about ${at}: a random time ${LEAST} to ${MOST} minutes after the exchange, so that the time does not link it to the invitation.`,
-        ),
-        h("p", {}, "Leave this page open. If you close it, the report leaves when you open it again."),
+        h("p", {}, t("ticket_leaves", { at, ...BETWEEN })),
+        h("p", {}, t("ticket_stay")),
         h(
           "div",
           { class: "row" },
-          h("button", { type: "button", click: () => end(true) }, "Send now"),
-          h("button", { type: "button", click: () => end(false) }, "Do not send"),
+          h("button", { type: "button", click: () => end(true) }, t("ticket_now")),
+          h("button", { type: "button", click: () => end(false) }, t("ticket_not")),
         ),
       ),
     );

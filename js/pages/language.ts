@@ -1,0 +1,100 @@
+/** Chooses the language of the page and of the operator's texts, and lets people choose another. */
+
+import type { Plan } from "../src/index.js";
+import type { Text } from "../src/texts.js";
+import { recalled, remember } from "./collector.js";
+import { find, h } from "./dom.js";
+import { type Messages, speak, t } from "./messages.js";
+
+const CATALOGS: Readonly<Record<string, () => Promise<Messages>>> = {
+  en: async () => (await import("./messages/en.js")).en,
+  de: async () => (await import("./messages/de.js")).de,
+  fr: async () => (await import("./messages/fr.js")).fr,
+  es: async () => (await import("./messages/es.js")).es,
+  pt: async () => (await import("./messages/pt.js")).pt,
+};
+const RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"];
+let chosen = "en";
+let offered: readonly string[] = Object.keys(CATALOGS);
+
+const base = (tag: string): string => tag.split("-")[0] as string;
+
+/** The first of the wanted languages that is there, else the usual one. */
+function matched(wanted: readonly string[], there: readonly string[], usual: string): string {
+  for (const tag of wanted) {
+    const found = there.find((one) => one === tag) ?? there.find((one) => base(one) === base(tag));
+    if (found !== undefined) return found;
+  }
+  return usual;
+}
+
+/** Speak what the person chose, or what the browser prefers; a plan may add languages to choose from. */
+export async function settle(plan: Plan | null, changed: () => unknown): Promise<void> {
+  offered = [...new Set([...Object.keys(CATALOGS), ...languagesOf(plan)])];
+  const before = recalled("language");
+  const wanted = [...(before === null ? [] : [before]), ...navigator.languages];
+  chosen = matched(wanted, offered, plan?.texts?.language ?? "en");
+  const catalog = matched([chosen], Object.keys(CATALOGS), "en");
+  // numbers as in the person's own country, where it is known
+  const locale = navigator.languages.find((tag) => base(tag) === base(chosen)) ?? chosen;
+  speak(await (CATALOGS[catalog] as () => Promise<Messages>)(), locale);
+  document.documentElement.lang = catalog;
+  document.documentElement.dir = RIGHT_TO_LEFT.includes(base(chosen)) ? "rtl" : "ltr";
+  find("skip").textContent = t("skip");
+  find("footer").textContent = t("footer");
+  const field = h(
+    "select",
+    { "aria-label": t("language"), change: () => [remember("language", field.value), changed()] },
+    offered.map((tag) => h("option", { value: tag, lang: tag, selected: tag === chosen }, nameOf(tag))),
+  );
+  find("language").replaceChildren(field);
+}
+
+/** A language's name in that language. */
+function nameOf(tag: string): string {
+  const name = new Intl.DisplayNames([tag], { type: "language", fallback: "code" }).of(tag) ?? tag;
+  return name.charAt(0).toLocaleUpperCase(tag) + name.slice(1);
+}
+
+function languagesOf(plan: Plan | null): string[] {
+  const { language, attributes = {}, ...texts } = plan?.texts ?? { language: "en" };
+  const each = [...Object.values(texts), ...Object.values(attributes).flatMap((one) => Object.values(one))];
+  return plan?.texts ? [language, ...each.flatMap((text) => Object.keys(text as object))] : [];
+}
+
+/** A text of the operator in the person's language, or in the first one; and which language that is. */
+export function own(
+  plan: Plan,
+  text: Text | undefined,
+): { readonly words: string; readonly tag: string } | null {
+  if (!text) return null;
+  const tag = matched([chosen], Object.keys(text), plan.texts?.language ?? "en");
+  return { words: text[tag] as string, tag };
+}
+
+/** Its element: whichever way it is read, what is around it stays in its place. */
+export function owned(plan: Plan, text: Text | undefined): HTMLElement | null {
+  const found = own(plan, text);
+  return found && h("bdi", { lang: found.tag, class: "own" }, found.words);
+}
+
+/** The paragraphs of a text. */
+export function paragraphs(plan: Plan, text: Text | undefined): HTMLElement[] {
+  const found = own(plan, text);
+  const each = found?.words.split(/\n{2,}/) ?? [];
+  return each.map((words) => h("p", { lang: found?.tag, dir: "auto", class: "own" }, words));
+}
+
+/** What is asked: the question, or the attribute's name. */
+export function asking(plan: Plan, name: string): HTMLElement {
+  return owned(plan, plan.texts?.attributes?.[name]?.question) ?? h("bdi", {}, name);
+}
+
+/** The labels of an attribute's values in the person's language; undefined where they are as they are. */
+export function labelsOf(plan: Plan, name: string): readonly string[] | undefined {
+  const labels = plan.texts?.attributes?.[name]?.labels;
+  if (!labels) return undefined;
+  const tag = matched([chosen], Object.keys(labels), "");
+  // the values themselves are in the first language
+  return base(tag) === base(chosen) ? labels[tag] : undefined;
+}
