@@ -58,7 +58,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-PATIENCE = 20_000  # milliseconds: a busy machine is slow, and nothing waits that long where it works
+PATIENCE = 4_000  # milliseconds: a busy machine is slow, and nothing waits that long where it works
 expect.set_options(timeout=PATIENCE)
 PHONE = {"width": 390, "height": 844}
 COLORS = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white"]
@@ -231,7 +231,7 @@ def fill_in(page: Page) -> None:
     """All of ONCE."""
     page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
     page.get_by_label("Color").select_option("blue")
-    page.get_by_label("Age").fill("42")
+    page.get_by_label("Age", exact=True).fill("42")
 
 
 def make(page: Page) -> None:
@@ -239,6 +239,11 @@ def make(page: Page) -> None:
     expect(page.get_by_role("heading", name="Your answers")).to_be_focused()
     page.get_by_role("button", name="Make my report").click()
     expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
+
+
+def unfold(page: Page) -> None:
+    """Show the promise in full."""
+    page.locator(".promise .more:not([open]) > summary").click()
 
 
 def send(page: Page) -> None:
@@ -274,7 +279,7 @@ def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: R
     page.keyboard.type("-1")
     press("Enter")
     expect(page.get_by_text("Please enter a number from 0 up.")).to_be_visible()
-    expect(page.get_by_label("Age")).to_be_focused()
+    expect(page.get_by_label("Age", exact=True)).to_be_focused()
     press("Backspace")
     press("Backspace")
     page.keyboard.type("42")
@@ -326,13 +331,14 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         page = visit.survey(ONCE)
         page.get_by_role("group", name="Do you smoke?").get_by_text("No answer").tap()
         page.get_by_label("Color").select_option("green")
-        page.locator(".question", has=page.get_by_label("Age")).get_by_text("No answer").tap()
-        expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+        page.locator(".question", has=page.get_by_label("Age", exact=True)).get_by_text("No answer").tap()
+        expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
         small = (
             "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < "
             "44).length"
         )
-        assert page.locator("button, select, .choice, input[type=number]").evaluate_all(small) == 0
+        assert page.locator("button, select, .choice, input[type=text]").evaluate_all(small) == 0
+        page.get_by_role("button", name="Review my answers").tap()
         page.get_by_role("button", name="Make my report").tap()
         expect(
             page.get_by_role("region", name="Stays on this device").get_by_text("No answer")
@@ -398,7 +404,7 @@ def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id:
     expect(page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
     why = "but its thresholds lose" if honest_id else "was changed after it was made"
     expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()
-    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
 
 
 def test_a_collector_that_sends_another_plan_is_refused(visit: Visit) -> None:
@@ -416,7 +422,7 @@ def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
     limit.fill("2.5")
     limit.press("Enter")
     expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
-    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
     page.get_by_role("link", name="change the limit").click()
     expect(limit).to_be_focused()
     limit.fill("3")
@@ -432,6 +438,7 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
     promise = "Anyone who sees your reports of all 3 rounds, if your answer does not change"
     expect(page.locator(".promise")).to_contain_text(promise)
+    unfold(page)
     page.get_by_text("The exact loss").click()
     expect(page.get_by_text("Any number of rounds, if your answers do not change")).to_be_visible()
     expect(page.get_by_text("All 3 rounds, even if answers change")).to_be_visible()
@@ -479,10 +486,11 @@ def test_after_the_last_round_nobody_is_asked_to_come_back(browser: Browser, tmp
         expect(page.locator(".promise")).to_contain_text(
             "Anyone who sees your reports of both rounds, if your answer"
         )
+        unfold(page)
         page.get_by_text("The exact loss").click()
         expect(page.get_by_text("Both rounds, even if answers change")).to_be_visible()
         page.get_by_label("Hours").fill("24")
-        page.get_by_role("button", name="Make my report").click()
+        page.get_by_role("button", name="Review my answers").click()
         expect(page.get_by_text("Please enter a number from 0 to under 24.", exact=True)).to_be_visible()
         expect(page.locator("main")).not_to_contain_text(re.compile("open_|widen"))  # advice for the operator
         page.get_by_label("Hours").fill("8")
@@ -574,12 +582,12 @@ def test_a_study_above_the_usual_limit_waits_for_a_larger_one(visit: Visit) -> N
     page.goto(f"{visit.url}/#plan={MIXED.id}")
     expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
     expect(page.get_by_text("unless you set a limit, this device allows 4.")).to_be_visible()
-    expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
     limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
     expect(limit).to_have_attribute("placeholder", "4 in each study")
     limit.fill("1000")
     limit.press("Enter")
-    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
 
 
 def test_the_same_answers_give_the_same_bytes_again(visit: Visit) -> None:
@@ -612,7 +620,7 @@ def test_a_report_that_was_made_can_be_sent_whatever_the_limit_is_now(visit: Vis
 
 def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
     page = visit.survey(AGAIN, f"&invitation={CODE}")
-    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
     assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == CODE
     before = page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret")
     inert: list[str | None] = []
@@ -631,7 +639,7 @@ def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
         one.wait_for_function("sessionStorage.getItem('deniable.invitation') === null")
     expect(page.locator("#study")).not_to_have_attribute("inert", "")
     assert inert == [""]  # nobody answers the form that is about to go
-    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
     page.get_by_label("badly").check()
     make(page)
     assert len(entries(page)) == 1
@@ -671,7 +679,7 @@ def test_forgetting_is_confirmed(visit: Visit) -> None:
     assert len(entries(page)) == 1
     page.get_by_role("button", name="Forget me").click()
     page.get_by_role("button", name="Forget everything").click()
-    expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
     assert entries(page) == []
     assert secret not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
 
@@ -824,11 +832,11 @@ def test_a_report_that_waits_for_its_time_is_stopped(browser: Browser, run: Run,
                     other.goto(f"{running.url}/#plan={plan.id}")
                 other.get_by_role("button", name="Forget me").click()
                 other.get_by_role("button", name="Forget everything").click()
-                expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+                expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
                 for one in {page, other}:
                     one.clock.fast_forward(1000 * WAIT[1])
                 page.reload()  # a warning would keep the page here
-                expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+                expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
                 assert reports_posted(visit) == 0
         assert counted(running, plan) == 1
 
@@ -910,7 +918,7 @@ def test_a_missing_invitation_is_reported_before_anything_is_answered(
         with visiting(browser, running) as visit:
             page = visit.page
             page.goto(link)
-            expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+            expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
             expect(page.get_by_label("Your invitation")).to_have_count(0)
         for damaged in ("hello", invitation[:-1], invitation + "x", "a b"):
             with visiting(browser, running) as visit:
@@ -952,7 +960,7 @@ def test_an_invitation_opens_its_own_plan_and_no_other(browser: Browser, run: Ru
             expect(page.get_by_label("Your invitation")).to_be_visible()
             page.get_by_role("link", name="All studies").click()
             page.get_by_role("link", name="Drinks").click()
-            expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+            expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
             expect(page.get_by_label("Your invitation")).to_have_count(0)
             make_drinks(page)
             send(page)
@@ -994,7 +1002,7 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, tmp_path:
                 len(plan.names) - named
             )
         page = visit.survey(ONCE)
-        expect(page.get_by_role("button", name="Make my report")).to_be_visible()
+        expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
         expect(page.locator(".drawing")).to_have_count(0)
 
 
@@ -1024,7 +1032,7 @@ def test_some_questions_are_reported_by_everybody_and_one_of_the_others_is_sampl
             "Everybody reports “Age” and “Home”, randomized. Your device also draws one of "
             "the other 3 questions. Only that answer is sent, randomized. The others are not sent at all."
         )
-        page.get_by_label("Age").fill("42")
+        page.get_by_label("Age", exact=True).fill("42")
         page.get_by_label("Latitude").fill("47.64")
         page.get_by_label("Longitude").fill("6.86")
         for n in range(3):
@@ -1079,10 +1087,12 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         )
         for one in promise.locator(".distant").all():
             expect(one).to_be_visible()
+        unfold(page)
         page.get_by_text("Question by question").click()
         expect(page.locator(".guesses")).to_contain_text(
             "guesses right in which half of the range your number is at most"
         )
+        unfold(page)
         page.get_by_text("The exact loss").click()
         figures = page.locator(".promise .figures")
         for line in (
@@ -1096,12 +1106,12 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         ).to_be_visible()
         expect(page.get_by_text("A number from 0 up; numbers above 10000 count as 10000.")).to_be_visible()
         page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
-        page.get_by_label("Age").fill("42")
+        page.get_by_label("Age", exact=True).fill("42")
         page.get_by_label("Latitude").fill("48.64, 6.86")
         page.get_by_label("Longitude").focus()
         expect(page.get_by_label("Longitude")).to_have_value("6.86")
         page.get_by_label("Income").fill("2500")
-        page.get_by_role("button", name="Make my report").click()
+        page.get_by_role("button", name="Review my answers").click()
         expect(
             page.get_by_text("Please enter a latitude from 47.6 to 47.7 and a longitude from 6.8")
         ).to_be_visible()
@@ -1138,6 +1148,7 @@ def chances(text: str) -> int:
 
 def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     page = visit.survey(MIXED)
+    unfold(page)
     page.get_by_text("Question by question").click()
     said = {
         one.locator("strong").inner_text(): chances(one.inner_text())
@@ -1197,6 +1208,7 @@ def test_of_many_metric_questions_the_worst_are_shown_at_once(browser: Browser, 
             expect(one).to_contain_text(f"“Scale {n}”: ")
         more = "2 more questions below: the same kind of guarantee, with smaller losses."
         expect(page.get_by_text(more)).to_be_visible()
+        unfold(page)
         page.get_by_text("Question by question").click()
         folded = page.locator(
             ".guesses > li", has_text="In the worst case, it is at most"
@@ -1250,7 +1262,7 @@ def test_a_location_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     expect(cell).to_have_count(0)
     expect(latitude).to_be_disabled()
     page.get_by_role("group", name="Home").get_by_label("No answer").uncheck()
-    page.get_by_label("Age").fill("42")
+    page.get_by_label("Age", exact=True).fill("42")
     page.get_by_label("Income").fill("2500")
     longitude.fill("")
     latitude.fill("6.86, 47.64")
@@ -1261,7 +1273,7 @@ def test_a_location_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     expect(swapped).to_be_visible()
     both("6.86", "47.64")
     latitude.fill("50")
-    page.get_by_role("button", name="Make my report").click()
+    page.get_by_role("button", name="Review my answers").click()
     expect(page.get_by_text("Please enter a latitude from 47.6 to 47.7")).to_be_visible()
     expect(swapped).to_have_count(0)
     latitude.fill("47,64")
@@ -1522,7 +1534,7 @@ def test_without_https_the_page_says_so(browser: Browser, collector: Running) ->
         page.goto(f"{plain}/#plan={ONCE.id}")
         expect(page.get_by_text("This address does not begin with https")).to_be_visible()
         assert page.evaluate("crypto.subtle") is None
-        expect(page.get_by_role("button", name="Make my report")).to_have_count(0)
+        expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
 
 
 def test_a_study_is_chosen_among_several(visit: Visit) -> None:
@@ -1858,7 +1870,7 @@ def check_access(page: Page) -> None:
 def test_everybody_can_use_the_pages(browser: Browser, collector: Running, scheme: str) -> None:
     with visiting(browser, collector, color_scheme=scheme, bypass_csp=True, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
-        page.get_by_role("button", name="Make my report").click()
+        page.get_by_role("button", name="Review my answers").click()
         for one in page.locator("summary").all():
             one.click()
         check_access(page)
@@ -1870,7 +1882,7 @@ def test_everybody_can_use_the_pages(browser: Browser, collector: Running, schem
         check_access(page)
         page.get_by_role("button", name="Keep it").click()
         page = visit.survey(MIXED)
-        page.get_by_role("button", name="Make my report").click()
+        page.get_by_role("button", name="Review my answers").click()
         for one in page.locator("summary").all():
             one.click()
         check_access(page)

@@ -1,0 +1,59 @@
+"""The catalog of the survey page: every language has every message, with the same places to fill in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = Path(__file__).parents[2] / "js" / "pages"
+ENTRY = re.compile(r'^  (\w+):\s*"((?:[^"\\]|\\.)*)",$', re.MULTILINE)
+LANGUAGES = ("en", "de", "fr", "es", "pt")
+
+
+def read(language: str) -> dict[str, str]:
+    text = (PAGES / "messages" / f"{language}.ts").read_text(encoding="utf-8")
+    found = ENTRY.findall(text)
+    assert len({name for name, _ in found}) == len(found)
+    assert len(found) == len(re.findall(r"^  \w+:", text, re.MULTILINE))
+    return dict(found)
+
+
+def places(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)\}", text))
+
+
+def missing_or_different(language: str, english: dict[str, str], other: dict[str, str]) -> list[str]:
+    wrong = sorted(set(english) ^ set(other))
+    return wrong + [
+        name for name in english if name in other and places(english[name]) != places(other[name])
+    ]
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_language_has_every_message(language: str) -> None:
+    english, other = read("en"), read(language)
+    assert len(english) > 150
+    assert missing_or_different(language, english, other) == []
+    assert sum(english[name] == other[name] for name in english) < 10
+
+
+def test_a_missing_message_and_a_lost_place_are_found() -> None:
+    english, other = read("en"), read("de")
+    assert missing_or_different("de", english, other | {"times": "mal"}) == ["times"]
+    del other["agree"]
+    assert missing_or_different("de", english, other) == ["agree"]
+
+
+def test_every_message_is_used() -> None:
+    code = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("*.ts"))
+    quoted = set(re.findall(r'"(\w+)"', code))
+    unused = [
+        name for name in read("en") if name not in quoted and re.sub("_(one|other)$", "", name) not in quoted
+    ]
+    assert unused == []
+
+
+def test_all_files_of_messages_are_of_a_language() -> None:
+    assert {file.stem for file in (PAGES / "messages").iterdir()} == set(LANGUAGES)

@@ -1,0 +1,138 @@
+"""The survey with texts of its own, in real browsers of two languages, at phone and desk width."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import deniable as dn
+from deniable.collect.files import FOLDER
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import check_access, visiting
+from tests.collector import Running, collecting
+
+STUDY = dn.Study(
+    {"smokes": ["yes", "no"], "income": dn.Number(0, 100_000)},
+    epsilon=1.0,
+    title="Health",
+    survey=dn.Texts(
+        title={"en": "Health", "de": "Gesundheit", "ar": "الصحة"},
+        introduction={"en": "Two questions.\n\nFor science.", "de": "Zwei Fragen.", "ar": "سؤالان."},
+        consent={"en": "I agree <b>freely</b>.", "de": "Ich willige ein.", "ar": "أوافق."},
+        responsible="The institute",
+        contact="study@example.org",
+        privacy_notice="https://example.org/privacy",
+        thanks={"en": "Thanks a lot.", "de": "Vielen Dank.", "ar": "شكرا."},
+        questions={"smokes": {"en": "Do you smoke?", "de": "Rauchen Sie?", "ar": "هل تدخن؟"}},
+        help={"smokes": {"en": "Any tobacco.", "de": "Jeder Tabak."}},
+        labels={"smokes": {"de": ["ja", "nein"], "ar": ["نعم", "لا"]}},
+    ),
+).plan(people=1000)
+PHONE = {"width": 360, "height": 640}
+DESK = {"width": 1200, "height": 800}
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("survey"), [STUDY]) as running:
+        yield running
+
+
+WORDS = {
+    "en": ("Do you smoke?", "yes", "I agree <b>freely</b>.", "Thanks a lot.", "2,500"),
+    "de": ("Rauchen Sie?", "ja", "Ich willige ein.", "Vielen Dank.", "2.500"),
+}
+
+
+@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE), ("en-GB", PHONE)])
+def test_own_texts_review_consent_and_thanks(
+    browser: Browser, collector: Running, locale: str, size: dict[str, int]
+) -> None:
+    question, answer, consent, thanks, income = WORDS[locale[:2]]
+    with visiting(browser, collector, locale=locale, viewport=size, bypass_csp=True) as visit:
+        page = visit.survey(STUDY)
+        first = page.get_by_role("group", name=question)
+        expect(first).to_be_visible()
+        assert page.evaluate("document.documentElement.lang") == locale[:2]
+        box = first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 2 * size["height"]  # visible after one scroll
+        check_access(page)
+        first.get_by_label(answer, exact=True).check()
+        page.locator("#q1").fill(income)
+        page.locator("form button.main").click()
+        expect(page.locator(".review dd").last).to_have_text(income)
+        check_access(page)
+        page.locator(".act button").last.click()  # the way back, with everything as it was
+        expect(page.locator("#q1")).to_have_value(income)
+        page.locator("form button.main").click()
+        expect(page.get_by_text(consent)).to_be_visible()
+        page.locator("button.main").click()
+        expect(page.locator("#consent")).to_be_focused()
+        assert not [one for one in visit.sent if one.method == "POST"]
+        page.locator("#consent").check()
+        page.locator("button.main").click()
+        expect(page.locator(".cards")).to_be_visible()
+        check_access(page)
+        page.locator(".act button.main").click()
+        expect(page.get_by_text(thanks)).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("locale", "written", "both"),
+    [
+        ("en-US", {"2500,50": "2,500.5", "2,500.00": "2,500", "2 500": "2,500", "2.500": None}, "2,500 2.5"),
+        ("de-DE", {"2500,50": "2.500,5", "2.500": "2.500", "2,500.00": "2.500", "2,500": None}, "2.500 2,5"),
+    ],
+)
+def test_numbers_are_read_as_people_write_them_or_asked_back(
+    browser: Browser, collector: Running, locale: str, written: dict[str, str | None], both: str
+) -> None:
+    with visiting(browser, collector, locale=locale) as visit:
+        page = visit.survey(STUDY)
+        page.locator("input[type=radio]").first.check()
+        for text, shown in written.items():
+            page.locator("#q1").fill(text)
+            page.locator("form button.main").click()
+            if shown is None:
+                expect(page.locator("#q1")).to_be_focused()
+                asked = page.locator(".complaint button")
+                expect(asked).to_have_text(both.split())
+                asked.last.click()
+                page.locator("form button.main").click()
+            expect(page.locator(".review dd").last).to_have_text(shown or both.split()[-1])
+            page.locator(".act button").last.click()
+
+
+def choose(page: Page, language: str) -> None:
+    page.locator("#language select").select_option(language)
+    expect(page.locator(f'#language option[value="{language}"]:checked')).to_have_count(1)
+
+
+def test_another_language_is_chosen_and_answers_stay(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="fr-FR", bypass_csp=True) as visit:
+        page = visit.survey(STUDY)
+        expect(page.get_by_text("Vérifié sur cet appareil")).to_be_visible()
+        expect(page.get_by_role("group", name="Do you smoke?")).to_be_visible()  # the first language given
+        page.get_by_label("no", exact=True).check()
+        choose(page, "de")
+        expect(page.get_by_role("group", name="Rauchen Sie?").get_by_label("nein")).to_be_checked()
+        choose(page, "ar")
+        expect(page.get_by_role("group", name="هل تدخن؟").get_by_label("لا")).to_be_checked()
+        assert page.evaluate("document.documentElement.dir") == "rtl"
+        edges = "node => node.getBoundingClientRect().right"
+        field, card = (page.locator(one).first.evaluate(edges) for one in (".choice input", ".question"))
+        assert card - field < 60  # what is chosen begins at the right
+        check_access(page)
+
+
+def test_the_first_load_is_small() -> None:
+    """Uncompressed it is 83 kB: the page verifies a plan before it shows anything."""
+    for language in ("en", "de", "fr", "es", "pt"):
+        names = ("survey.js", "survey-chunk.js", f"survey-{language}.js")
+        assert len(gzip.compress(b"".join((FOLDER / name).read_bytes() for name in names))) < 35_000
+        assert re.fullmatch(r"[^<]*", (FOLDER / names[2]).read_text(encoding="utf-8"))  # no HTML
