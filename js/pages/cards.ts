@@ -96,7 +96,7 @@ function soft(key: Parameters<typeof rich>[0], values: Parameters<typeof rich>[1
 export function localized(plan: Plan, { name, domain }: Attribute, label: string): string {
   if (domain.kind === "categories") {
     const code = domain.labels.indexOf(label);
-    return code < 0 ? t("no_answer") : (labelsOf(plan, name)?.[code] ?? label);
+    return code < 0 ? nothing() : (labelsOf(plan, name)?.[code] ?? label);
   }
   if (domain.kind !== "range") return label;
   const number = (text: string): string => count(Number(text));
@@ -106,7 +106,7 @@ export function localized(plan: Plan, { name, domain }: Attribute, label: string
   if (end) return t("bin_under", { high: number(end) });
   const [, start] = /^(-?[\d.]+) or more$/.exec(label) ?? [];
   if (start) return t("bin_more", { low: number(start) });
-  return /^-?[\d.]+$/.test(label) ? number(label) : t("no_answer");
+  return /^-?[\d.]+$/.test(label) ? number(label) : nothing();
 }
 
 /** The bytes themselves. */
@@ -121,4 +121,10 @@ export function bytesOf(bytes: Uint8Array | string): HTMLElement {
     h("summary", {}, t("all_bytes", { n: text.length / 2 })),
     h("code", {}, text.replace(/../g, "$& ").trim()),
   );
+}
+
+/** The value of those who do not answer, as it stands among others. */
+function nothing(): string {
+  const words = t("no_answer");
+  return words.charAt(0).toLowerCase() + words.slice(1);
 }
