@@ -1126,7 +1126,7 @@ def test_a_capped_plan_has_one_name_for_its_protocol(cap: float, tmp_path: Path)
     chosen = plan.considered[0].protocols[0]
 
     def told(text: str) -> str:
-        return re.split(r"\s{2,}", next(line for line in text.splitlines() if line.startswith("town")))[2]
+        return re.split(r"\s{2,}", [line for line in text.splitlines() if line.startswith("town")][1])[2]
 
     assert told(plan.explain()) == chosen
     plan.write(tmp_path / "plan.json")  # which keeps numbers, not names

@@ -812,7 +812,7 @@ def test_a_location_in_two_columns_finds_people_as_one_of_pairs_does() -> None:
     people = detailed()
     pairs = list(zip(people["home.latitude"], people["home.longitude"], strict=True))
     joined = {name: column for name, column in people.items() if "home" not in name} | {"home": pairs}
-    plan = dn.Study(DETAILED, epsilon=2.0).plan(1000)
+    plan = dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(1000)
     reports = [plan.privatize(people, dn.seeded(seed)) for seed in (1, 2)]
     apart, together = (attack.reidentify([plan] * 2, reports, table) for table in (people, joined))
     assert apart.attributes == together.attributes == ("vote", "age", "home", "pay")
@@ -851,7 +851,7 @@ def test_who_was_found_says_by_which_attributes(fakes: bool) -> None:
 )
 def test_a_column_that_differs_in_case_and_marks_only_is_refused(name: str, given: str) -> None:
     people = detailed(50)
-    plan = dn.Study(DETAILED, epsilon=2.0).plan(50)
+    plan = dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(50)
     reports = plan.privatize(people, dn.seeded(1))
     renamed = {given if column == name else column: values for column, values in people.items()}
     with pytest.raises(dn.DeniableError, match=re.escape(given.strip())):
@@ -877,7 +877,7 @@ def test_a_slip_in_a_name_is_warned_of_and_another_name_is_not() -> None:
 
 
 def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Examination:
-    plan = dn.Study(DETAILED, epsilon=2.0).plan(1000)
+    plan = dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(1000)
     codes = plan.encode(people)
     codes[[plan.names.index(name) for name in missing]] = -1
     return attack.examine(plan, codes, users=100)
@@ -900,7 +900,7 @@ def test_the_page_says_whom_it_is_about_and_what_a_hit_is() -> None:
 
 def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     page = looked_at(detailed())
-    exact = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), {"pay": [0.9, 0.1]})
+    exact = attack.success(dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(1000), {"pay": [0.9, 0.1]})
     assert page.informed is not None
     pay, alone = page.informed.attributes[3], exact.attributes[3]
     assert pay.blind == pytest.approx(0.9)
@@ -982,7 +982,7 @@ def test_errors_of_answers_are_not_in_points() -> None:
 
 
 def test_success_is_a_line() -> None:
-    found = attack.success(dn.Study(DETAILED, epsilon=2.0).plan(1000), collections=3)
+    found = attack.success(dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(1000), collections=3)
     worst = found.worst
     assert repr(found).startswith(
         f"<Success of guesses of 4 attributes, 3 collections: most exposed {worst.name!r} "
