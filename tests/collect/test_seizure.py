@@ -442,6 +442,7 @@ def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
                 "GRANT pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user",
             ]
             assert [one.keeps_log for one in found] == [False, False, True, False, True]
+            store.register(small_plan())
             assert store.sweep()
             assert (store.traces.swept is None, store.traces.log_swept) == (False, None)
             checked = run_in(tmp_path, "store", "check", "--store", mine)
