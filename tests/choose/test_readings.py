@@ -168,6 +168,14 @@ def test_an_important_attribute_is_drawn_more_often() -> None:
     assert [str(plain.chance(j)) for j in range(3)] == ["1/3"] * 3
 
 
+@pytest.mark.parametrize("weight", [0.0001, 999.37])
+def test_any_importance_gives_weights_that_a_plan_takes(weight: float) -> None:
+    asked = {"vote": list("abcd"), "a": list("abcd"), "b": list("abcd")}
+    plan = dn.Study(asked, 1.0, importance={"vote": weight}).plan(1000)
+    assert plan.verify() == plan.loss
+    assert (plan.mechanism.chance(0) > plan.mechanism.chance(1)) == (weight > 1)
+
+
 @pytest.mark.parametrize("k", [1000, 65_536])
 def test_of_nearly_equal_choices_the_smallest_report_wins(k: int) -> None:
     least = consider([k], 1.0, 1000, Objective(tolerance=0.0))[0]

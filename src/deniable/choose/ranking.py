@@ -29,6 +29,7 @@ from deniable.exact import positive_epsilon
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records import (
+    MOST_WEIGHT,
     Fake,
     Faked,
     Per,
@@ -42,6 +43,7 @@ from deniable.records import (
 )
 
 _MOST_COUNTED = 1 << 32
+_HUNDREDTHS = 100
 
 
 def consider(
@@ -182,7 +184,8 @@ class Way:
         """Whether one attribute is real and the others are fakes."""
         return self.kind in ("RS+FD", "RS+RFD")
 
-    def sample_size(self, task: Task) -> int | None:
+    @property
+    def sample_size(self) -> int | None:
         """How many attributes a person samples and names, of those that not everybody reports."""
         return 1 if self.kind == BLOCKS else count_reported(self.kind)
 
@@ -192,7 +195,7 @@ class Way:
 
     def chance(self, task: Task, attribute: int) -> Fraction:
         """How likely a report holds an attribute."""
-        size = self.sample_size(task)
+        size = self.sample_size
         if size is None or attribute in self.everybody:
             return Fraction(1)
         weights = self._weights(task)
@@ -201,10 +204,12 @@ class Way:
         return Fraction(weights[self.sampled(task).index(attribute)], sum(weights))
 
     def _weights(self, task: Task) -> tuple[int, ...] | None:
-        """How often each sampled attribute is drawn, in hundredths of an ordinary one."""
+        """How often each sampled attribute is drawn, in hundredths of an ordinary one where these fit."""
         if not self.weighted:
             return None
-        return tuple(max(1, round(100 * task.importance[j])) for j in self.sampled(task))
+        importance = [task.importance[j] for j in self.sampled(task)]
+        scale = min(_HUNDREDTHS, (MOST_WEIGHT - len(importance)) / sum(importance))
+        return tuple(max(1, round(scale * one)) for one in importance)
 
     def budget(self, task: Task) -> float:
         """What each attribute of a report may lose of the epsilon that they share."""
@@ -342,7 +347,7 @@ def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered
 
 def _settle(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool) -> Selection:
     """Each attribute's protocol, at the budget that this one gives its parts."""
-    sample_size = way.sample_size(task)
+    sample_size = way.sample_size
 
     def at(budget: float) -> Selection:
         options = [_options(task, way, j, names, budget) for j, names in enumerate(among)]

@@ -18,12 +18,13 @@ from deniable.records.named import (
     spl,
 )
 from deniable.records.reports import Records
-from deniable.records.sample import Sample, count_name_bytes
+from deniable.records.sample import MOST_WEIGHT, Sample, count_name_bytes
 from deniable.records.single import Single, as_record_mechanism
 from deniable.records.split import Split
 
 __all__ = [
     "FAKES",
+    "MOST_WEIGHT",
     "REALISTIC_FAKES",
     "RECORD_MECHANISMS",
     "Blank",
