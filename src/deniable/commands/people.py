@@ -1,4 +1,4 @@
-"""`deniable people`: says how many people a study takes, or what so many people give."""
+"""`deniable people`: says how many people a study takes, or what a number of people gives."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from deniable.choose import Precision
     from deniable.plan import Plan
 
-_MOST = 10**15
-
 
 @click.command("people")
 @click.argument("study", type=FILE)
@@ -32,7 +30,7 @@ _MOST = 10**15
 )
 @click.option(
     "--people",
-    type=Number(partial(whole, least=1, most=_MOST)),
+    type=Number(partial(whole, least=1, most=10**15)),
     help="The number of people who answer, such as 800.",
 )
 @console.as_json

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, positive, whole
+from deniable.commands.shared.options import FILE, Number, people_expected, positive
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -18,12 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("plan")
 @click.argument("study", type=FILE)
-@click.option(
-    "--people",
-    type=Number(partial(whole, least=1, most=10**15)),
-    required=True,
-    help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
-)
+@people_expected
 @click.option(
     "--influence",
     type=Number(positive),

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, name_option, whole
+from deniable.commands.shared.options import FILE, name_option, people_expected
 
 
 @click.command("texts")
 @click.argument("study", type=FILE)
-@click.option(
-    "--people",
-    type=Number(partial(whole, least=1, most=10**15)),
-    required=True,
-    help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
-)
+@people_expected
 @name_option("--language", "The languages: en, de, fr, es or pt.  [default: those of the survey]")
 @console.as_json
 def print_texts(study: Path, people: int, language: list[str], as_json: bool) -> None:

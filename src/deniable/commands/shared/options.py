@@ -80,6 +80,14 @@ def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
     return int(number)
 
 
+people_expected = click.option(
+    "--people",
+    type=Number(partial(whole, least=1, most=10**15)),
+    required=True,
+    help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
+)
+
+
 def round_number(text: str) -> int:
     """The number of a round."""
     stripped = text.strip()
