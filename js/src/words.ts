@@ -75,20 +75,17 @@ export async function remembered(secret: Uint8Array, planId: string): Promise<Me
     false,
     ["sign"],
   );
+  const plan = encodedLabel(planId);
   return async (labels, start, count) => {
-    const [message, first, last] = [
-      [planId, ...labels].flatMap(encodedLabel),
+    const [head, first, last] = [
+      [...plan, ...labels.flatMap(encodedLabel)],
       start >> 2,
       (start + count + 3) >> 2,
     ];
     const words = new Uint32Array(8 * (last - first));
     for (let from = first; from < last; from += BLOCKS) {
       const some = Array.from({ length: Math.min(BLOCKS, last - from) }, async (_, i) => {
-        const block = await subtle().sign(
-          "HMAC",
-          key,
-          new Uint8Array([...message, ...littleEndian(from + i)]),
-        );
+        const block = await subtle().sign("HMAC", key, new Uint8Array(head.concat(littleEndian(from + i))));
         const view = new DataView(block);
         for (let half = 0; half < 8; half++)
           words[8 * (from + i - first) + half] = view.getUint32(4 * half, true);
@@ -152,5 +149,9 @@ const encodedLabel = (label: Label): number[] => {
 };
 
 /** A small integer in 8 bytes. */
-const littleEndian = (number: number): number[] =>
-  [0, 1, 2, 3, 4, 5, 6, 7].map((i) => Math.floor(number / 256 ** i) % 256);
+const littleEndian = (number: number): number[] => {
+  const high = Math.floor(number / 0x1_0000_0000);
+  return [0, 8, 16, 24]
+    .map((shift) => (number >>> shift) & 0xff)
+    .concat([0, 8, 16, 24].map((shift) => (high >>> shift) & 0xff));
+};
