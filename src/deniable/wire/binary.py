@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, final
 
 import numpy as np
@@ -20,6 +21,7 @@ _HEADER = struct.Struct(f"<B{PREFIX}sI16s")
 _ID = 13  # where the id begins in a header
 _LENGTH = struct.Struct("<I")
 _FIELDS = ("id", "plan", "report", "round", "version")
+_PATTERNS = 1024  # sets of reported attributes that are remembered as right or wrong
 
 
 @final
@@ -99,6 +101,7 @@ class Wire:
         self._plain = [part.one_round for part in self._parts]
         self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
         self.lengths = plan.mechanism.lengths
+        self._can_hold = lru_cache(_PATTERNS)(self._judge)
 
     def check(self, report: Report) -> Report:
         """Refuse a report for another plan, or of a round or length that the plan does not have."""
@@ -197,10 +200,13 @@ class Wire:
             raise Refused(
                 "form", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan"
             )
-        here = np.array([[name in said] for name in self._names])
-        if not self.plan.mechanism.can_hold(here)[0]:
+        if not self._can_hold(tuple([name in said for name in self._names])):
             raise Refused(
                 "size", f"no report of this plan holds {' and '.join(map(repr, named)) or 'nothing'} alone"
             )
         pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
         return self.plan.mechanism.join_body(pieces)
+
+    def _judge(self, here: tuple[bool, ...]) -> bool:
+        """Whether a report can hold just the attributes that are true."""
+        return bool(self.plan.mechanism.can_hold(np.array(here)[:, None])[0])
