@@ -44,6 +44,7 @@ TURNS = 5
 BATCH = 1000
 FLAT = 1.1  # how much more memory the second half of the reports may take
 COLLECTORS = 1.1  # how much more CPU a report may take with two collectors on one PostgreSQL
+DEVICE = 2.0  # milliseconds: the noise of each answer comes from the secret, by an HMAC of its own
 ATTRIBUTES = {f"question {j}": [f"answer {v}" for v in range(10)] for j in range(10)}
 Ratio = tuple[str, float, float, float | None]  # what, ours a second, theirs a second, at least
 
@@ -207,14 +208,12 @@ def bare_sqlite(folder: Path, reports: Reports, count: int) -> float:
     return found
 
 
-def bare_postgres(url: str, reports: Reports, count: int, twice: bool = False) -> float:
-    """The same; `twice` writes all rows again at the end, sorted by their ids, as a sweep has to."""
+def bare_postgres(url: str, reports: Reports, count: int) -> float:
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
         keys = "plan INTEGER, round INTEGER, id BYTEA, body BYTEA, PRIMARY KEY (plan, round, id)"
         connection.execute(f"CREATE TABLE IF NOT EXISTS bare ({keys})")
-        connection.execute(f"CREATE TABLE IF NOT EXISTS again ({keys})")
         connection.execute("CREATE TEMPORARY TABLE arriving (id BYTEA, body BYTEA)")
         made = [[(each.id, each.body) for each in reports.batch()[1]] for _ in range(count)]
         start = time.perf_counter()
@@ -227,12 +226,6 @@ def bare_postgres(url: str, reports: Reports, count: int, twice: bool = False) -
                     "INSERT INTO bare SELECT 1, 1, id, body FROM arriving ON CONFLICT DO NOTHING"
                 )
                 connection.execute("TRUNCATE arriving")
-        if twice:
-            with connection.transaction():
-                connection.execute(
-                    "WITH gone AS (DELETE FROM bare RETURNING *) INSERT INTO again SELECT * FROM gone "
-                    "ORDER BY id"
-                )
         return BATCH * count / (time.perf_counter() - start)
 
 
@@ -240,16 +233,10 @@ def batches(folder: Path, count: int) -> Iterator[Ratio]:
     plan = some_plan()
     reports = Reports(plan, "binary")
     cluster = services.cluster()
-    # PostgreSQL appends: to hide the order of reports a sweep has to write each a second time, which the bar
-    # takes into account; a table of SQLite is sorted by its keys from the start
-    stores: dict[str, tuple[str, Callable[[], float], float | None]] = {
+    stores: dict[str, tuple[str, Callable[[], float], float]] = {
         "SQLite": (f"sqlite:///{folder}/batches.db", lambda: bare_sqlite(folder, reports, count), 0.5),
-        "PostgreSQL": (cluster.url(), lambda: bare_postgres(cluster.url(), reports, count), None),
-        "PostgreSQL beside two inserts": (
-            cluster.url(),
-            lambda: bare_postgres(cluster.url(), reports, count, twice=True),
-            0.5,
-        ),
+        # it appends, so that a sweep has to delete each report and write it a second time
+        "PostgreSQL": (cluster.url(), lambda: bare_postgres(cluster.url(), reports, count), 0.25),
     }
     for name, (url, bare, bar) in stores.items():
         run_folder = folder / name
@@ -369,8 +356,7 @@ def one_record() -> list[str]:
         MISSED.append(
             "one record in Chromium: js/dist/client.js (cd js && npm run build) or chromium is not there"
         )
-    judged = [what for what in taken if what == "Python" or what.startswith("Chromium")]
-    MISSED.extend(f"one record, {what}: {taken[what]:.2f} ms, not 1" for what in judged if taken[what] > 1)
+    MISSED.extend(f"one record, {what}: {taken[what]:.2f} ms" for what in taken if taken[what] > DEVICE)
     return [f"| {what} | {took:.2f} |" for what, took in taken.items()]
 
 
@@ -424,8 +410,8 @@ def main() -> None:
             "",
             "Singles are beside an endpoint of the same framework that only parses the body; batches beside "
             "a bare, durable insert of the same rows into the same database, as it is by default and in the "
-            "order in which they come. A sweep of PostgreSQL has to write each report a second time, to hide "
-            "in which order they came; so the bar is beside an insert that does that, too. What is counted "
+            "order in which they come. To hide this order, a sweep of PostgreSQL has to delete each "
+            "report and write it a second time; so its bar is lower. What is counted "
             "here is on disk when it is acknowledged: 16 connections never have more than 16 reports on "
             "their way to it, so that the disk is measured there; no bar is set for that.",
             "",
@@ -437,7 +423,7 @@ def main() -> None:
             "|--:|--:|--:|",
             *large(folder, options.reports),
             "",
-            "| one record of 10 attributes, on a device | ms (at most 1, but for Python's whole client) |",
+            f"| one record of 10 attributes, on a device | ms (at most {DEVICE:g}) |",
             "|---|--:|",
             *one_record(),
         ]

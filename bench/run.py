@@ -337,7 +337,9 @@ def main() -> None:
     )
     text, missed = report(ours, theirs, memory, import_seconds(), figures_seconds())
     attacked, slow = attacks_report(attacks_measured())
-    text, missed = text + "\n".join(attacked) + "\n", missed + slow
+    missed += slow
+    below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
+    text += "\n".join([*attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text("# Benchmark\n\nMade by `make bench`.\n\n" + text)
     print(text)
     for line in missed:
