@@ -56,11 +56,10 @@ def size_study(study: Path, error: float | None, people: int | None, as_json: bo
 
 def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:
     rows = [[one.attribute, one.describe(), f"{one.people_needed(error / 100):,}"] for one in found]
-    most = max(one.people_needed(error / 100) for one in found)
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
-        f"{most:,} people are enough for all of it.",
+        f"{_enough(found, error):,} people are enough for all of it.",
         *_explain_range(found),
     ]
 
@@ -72,6 +71,11 @@ def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
         f"{_name(plan)}: what {plan.content.people:,} people give (95 %, either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
     ]
+
+
+def _enough(found: Sequence[Precision], error: float) -> int:
+    """People who are enough for every question."""
+    return max(one.people_needed(error / 100) for one in found)
 
 
 def _explain_range(found: Sequence[Precision]) -> list[str]:
@@ -96,6 +100,6 @@ def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[
     return {
         "plan": plan.id,
         "error": error,
-        "people": None if error is not None else plan.content.people,
+        "people": plan.content.people if error is None else _enough(found, error),
         "questions": rows,
     }
