@@ -5,6 +5,7 @@ Every refused plan here breaks one rule of spec/wire.md. `tests/wire/reader.py` 
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -97,6 +98,8 @@ def refusals() -> Iterator[Case]:
     yield from fields()
     yield from keys()
     yield from survey_texts()
+    yield from asking()
+    yield from maps()
     yield from attributes()
     yield from domains()
     yield from record_mechanisms()
@@ -262,6 +265,91 @@ def survey_texts() -> Iterator[Case]:
     yield about("a hidden label", "text", labels={"de": ["rot", "grün", "blau\u200b"]})
     yield about("a long label", "texts", labels={"de": ["rot", "grün", "b" * 201]})
     yield about("labels of a range", "texts", ages, labels={"de": list("abcde")})
+
+
+def asking() -> Iterator[Case]:
+    two = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
+    sampled = document(of(dn.smp([3, 2], 1.0, "grr"), two))
+    yield changed(sampled, None, "ask, sampled", ask="sampled")
+    yield changed(sampled, "canonical", "ask, all", ask="all")
+    for name, wrong in {"another word": "drawn", "no text": 1, "null": None, "a list": ["sampled"]}.items():
+        yield changed(sampled, "ask", f"ask, {name}", ask=wrong)
+    both = document(of(dn.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)), reported=2), two))
+    yield changed(both, "ask", "ask, all attributes are drawn", ask="sampled")
+    yield changed(document(of(dn.spl([3, 2], 1.0, "grr"), two)), "ask", "ask, a split", ask="sampled")
+    yield changed(document(of(dn.grr(2, 1.0), {"a": [1, 2]})), "ask", "ask, one attribute", ask="sampled")
+    yield changed(document(of(dn.rsfd([3, 2], 1.0, "grr"), two)), "ask", "ask, fake data", ask="sampled")
+    three = {"age": dn.Range(0, 5), **two}
+    inside = dn.Split((dn.grr(5, 1.0), dn.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)))))
+    yield changed(document(of(inside, three)), None, "ask, a sample in a split", ask="sampled")
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def maps() -> Iterator[Case]:
+    box = dn.Grid(52.0, 13.0, 53.0, 14.0, rows=3, columns=3, privacy="equal")
+    data = document(of(dn.grr(9, 1.0), {"home": box}))
+    town = {"name": "Berlin", "x": 1, "y": 4095}
+
+    def drawn(name: str, refused: str | None, **fields: Any) -> Case:
+        return changed(data, refused, f"a map, {name}", maps={"home": fields})
+
+    yield drawn("lines and towns", None, lines=[[0, 0, 4095, 4095], [1, 2, 3, 4, 1, 2]], towns=[town])
+    yield drawn("towns alone", None, towns=[town, town])
+    yield drawn("an image", None, image=b64(PNG + bytes(3)), towns=[town])
+    yield drawn("a photo", None, image=b64(b"\xff\xd8\xff"))
+    yield drawn("nothing", "maps")
+    yield drawn("no lines", "canonical", lines=[], towns=[town])
+    yield drawn("no towns", "canonical", lines=[[0, 0, 1, 1]], towns=[])
+    yield drawn("an empty image", "canonical", image="", towns=[town])
+    yield drawn("lines and an image", "maps", lines=[[0, 0, 1, 1]], image=b64(PNG))
+    yield drawn("an unknown field", "fields", lines=[[0, 0, 1, 1]], tiles="https://example.org")
+    for name, line in {
+        "one point": [0, 0],
+        "half a point": [0, 0, 1],
+        "a point twice": [0, 0, 0, 0],
+        "below 0": [0, 0, -1, 0],
+        "above 4095": [0, 0, 0, 4096],
+    }.items():
+        yield drawn(f"a line, {name}", "maps", lines=[line])
+    yield drawn("a line of text", "type", lines=["M0 0"])
+    yield drawn("a coordinate of text", "type", lines=[[0, 0, "1", 1]])
+    yield drawn("4,800 points", None, lines=[[0, 0, 1, 1] * 1200] * 2)
+    yield drawn("4,801 points", "maps", lines=[[0, 0, 1, 1] * 1200, [0, 0, 1, 1] * 1200 + [2, 2]])
+    for name, image in {
+        "SVG": b64(b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        "GIF": b64(b"GIF89a"),
+        "half a signature": b64(PNG[:7]),
+        "no base64": "<svg/>",
+        "no padding": b64(PNG + b"a" * 3).rstrip("="),
+        "base64 for addresses": b64(PNG + b"\xff" * 4).replace("/", "_"),
+        "spare bits": b64(PNG)[:-2] + "p=",
+        "a line feed": b64(PNG) + "\n",
+    }.items():
+        yield drawn(f"an image, {name}", "maps", image=image)
+    yield drawn("an image that is no text", "type", image=1)
+    for name, refused, one in (
+        ("a hidden name", "text", {"name": "Ber\u200blin"}),
+        ("no name", "text", {"name": ""}),
+        ("a long name", "maps", {"name": "a" * 61}),
+        ("outside", "maps", {"x": 4096}),
+        ("a height", "fields", {"z": 1}),
+        ("a coordinate of text", "type", {"y": "1"}),
+    ):
+        yield drawn(f"a town, {name}", refused, towns=[town | one])
+    yield drawn("a name of 60 characters", None, towns=[town | {"name": "😀" * 60}])
+    yield drawn("200 towns", None, towns=[town] * 200)
+    yield drawn("201 towns", "maps", towns=[town] * 201)
+    yield changed(data, "canonical", "a map, none", maps={})
+    yield changed(data, "type", "a map, a list", maps=[])
+    yield changed(data, "maps", "a map, of another attribute", maps={"work": {"towns": [town]}})
+    color = document(of(dn.grr(3, 1.0), {"home": ["a", "b", "c"]}))
+    yield changed(color, "maps", "a map, of categories", maps={"home": {"towns": [town]}})
+
+
+def b64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
 
 
 VISIBLE = [

@@ -18,7 +18,7 @@ from deniable.domain import Domain
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan, canonical, metric_mechanism
-from deniable.records import RecordMechanism, Sample
+from deniable.records import RecordMechanism, Sample, Split
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
 from tests.subsets import listed
@@ -504,6 +504,33 @@ def device_cases() -> Iterator[dict[str, Any]]:
                 "round": number,
                 "answers": given,
                 "report": report.to_bytes().hex(),
+            }
+    yield from asked_cases()
+
+
+def asked_cases() -> Iterator[dict[str, Any]]:
+    """Devices that ask only what they have drawn."""
+    inside = Split((dn.grr(5, 0.5), dn.smp([7, 2], 1.0, "grr")))
+    plans = {
+        "one": of(dn.smp(KS, 1.0, "grr")),
+        "two": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
+        "weights": of(dn.smp(KS, 1.0, "grr", weights=[1, 2, 4])),
+        "in a split": of(inside, missing="random"),
+    }
+    for name, plan in plans.items():
+        plan = plan.with_ask("sampled")
+        for number in range(3):
+            secret = hashlib.sha256(f"{name} {number}".encode()).digest()
+            client = dn.Client(plan, secret=secret, cap=ANY_CAP)
+            answers = {one: ANSWERS[0][one] for one in client.questions}
+            yield {
+                "name": f"only drawn questions, {name}, {number}",
+                "plan": plan.to_json(),
+                "secret": secret.hex(),
+                "round": 1,
+                "questions": list(client.questions),
+                "answers": answers,
+                "report": client.report(answers).to_bytes().hex(),
             }
 
 

@@ -5,7 +5,7 @@ import type { Group } from "../src/records.js";
 import { byDistance } from "./distances.js";
 import { type Child, h, svg } from "./dom.js";
 import { asking } from "./language.js";
-import { plural, rich, t } from "./messages.js";
+import { plural, rich, spoken, t } from "./messages.js";
 import { allRounds, atMost, count, loss, often, sentence } from "./phrases.js";
 
 const MOST_NAMED = 4; // questions that are named in a sentence
@@ -34,9 +34,27 @@ function drawing(plan: Plan): Child {
         names: which(names),
       }),
       ` ${sentTo(group)} `,
+      uneven(plan, names, group),
     ]),
     plan.rounds !== null && t("draws_same"),
   ];
+}
+
+/** That only some questions are asked, and who chose them. */
+export function drawnFirst(asked: number, all: number): HTMLElement {
+  return h("p", { class: "drawn-first" }, t(asked === 1 ? "ask_one" : "ask_some", { n: asked, all }));
+}
+
+/** How often each question is drawn, where that differs. */
+function uneven(plan: Plan, names: readonly string[], { chance }: Group): Child {
+  if (!chance) return null;
+  const share = (j: number): string => {
+    const [n, d] = chance(j);
+    const way = { style: "percent", maximumFractionDigits: 1 } as const;
+    return (Number(n) / Number(d)).toLocaleString(spoken().tag, way);
+  };
+  const each = names.map((name, j) => [j > 0 && ", ", "“", asking(plan, name), "” ", share(j)]);
+  return [rich("draws_uneven", { names: each }), " "];
 }
 
 /** What becomes of the answers that are drawn, and of the others. */

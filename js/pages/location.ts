@@ -1,14 +1,14 @@
 /** Asks for a location: typed, pasted, taken from the device, or chosen on a picture of the area. */
 
 import type { Grid } from "../src/index.js";
-import { h, svg } from "./dom.js";
+import type { PlanMap } from "../src/maps.js";
+import { h } from "./dom.js";
+import { picture } from "./map_picture.js";
 import { t } from "./messages.js";
 import type { Question } from "./questions.js";
 
 export { speak } from "./messages.js"; // this file is made by itself, and has a catalog of its own
 
-const [WIDEST, TALLEST] = [340, 260]; // pixels of the picture
-const FINEST = 5; // and of a cell that is drawn
 const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
 const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
 const TROUBLE = { 1: "location_denied", 2: "location_unknown", 3: "location_slow" } as const;
@@ -46,6 +46,7 @@ function cellOf(grid: Grid, answer: string): number | null {
  */
 export function askLocation(
   grid: Grid,
+  map: PlanMap | undefined,
   j: number,
   optional: HTMLInputElement | null,
   complaint: HTMLElement,
@@ -86,6 +87,7 @@ export function askLocation(
   const note = h("p", { class: "soft found", role: "status" });
   const { drawing, show } = picture(
     grid,
+    map,
     (code) => optional?.checked || set(...grid.middle(code), digitsOf(grid)),
   );
   const mark = (): void => show(optional?.checked ? null : cellOf(grid, given()));
@@ -156,60 +158,4 @@ function digitsOf({ north, south, wide, rows, columns }: Grid): number {
 export function exampleOf(grid: Grid): string {
   const middle = grid.middle(Math.floor(grid.rows / 2) * grid.columns + Math.floor(grid.columns / 2));
   return middle.map((degrees) => rounded(degrees, digitsOf(grid))).join(", ");
-}
-
-/**
- * The area with its cells, north at the top. People who do not see it, or have no pointer, do not need it.
- */
-function picture(
-  grid: Grid,
-  choose: (code: number) => void,
-): { drawing: HTMLElement; show: (code: number | null) => void } {
-  const { rows, columns } = grid;
-  const [high, wide] = grid.meters; // so that it has the shape that it has on the ground
-  const scale = Math.min(WIDEST / (columns * wide), TALLEST / (rows * high));
-  const [cell, tall] = [wide * scale, high * scale];
-  const [width, height] = [cell * columns, tall * rows].map((length) => Math.max(FINEST, length)) as [
-    number,
-    number,
-  ];
-  const lines = (many: number, size: number, line: (at: number) => string): string =>
-    size < FINEST ? "" : Array.from({ length: many - 1 }, (_, i) => line((i + 1) * size)).join("");
-  const path =
-    lines(columns, cell, (x) => `M${x} 0V${height}`) + lines(rows, tall, (y) => `M0 ${y}H${width}`);
-  const chosen = svg("rect", {
-    class: "chosen",
-    width: Math.max(FINEST, cell),
-    height: Math.max(FINEST, tall),
-  });
-  const drawing = svg(
-    "svg",
-    {
-      class: "box",
-      viewBox: `-1 -1 ${width + 2} ${height + 2}`,
-      width: width + 2,
-      height: height + 2,
-      "aria-hidden": "true",
-    },
-    svg("rect", { class: "ground", width, height }),
-    svg("path", { class: "lines", d: path }),
-    chosen,
-  );
-  drawing.addEventListener("click", (event) => {
-    const { left, top, width: across, height: down } = drawing.getBoundingClientRect();
-    const index = (part: number, many: number): number =>
-      Math.min(many - 1, Math.max(0, Math.floor(part * many)));
-    const row = rows - 1 - index((event.clientY - top) / down, rows);
-    choose(row * columns + index((event.clientX - left) / across, columns));
-  });
-  const where = h("p", { class: "soft", role: "status" });
-  const show = (code: number | null): void => {
-    chosen.toggleAttribute("hidden", code === null);
-    where.textContent = code === null ? t("choose_cell") : t("in_cell", { cell: grid.label(code) });
-    if (code === null) return;
-    chosen.setAttribute("x", String((code % columns) * cell));
-    chosen.setAttribute("y", String((rows - 1 - Math.floor(code / columns)) * tall));
-  };
-  show(null);
-  return { drawing: h("figure", {}, drawing, where), show };
 }

@@ -1,6 +1,7 @@
 /** Asks the questions in a form whose answers leave it only through the client. */
 
 import { type Attribute, type Domain, type Grid, InvalidValue, type Plan, type Range } from "../src/index.js";
+import type { PlanMap } from "../src/maps.js";
 import { localized } from "./cards.js";
 import { type Child, h, quoted } from "./dom.js";
 import { asking, labelsOf, paragraphs } from "./language.js";
@@ -33,31 +34,33 @@ export interface Question {
   readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
 }
 
-/** The form of a plan. `done` gets the answers once all of them can be taken. */
+/** The form of a plan, with the questions that are asked. `done` gets the answers once all of them can be taken. */
 export function questions(
   plan: Plan,
+  asked: readonly string[],
   locations: LocationFields | null,
   done: (given: readonly Given[]) => Promise<void>,
 ): HTMLFormElement {
   const optional = plan.missing !== "refuse";
   const nothing = t(plan.missing === "random" ? "no_answer_random" : "no_answer");
-  const asked = plan.attributes.map((attribute, j) => question(plan, attribute, j, optional, locations));
+  const attributes = plan.attributes.filter(({ name }) => asked.includes(name));
+  const fields = attributes.map((attribute) =>
+    question(plan, attribute, plan.attributes.indexOf(attribute), optional, locations),
+  );
   const button = h("button", { type: "submit", class: "main" }, t("review"));
   return h(
     "form",
     { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
-    asked.map(({ element }) => element),
+    fields.map(({ element }) => element),
     h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
 
   async function submitted(event: Event): Promise<void> {
     event.preventDefault();
-    const given = plan.attributes.map((attribute, j) =>
-      answered(plan, attribute, asked[j] as Question, nothing),
-    );
+    const given = attributes.map((attribute, j) => answered(plan, attribute, fields[j] as Question, nothing));
     const wrong = given.indexOf(null);
     if (wrong >= 0) {
-      asked[wrong]?.fields[0]?.focus();
+      fields[wrong]?.fields[0]?.focus();
       return;
     }
     button.disabled = true;
@@ -118,7 +121,7 @@ function question(
   const { name, domain } = attribute;
   const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
   const about = { j, optional, complaint, title: asking(plan, name), help: helping(plan, name, j) };
-  if (domain.kind === "grid") return location(domain, about, locations as LocationFields);
+  if (domain.kind === "grid") return location(domain, plan.maps[name], about, locations as LocationFields);
   if (domain.kind !== "categories") return number(domain, about);
   const { labels } = domain;
   const shown = labelsOf(plan, name) ?? labels;
@@ -262,10 +265,15 @@ function number(domain: Domain, about: About): Question {
   };
 }
 
-function location(domain: Grid, about: About, { askLocation, exampleOf }: LocationFields): Question {
+function location(
+  domain: Grid,
+  map: PlanMap | undefined,
+  about: About,
+  { askLocation, exampleOf }: LocationFields,
+): Question {
   const { j, complaint } = about;
   const none = about.optional ? h("input", { type: "checkbox", id: `q${j}-none` }) : null;
-  const { element, ...asked } = askLocation(domain, j, none, complaint);
+  const { element, ...asked } = askLocation(domain, map, j, none, complaint);
   return {
     ...asked,
     element: h(

@@ -33,7 +33,7 @@ import {
 } from "./collector.js";
 import { isReceived, markReceived, persist, received, showDevice } from "./device.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
-import { check, promise } from "./guarantee.js";
+import { check, drawnFirst, promise } from "./guarantee.js";
 import { own, owned, paragraphs, settle } from "./language.js";
 import { plural, rich, spoken, t } from "./messages.js";
 import { loss, moment, sentence, titleOf } from "./phrases.js";
@@ -98,7 +98,7 @@ async function start(isForgotten = false): Promise<void> {
     tickets = plan.ticketKey === null ? null : await import("./tickets.js");
     for (const part of [locations, tickets]) part?.speak(spoken().catalog, spoken().tag);
     if (!isInvitedTo(plan.id)) invitation = null; // it is for another study, and stays with that
-    if (mine === turn) offer(plan, summary, rounds, plans.length > 1, locations);
+    if (mine === turn) await offer(plan, summary, rounds, plans.length > 1, locations);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
   }
@@ -165,13 +165,14 @@ function pick(plan: Plan, rounds: readonly Round[]): number | null {
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
-function offer(
+async function offer(
   plan: Plan,
   summary: Summary,
   rounds: readonly Round[],
   others: boolean,
   locations: LocationFields | null,
-): void {
+): Promise<void> {
+  const mine = turn;
   const { texts } = plan;
   const title = own(plan, texts?.title)?.words ?? titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
@@ -202,14 +203,17 @@ function offer(
   if (before) return answered(head, one, decode(plan, before));
   try {
     const client = new Client(plan, { ledger });
+    const asked = await client.questions();
+    if (mine !== turn) return;
     put(
       head,
       promise(plan),
+      ...(plan.ask === "all" ? [] : [drawnFirst(asked.length, plan.attributes.length)]),
       ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
       ...(summary.invited && invitation === null && !tickets?.isKept(ledger, plan)
         ? [asking(isDamaged).element]
         : []),
-      (form = questions(plan, locations, async (given) => review(head, one, client, given))),
+      (form = questions(plan, asked, locations, async (given) => review(head, one, client, given))),
     );
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;

@@ -88,6 +88,15 @@ export class Client {
   }
 
   /**
+   * The names of the questions to ask: all, or those that the device has drawn where the plan says so. The
+   * draw depends on the plan and the device's secret alone, so that it is the same in every round.
+   */
+  async questions(): Promise<string[]> {
+    const memory = await remembered(this.secret ?? this.ledger.secret, this.plan.id);
+    return drawQuestions(this.plan, new Row(new Uint32Array(), memory));
+  }
+
+  /**
    * One report of one person's answers. A round that was answered gives the same report again, whatever is
    * answered, unless `change` is said.
    */
@@ -107,7 +116,8 @@ export class Client {
       throw new InvalidParameter(
         "a plan with rounds takes one report a round; change the answer in the next",
       );
-    plan.encode(answers); // what cannot be reported is refused, whether or not there is a report
+    // what cannot be reported is refused, whether or not there is a report
+    plan.encode(answers, await this.questions());
     const before = ledger.find(plan, round);
     if (before && !change) return fromBytes(plan, before);
     this.refuseAboveCap();
@@ -214,6 +224,12 @@ const DISCREET = {
   referrerPolicy: "no-referrer",
 } as const;
 
+/** The names of the questions that a device with these words asks. */
+const drawQuestions = async ({ ask, attributes, mechanism }: Plan, row: Row): Promise<string[]> => {
+  const isDrawn = ask === "all" ? undefined : await mechanism.drawn?.(row);
+  return attributes.filter((_, j) => isDrawn?.[j] ?? true).map(({ name }) => name);
+};
+
 /** @internal Makes a report from these words; its id comes from its body. */
 export async function makeReport(
   plan: Plan,
@@ -222,7 +238,7 @@ export async function makeReport(
   row: Row,
   id: (body: Bytes) => Promise<Halves>,
 ): Promise<Report> {
-  const codes = plan.encode(answers);
+  const codes = plan.encode(answers, await drawQuestions(plan, row));
   for (const [j, attribute] of plan.attributes.entries()) {
     if ((codes[j] as number) < 0)
       codes[j] = below(

@@ -14,6 +14,7 @@ export {
 } from "./errors.js";
 export type { Grid } from "./grid.js";
 export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./ledger.js";
+export type { PlanMap, Town } from "./maps.js";
 export type { Part } from "./mechanism.js";
 export type { Numbers } from "./number.js";
 export {

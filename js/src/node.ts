@@ -84,7 +84,13 @@ async function answered(
     const person = read(line, round);
     const { secret } = person;
     const client = new Client(plan, secret === undefined ? options : { ...options, secret });
-    const report = await client.report(person.answers, { round: person.round });
+    const asked = await client.questions();
+    const known = plan.attributes.map(({ name }) => name);
+    const given = Object.entries(person.answers); // a whole record, of which a device may ask only some
+    const answers = Object.fromEntries(
+      given.filter(([name]) => asked.includes(name) || !known.includes(name)),
+    );
+    const report = await client.report(answers, { round: person.round });
     if (url !== undefined) {
       await client.send(
         url,

@@ -8,6 +8,7 @@
 import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
+import type { PlanMap } from "./maps.js";
 import type { Mechanism } from "./mechanism.js";
 import { domain, hasRareKind, recordMechanism } from "./notation.js";
 import { type Group, type RecordMechanism, sumOfLargest } from "./records.js";
@@ -131,6 +132,10 @@ export class Plan {
   readonly attributes: readonly Attribute[];
   /** What the survey says in the operator's own words; null where that is nothing. */
   readonly texts: Texts | null;
+  /** Which questions a device asks: all, or only those that it has drawn for the report. */
+  readonly ask: "all" | "sampled";
+  /** What a survey draws under the cells of grids, by attribute. */
+  readonly maps: Readonly<Record<string, PlanMap>>;
   /** The losses that the plan states. */
   readonly stated: Losses;
   /** @internal */
@@ -156,8 +161,7 @@ export class Plan {
       "missing",
       "people",
       "rounds",
-      ...(key === null ? [] : ["ticket_key"]),
-      ...("texts" in data ? ["texts"] : []),
+      ...["ask", "maps", "texts", "ticket_key"].filter((name) => name in data),
       "title",
       "version",
     ]);
@@ -190,6 +194,9 @@ export class Plan {
     must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups) : "all";
+    must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
+    this.maps = (rare && "maps" in data && rare.readMaps(data.maps, this.attributes)) || {};
     this.texts = "texts" in data ? readTexts(data.texts, this.title, this.attributes) : null;
   }
 
@@ -301,15 +308,17 @@ export class Plan {
     return group.chance?.(attribute - last + group.size) ?? [BigInt(group.real), BigInt(group.size)];
   }
 
-  /** @internal Answers as integers; one that is left out is missing; -1 where one is to be random. */
-  encode(answers: Answers): number[] {
+  /**
+   * @internal Answers as integers; one that is left out is missing; -1 where one is to be random, and 0 where
+   * it is not asked.
+   */
+  encode(answers: Answers, names = this.attributes.map(({ name }) => name)): number[] {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
-    const names = this.attributes.map(({ name }) => name);
     // misspelt, it would be taken as no answer
     const unknown = Object.keys(answers).find((name) => !names.includes(name));
     if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(names)})`);
     return this.attributes.map((one) =>
-      one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null),
+      !names.includes(one.name) ? 0 : one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null),
     );
   }
 
@@ -333,6 +342,16 @@ export class Plan {
     must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
   }
 }
+
+/** Only what a report names, and does not hold anyway, can be left out. */
+const checkedAsk = (ask: unknown, groups: readonly Group[]): "sampled" => {
+  must(ask === "sampled" || ask === "all", "ask", () => `${shown(ask)} is not which questions to ask`);
+  must(ask === "sampled", "canonical", () => `the plan ${NOT_CANONICAL}: all questions are asked anyway`);
+  const isHidden = groups.some(({ named, real, size }) => !named && real < size);
+  const isSome = groups.some(({ named, size }) => named && named < size);
+  must(isSome && !isHidden, "ask", () => "only questions that a report names can be asked alone");
+  return ask;
+};
 
 const wrongVersion = (version: unknown): string => {
   const newer = (typeof version === "number" || typeof version === "bigint") && version > VERSION;

@@ -1,6 +1,6 @@
 /**
  * Lists the kinds that only some plans have, so that a page loads them on demand: fakes, distances, means,
- * permanent answers, weights.
+ * permanent answers, weights, maps.
  */
 
 import { bitFlip } from "./bitflip.js";
@@ -72,4 +72,5 @@ export const domains: Readonly<Record<string, (data: unknown) => Domain>> = {
 
 export const records: Readonly<Record<string, RecordKind>> = { faked: FAKED, sample: WEIGHTED };
 
+export { readMaps } from "./maps.js";
 export { statedMetric, verifiedMetric } from "./metric_losses.js";

@@ -42,6 +42,8 @@ export interface RecordMechanism {
    * reports of a person, if that is said: then it is known which attributes are real.
    */
   loss(of: (mechanism: Mechanism) => Loss, isLinked?: boolean): Loss;
+  /** Which attributes the report will hold, where that is not all of them: no answer is needed to know it. */
+  drawn?(row: Row): Promise<readonly boolean[]>;
   /** The report of values that are known to be in the domain. */
   encode(values: readonly number[], row: Row): Promise<Parts>;
 }
@@ -67,6 +69,15 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
   words: parts.reduce((sum, { words }) => sum + words, 0),
   ratios: parts.flatMap(({ ratios }) => ratios),
   loss: (of, isLinked) => parts.reduce((sum, part) => sum + part.loss(of, isLinked), 0n),
+  drawn: async (row) => {
+    let start = 0;
+    const found = parts.map(({ mechanisms, words, drawn }) => {
+      const some = drawn?.(row.from(start)) ?? mechanisms.map(() => true);
+      start += words;
+      return some;
+    });
+    return (await Promise.all(found)).flat();
+  },
   encode: async (values, row) => {
     let [start, first] = [0, 0];
     const found = parts.map(({ mechanisms, words, encode }) => {
@@ -90,6 +101,10 @@ export const sample = (mechanisms: readonly Mechanism[], reported: number): Reco
     ratios: mechanisms.map(({ ratio }) => ratio),
     // which attributes are named does not depend on the record, so only those that are reported count
     loss: (of) => sumOfLargest(mechanisms.map(of), reported),
+    drawn: async (row) => {
+      const found = sampled(await row.recall(reported), reported, size);
+      return mechanisms.map((_, j) => found.includes(j));
+    },
     encode: async (values, row) => {
       const found: (Part | undefined)[] = mechanisms.map(() => undefined);
       for (const [draw, j] of sampled(await row.recall(reported), reported, size).entries()) {

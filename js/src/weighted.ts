@@ -5,7 +5,7 @@ import type { Ratio } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { encodeValue, type RecordKind, type RecordMechanism, sample } from "./records.js";
 import { checkedFields, checkedInteger, checkedList } from "./strict.js";
-import { below } from "./words.js";
+import { below, type Row } from "./words.js";
 
 const MOST = 1 << 16; // of all weights together
 
@@ -26,11 +26,17 @@ export const WEIGHTED: RecordKind = {
 const weighted = (alike: RecordMechanism, weights: readonly number[]): RecordMechanism => {
   const table = weights.flatMap((weight, j) => Array<number>(weight).fill(j));
   const chance = (j: number): Ratio => [BigInt(weights[j] as number), BigInt(table.length)];
+  const draw = async (row: Row): Promise<number> =>
+    table[below(await row.recall(1), 0, table.length)] as number;
   return {
     ...alike,
     groups: alike.groups.map((group) => ({ ...group, chance })),
+    drawn: async (row) => {
+      const drawn = await draw(row);
+      return alike.mechanisms.map((_, j) => j === drawn);
+    },
     encode: async (values, row) => {
-      const j = table[below(await row.recall(1), 0, table.length)] as number;
+      const j = await draw(row);
       const part = encodeValue(alike.mechanisms[j] as Mechanism, j, values[j] as number, row.from(1));
       return Promise.all(alike.mechanisms.map((_, i) => (i === j ? part : undefined)));
     },

@@ -127,6 +127,7 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
+    from deniable.plan.maps import Map
     from deniable.plan.study import Study
     from deniable.plan.texts import Texts
     from deniable.summaries import (
@@ -148,6 +149,7 @@ _LATER = (
     "domain.grid",
     "domain.number",
     "metric",
+    "plan.maps",
     "plan.study",
     "plan.texts",
     "choose",
@@ -202,6 +204,7 @@ __all__ = [
     "Ledger",
     "Likelihood",
     "Losses",
+    "Map",
     "Marginal",
     "Matrix",
     "Mean",

@@ -1092,7 +1092,12 @@ def refuse_unfit(data: Any, schema: dict[str, Any]) -> None:
         assert others is not False or set(data) <= set(schema["properties"])
         assert others is not True
         if schema is SCHEMA:
-            assert set(schema["properties"]) - set(schema["required"]) == {"texts", "ticket_key"}
+            assert set(schema["properties"]) - set(schema["required"]) == {
+                "ask",
+                "maps",
+                "texts",
+                "ticket_key",
+            }
         for name, one in data.items():
             refuse_unfit(one, schema["properties"].get(name, others))
     if kind == "array":

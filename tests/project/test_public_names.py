@@ -89,6 +89,7 @@ PUBLIC = [
     "Tabled",
     "Tally",
     "Texts",
+    "Map",
     "Unary",
     "Words",
     "WordsExhausted",

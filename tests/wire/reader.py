@@ -6,6 +6,7 @@ caps as section 8 says. The fields are those of spec/plan.schema.json.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -111,7 +112,9 @@ def read(text: str) -> Data:
     body = {name: value for name, value in plan.items() if name != "id"}
     must(plan.get("id") == hashlib.sha256(canonical(body).encode()).hexdigest(), "id")
     wanted = ("attributes", "losses", "mechanism", "missing", "people", "rounds", "title", "version")
-    check_content(fields(body, *wanted, *(name for name in ("ticket_key", "texts") if name in body)))
+    check_content(
+        fields(body, *wanted, *(name for name in ("ticket_key", "texts", "ask", "maps") if name in body))
+    )
     plan["truth"] = check_losses(plan)
     must(text.strip(" \t\r\n") == canonical(body | {"id": plan["id"]}), "canonical")
     return plan
@@ -175,6 +178,12 @@ def check_content(plan: Data) -> None:
     must(1 <= (rounds or 0) <= 1000 if all(repeated) else rounds is None, "rounds")
     words = count_words(plan["mechanism"]) + len(asked) * (plan["missing"] == "random")
     must(words <= 1 << 22, "words")
+    if "ask" in plan:
+        must(plan["ask"] in ("sampled", "all"), "ask")
+        must(plan["ask"] != "all", "canonical")
+        check_asking(plan["mechanism"])
+    if "maps" in plan:
+        check_maps(plan["maps"], {one["name"]: one["domain"] for one in asked})
     if "texts" in plan:
         check_texts(plan["texts"], plan["title"], {one["name"]: one["domain"] for one in asked})
 
@@ -262,6 +271,48 @@ def check_lines(text: str, name: str, longest: int) -> None:
     )
     must(not is_link or re.fullmatch("(https://|mailto:)[!-~]+", text), "texts")
     must(inner == text, "canonical")
+
+
+# section 13
+
+
+def check_asking(mechanism: Data) -> None:
+    parts = mechanism["parts"] if mechanism["kind"] == "split" else [mechanism]
+    must(all(one["kind"] != "faked" for one in parts), "ask")
+    must(any(one["kind"] == "sample" and one["reported"] < len(one["parts"]) for one in parts), "ask")
+
+
+def check_maps(maps: Any, asked: Mapping[str, Data]) -> None:
+    must(typed(maps, dict), "canonical")
+    for name, one in maps.items():
+        must(asked.get(name, {}).get("kind") == "grid", "maps")
+        fields(one, *(kind for kind in ("lines", "image", "towns") if kind in typed(one, dict)))
+        must(one, "maps")
+        must("lines" not in one or "image" not in one, "maps")
+        points = 0
+        for line in typed(one.get("lines", []), list):
+            must(len(typed(line, list)) >= 4 and len(line) % 2 == 0, "maps")
+            for number in line:
+                between(number, 0, 4095, "maps")
+            must(all(line[i : i + 2] != line[i + 2 : i + 4] for i in range(0, len(line) - 2, 2)), "maps")
+            points += len(line) // 2
+        must(points <= 4800, "maps")
+        for town in typed(one.get("towns", []), list):
+            check_text(typed(fields(town, "name", "x", "y")["name"], str))
+            must(len(town["name"]) <= 60, "maps")
+            between(town["x"], 0, 4095, "maps")
+            between(town["y"], 0, 4095, "maps")
+        must(len(one.get("towns", [])) <= 200, "maps")
+        if "image" in one:
+            check_image(typed(one["image"], str))
+        must(all(one.values()), "canonical" if any(one.values()) else "maps")
+
+
+def check_image(text: str) -> None:
+    must(re.fullmatch("([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", text), "maps")
+    raw = base64.b64decode(text)
+    must(base64.b64encode(raw).decode() == text and len(raw) <= 150_000, "maps")
+    must(not raw or raw.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")), "maps")
 
 
 def check_domain(domain: Any) -> int:

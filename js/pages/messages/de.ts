@@ -65,6 +65,11 @@ export const de: Messages = {
   location_coarse: "Dieser Standort ist nur auf etwa {about} genau, das ist mehr als eine Zelle.",
   choose_cell: "Oder wählen Sie hier eine Zelle; Norden ist oben.",
   in_cell: "In der Zelle {cell}",
+  in_cell_near: "Bei {town}, in der Zelle {cell}",
+  map_zoomed: "Jetzt ist es größer: Tippen Sie auf Ihre Zelle.",
+  map_keys: "Karte. Pfeiltasten wählen eine Zelle, Plus und Minus vergrößern und verkleinern.",
+  zoom_in: "Vergrößern",
+  zoom_out: "Verkleinern",
   review_title: "Ihre Antworten",
   review_hint:
     "Bitte prüfen Sie sie. Der Bericht wird nur einmal gezogen: Nach dem nächsten Schritt können Sie Ihre Antworten nicht mehr ändern.",
@@ -215,6 +220,9 @@ export const de: Messages = {
     "Nur diese Antwort ist in Ihrem Bericht, zufällig verändert. An die Stelle der anderen treten zufällige Werte, und niemand sieht, was was ist.",
   faked_some:
     "Nur diese Antworten sind in Ihrem Bericht, zufällig verändert. An die Stelle der anderen treten zufällige Werte, und niemand sieht, was was ist.",
+  ask_one: "Ihr Gerät hat eine von {all} Fragen ausgelost; nur diese wird gestellt.",
+  ask_some: "Ihr Gerät hat {n} von {all} Fragen ausgelost; nur diese werden gestellt.",
+  draws_uneven: "Manche zieht es häufiger als andere: {names}.",
   draws_same: "Es zieht in jeder Runde dasselbe.",
   near: "Ihr Bericht ist höchstens {times} wahrscheinlicher von Ihnen als von jemandem {apart}{others}.",
   near_hidden:

@@ -64,6 +64,11 @@ export const en = {
   location_coarse: "This location is accurate only to about {about}, which is more than a cell.",
   choose_cell: "Or choose a cell here; north is at the top.",
   in_cell: "In the cell {cell}",
+  in_cell_near: "Near {town}, in the cell {cell}",
+  map_zoomed: "Now it is larger: tap your cell.",
+  map_keys: "Map. The arrow keys choose a cell, plus and minus zoom.",
+  zoom_in: "Zoom in",
+  zoom_out: "Zoom out",
   // review
   review_title: "Your answers",
   review_hint:
@@ -214,6 +219,9 @@ export const en = {
     "Only that answer is in your report, randomized. Random values take the place of the others, and nobody can see which is which.",
   faked_some:
     "Only those answers are in your report, randomized. Random values take the place of the others, and nobody can see which is which.",
+  ask_one: "Your device drew one of {all} questions; only this one is asked.",
+  ask_some: "Your device drew {n} of {all} questions; only these are asked.",
+  draws_uneven: "It draws some more often than others: {names}.",
   draws_same: "It draws the same in every round.",
   near: "Your report is at most {times} likelier from you than from someone {apart}{others}.",
   near_hidden:

@@ -65,6 +65,11 @@ export const es: Messages = {
   location_coarse: "Esta ubicación solo es exacta a unos {about}, que es más que una celda.",
   choose_cell: "O elija aquí una celda; el norte está arriba.",
   in_cell: "En la celda {cell}",
+  in_cell_near: "Cerca de {town}, en la celda {cell}",
+  map_zoomed: "Ahora es más grande: toque su celda.",
+  map_keys: "Mapa. Las flechas eligen una celda; más y menos cambian la escala.",
+  zoom_in: "Ampliar",
+  zoom_out: "Reducir",
   review_title: "Sus respuestas",
   review_hint:
     "Revíselas, por favor. El informe se sortea una sola vez: después del siguiente paso no podrá cambiar sus respuestas.",
@@ -212,6 +217,9 @@ export const es: Messages = {
     "Solo esa respuesta está en su informe, modificada al azar. Valores aleatorios ocupan el lugar de las demás, y nadie puede ver cuál es cuál.",
   faked_some:
     "Solo esas respuestas están en su informe, modificadas al azar. Valores aleatorios ocupan el lugar de las demás, y nadie puede ver cuál es cuál.",
+  ask_one: "Su dispositivo ha sorteado una de {all} preguntas; solo se hace esta.",
+  ask_some: "Su dispositivo ha sorteado {n} de {all} preguntas; solo se hacen estas.",
+  draws_uneven: "Sortea algunas más a menudo que otras: {names}.",
   draws_same: "Sortea lo mismo en cada ronda.",
   near: "Su informe es como máximo {times} más probable viniendo de usted que de alguien {apart}{others}.",
   near_hidden:

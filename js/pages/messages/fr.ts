@@ -65,6 +65,11 @@ export const fr: Messages = {
   location_coarse: "Cette position n’est précise qu’à environ {about}, ce qui dépasse une cellule.",
   choose_cell: "Ou choisissez une cellule ici ; le nord est en haut.",
   in_cell: "Dans la cellule {cell}",
+  in_cell_near: "Près de {town}, dans la cellule {cell}",
+  map_zoomed: "C’est plus grand maintenant : touchez votre cellule.",
+  map_keys: "Carte. Les flèches choisissent une cellule, plus et moins changent l’échelle.",
+  zoom_in: "Agrandir",
+  zoom_out: "Réduire",
   review_title: "Vos réponses",
   review_hint:
     "Veuillez les vérifier. Le rapport n’est tiré qu’une fois : après l’étape suivante, vous ne pourrez plus changer vos réponses.",
@@ -215,6 +220,9 @@ export const fr: Messages = {
     "Seule cette réponse est dans votre rapport, modifiée au hasard. Des valeurs aléatoires prennent la place des autres, et personne ne voit laquelle est laquelle.",
   faked_some:
     "Seules ces réponses sont dans votre rapport, modifiées au hasard. Des valeurs aléatoires prennent la place des autres, et personne ne voit laquelle est laquelle.",
+  ask_one: "Votre appareil a tiré au sort une question sur {all} ; seule celle-ci est posée.",
+  ask_some: "Votre appareil a tiré au sort {n} questions sur {all} ; seules celles-ci sont posées.",
+  draws_uneven: "Il en tire certaines plus souvent que d’autres : {names}.",
   draws_same: "Il tire les mêmes à chaque vague.",
   near: "Votre rapport est au plus {times} plus probable venant de vous que de quelqu’un {apart}{others}.",
   near_hidden:

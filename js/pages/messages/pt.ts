@@ -65,6 +65,11 @@ export const pt: Messages = {
   location_coarse: "Esta localização só é exata a cerca de {about}, o que é mais do que uma célula.",
   choose_cell: "Ou escolha aqui uma célula; o norte está em cima.",
   in_cell: "Na célula {cell}",
+  in_cell_near: "Perto de {town}, na célula {cell}",
+  map_zoomed: "Agora está maior: toque na sua célula.",
+  map_keys: "Mapa. As setas escolhem uma célula; mais e menos mudam a escala.",
+  zoom_in: "Ampliar",
+  zoom_out: "Reduzir",
   review_title: "As suas respostas",
   review_hint:
     "Verifique-as, por favor. O relatório é sorteado uma só vez: depois do próximo passo não poderá mudar as suas respostas.",
@@ -211,6 +216,9 @@ export const pt: Messages = {
     "Só essa resposta está no seu relatório, alterada ao acaso. Valores aleatórios ocupam o lugar das outras, e ninguém pode ver qual é qual.",
   faked_some:
     "Só essas respostas estão no seu relatório, alteradas ao acaso. Valores aleatórios ocupam o lugar das outras, e ninguém pode ver qual é qual.",
+  ask_one: "O seu dispositivo sorteou uma de {all} perguntas; só essa é feita.",
+  ask_some: "O seu dispositivo sorteou {n} de {all} perguntas; só essas são feitas.",
+  draws_uneven: "Sorteia algumas mais vezes do que outras: {names}.",
   draws_same: "Sorteia o mesmo em cada ronda.",
   near: "O seu relatório é no máximo {times} mais provável vindo de si do que de alguém {apart}{others}.",
   near_hidden:

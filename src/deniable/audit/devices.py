@@ -142,7 +142,10 @@ def client_of(plan: Plan) -> Reporter:
     """
 
     def report(answers: Answers, secret: bytes, number: int) -> bytes:
-        return Client(plan, secret=secret, cap=_NO_CAP).report(answers, number).to_bytes()
+        client = Client(plan, secret=secret, cap=_NO_CAP)
+        asked = {name: answers[name] for name in client.questions if name in answers}
+        unknown = {name: answer for name, answer in answers.items() if name not in plan.names}
+        return client.report(asked | unknown, number).to_bytes()
 
     return report
 

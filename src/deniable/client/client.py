@@ -11,7 +11,7 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
@@ -90,6 +90,22 @@ class Client:
         questions = format_count(len(self.plan.names), "question")
         return f"<Client of plan {self.plan.id[:12]}: {questions}>"
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The names of the questions to ask: all, or those that the device has drawn where the plan says so.
+
+        The draw depends on the plan and the device's secret alone, so that it is the same in every round.
+        """
+        return self._find_questions(self._ledger.secret)
+
+    def _find_questions(self, secret: bytes) -> tuple[str, ...]:
+        plan = self.plan
+        if plan.content.ask == "all":
+            return plan.names
+        rows = device(secret, plan.id).rows(1, plan.mechanism.words)
+        held = plan.mechanism.draw_reported(rows)[:, 0].tolist()
+        return tuple(name for name, drawn in zip(plan.names, held, strict=True) if drawn)
+
     def report(
         self,
         answers: Mapping[str, object],
@@ -100,7 +116,8 @@ class Client:
         """One report of one person's answers; a round that was answered gives the same report again.
 
         A question that is left out, or answered with None, has no answer; the plan decides whether that can
-        be reported. To change an answer on purpose, say `change`: that is a second report, which the
+        be reported. Where only drawn questions are asked, only answers to `client.questions` are taken. To
+        change an answer on purpose, say `change`: that is a second report, which the
         collector counts as another person's, and the ledger adds its loss.
         """
         if not isinstance(answers, Mapping):
@@ -114,10 +131,19 @@ class Client:
         for name in answers:
             if name not in self.plan.names:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
+        asked = self.questions
+        for name in answers:
+            if name not in asked:
+                raise InvalidParameter(
+                    f"{name!r} was not drawn by this device, which asks only {', '.join(map(repr, asked))}; "
+                    "leave it out, and do not ask it: client.questions has the names"
+                )
         # what cannot be reported is refused, whether or not there is a report
-        codes = self._encode_answers(answers)
+        codes = self._encode_answers(answers, asked)
 
         def draw(secret: bytes) -> bytes:
+            if self._find_questions(secret) != asked:
+                raise InvalidParameter("the ledger has another secret by now; ask client.questions again")
             made = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
             [body] = self._wire.bodies(made)
             name = report_id(secret, self.plan.id, round, body)
@@ -136,8 +162,9 @@ class Client:
                 given[name] = None if any(is_missing(one) for one in pair) else pair
         return given
 
-    def _encode_answers(self, answers: Mapping[str, object]) -> Integers:
-        given = dict.fromkeys(self.plan.names) | dict(answers)
+    def _encode_answers(self, answers: Mapping[str, object], asked: Sequence[str] | None = None) -> Integers:
+        """Codes of all attributes; those that are not asked have any, since no report holds them."""
+        given = dict.fromkeys(self.plan.names if asked is None else asked) | dict(answers)
         absent = [name for name, answer in given.items() if is_missing(answer)]
         if absent and self.plan.content.missing == "refuse":
             raise InvalidValue(
@@ -145,7 +172,7 @@ class Client:
                 "answered"
             )
         try:
-            return self.plan.encode([given])
+            return self.plan.encode([given], asked)
         except InvalidValue as problem:  # a person who answers cannot change the study
             raise InvalidValue(problem.message) from None
 

@@ -49,6 +49,10 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         }
         if read.content.texts is not None:
             found["texts"] = read.content.texts.to_dict()
+        if read.content.ask != "all":
+            found["ask"] = read.content.ask
+        if read.content.maps:
+            found["maps"] = {name: str(one) for name, one in read.content.maps}
         console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
@@ -64,6 +68,10 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
     _print_texts(read.content.texts)
+    for name, drawn in read.content.maps:
+        click.echo(f"under the cells of {name!r}: {drawn}")
+    if read.content.ask == "sampled":
+        click.echo("a device asks only the questions that it has drawn for its report")
     click.echo(
         "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is stated"
     )

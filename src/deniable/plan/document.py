@@ -19,6 +19,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import round_up, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.losses import Loss
+from deniable.plan.maps import Map, check_maps
 from deniable.plan.notation import (
     LARGEST_INTEGER,
     InvalidPlan,
@@ -57,6 +58,7 @@ MOST_WORDS = 1 << 22
 
 Missing = Literal["refuse", "value", "random"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
+Ask = Literal["all", "sampled"]
 
 
 @final
@@ -88,6 +90,10 @@ class Content:
     """Where invitations are exchanged for tickets: the modulus of the key that signs these."""
     texts: Texts | None = None
     """What the survey says in the operator's own words."""
+    ask: Ask = "all"
+    """Which questions a device asks: all, or only those that it has drawn for the report."""
+    maps: tuple[tuple[str, Map], ...] = ()
+    """What the survey draws under the cells of grids, by attribute."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "people", checked_people(self.people))
@@ -107,6 +113,8 @@ class Content:
         self._check_sizes()
         self._check_rounds()
         self._check_texts()
+        refuse_asking(self.ask, self.mechanism)
+        check_maps(dict(self.maps), {one.name: one.domain for one in self.attributes})
         refuse_together(names, self.mechanism, self.missing, self.rounds is not None)
 
     def _check_sizes(self) -> None:
@@ -204,6 +212,10 @@ class Content:
         optional: Json = {} if self.ticket_key is None else {"ticket_key": self.ticket_key}
         if self.texts is not None:
             optional["texts"] = self.texts.to_dict()
+        if self.ask != "all":
+            optional["ask"] = self.ask
+        if self.maps:
+            optional["maps"] = {name: one.to_dict() for name, one in self.maps}
         return {
             "attributes": [
                 {"name": attribute.name, "domain": domain_to_dict(attribute.domain)}
@@ -220,7 +232,7 @@ class Content:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Content:
         """Back from `to_dict`; whatever is not just as it would have been written is refused."""
-        optional = [name for name in ("texts", "ticket_key") if name in data]
+        optional = [name for name in ("ask", "maps", "texts", "ticket_key") if name in data]
         wanted = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
         checked_fields(data, "the plan", wanted)
         attributes = []
@@ -238,6 +250,8 @@ class Content:
             rounds=None if data["rounds"] is None else checked_integer(data["rounds"], "rounds"),
             ticket_key=checked_string(data["ticket_key"], "ticket_key") if "ticket_key" in data else None,
             texts=Texts.from_dict(data["texts"]) if "texts" in data else None,
+            ask=data.get("ask", "all"),
+            maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
         )
         if content.to_dict() != data:
             raise InvalidPlan(
@@ -245,6 +259,33 @@ class Content:
                 "canonical",
             )
         return content
+
+
+def _maps_from_dict(data: object, attributes: Sequence[Attribute]) -> tuple[tuple[str, Map], ...]:
+    domains = {one.name: one.domain for one in attributes}
+    given = checked_fields(data, "maps", tuple(data) if isinstance(data, dict) else ())
+    return tuple((name, Map.from_dict(one, domains.get(name), name)) for name, one in sorted(given.items()))
+
+
+def refuse_asking(ask: str, mechanism: RecordMechanism) -> None:
+    """Refuse to ask only what was drawn if a report does not name that, or if it holds everything."""
+    if ask not in get_args(Ask):
+        raise InvalidParameter(f"ask is 'all' or 'sampled', got {ask!r}", "ask")
+    if ask == "all":
+        return
+    members = [member for member, _, _ in mechanism.members]
+    if any(member.fake(0) is not None for member in members):
+        raise InvalidParameter(
+            "ask = 'sampled': fake data hide which answer is real, and the screen would show it; use "
+            "mechanism 'sample', or ask all",
+            "ask",
+        )
+    if all(member.reported == member.d for member in members):
+        raise InvalidParameter(
+            "ask = 'sampled': every report holds all attributes, so that all must be asked; use mechanism "
+            "'sample', or ask all",
+            "ask",
+        )
 
 
 def _refuse_many_attributes(number: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,9 +27,10 @@ from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import references, reports_file
 from deniable.plan.change import MEAN
-from deniable.plan.document import VERSION, Attribute, Content, Missing
+from deniable.plan.document import VERSION, Ask, Attribute, Content, Missing
 from deniable.plan.labeled import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
+from deniable.plan.maps import Map
 from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import Result, Unreported, bins_of
@@ -100,6 +101,14 @@ class Plan:
     def with_texts(self, texts: Texts | None) -> Plan:
         """The same plan for a survey with these texts. Its id differs: it covers what people read."""
         return replace(self, content=replace(self.content, texts=texts))
+
+    def with_maps(self, maps: Mapping[str, Map]) -> Plan:
+        """The same plan for a survey that draws these maps under the cells of grids, by attribute."""
+        return replace(self, content=replace(self.content, maps=tuple(sorted(maps.items()))))
+
+    def with_ask(self, ask: Ask) -> Plan:
+        """The same plan where a device asks all questions, or only those that it has drawn ("sampled")."""
+        return replace(self, content=replace(self.content, ask=ask))
 
     @property
     def mechanism(self) -> RecordMechanism:
@@ -239,11 +248,15 @@ class Plan:
         """BibTeX of what the plan uses."""
         return references.bibliography(self.content.mechanism)
 
-    def encode(self, answers: object) -> Integers:
-        """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random."""
-        attributes = self.content.attributes
-        columns = table.columns_of(answers, self.names, self.locations)
-        codes = []
+    def encode(self, answers: object, asked: Collection[str] | None = None) -> Integers:
+        """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random.
+
+        If only some attributes are asked, all others are 0: for reports that do not hold them.
+        """
+        attributes = [one for one in self.content.attributes if asked is None or one.name in asked]
+        names = [one.name for one in attributes]
+        columns = table.columns_of(answers, names, [name for name in self.locations if name in names])
+        codes = {}
         for attribute, column in zip(attributes, columns, strict=True):
             try:
                 found = attribute.domain.codes(column, attribute.name)
@@ -253,8 +266,9 @@ class Plan:
                 refuse_missing(found, attribute.name, self.content.has_no_answer)
             elif self.content.missing == "value":
                 found[found == NO_ANSWER] = attribute.domain.k
-            codes.append(found)
-        return np.stack(codes)
+            codes[attribute.name] = found
+        nothing = np.zeros_like(codes[names[0]])
+        return np.stack([codes.get(name, nothing) for name in self.names])
 
     def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports:
         """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of

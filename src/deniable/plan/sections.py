@@ -10,14 +10,17 @@ from typing import Any
 
 from deniable.choose import Objective
 from deniable.domain import Domain, checked_text
+from deniable.domain.grid import Grid
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, not_among
+from deniable.plan.maps import Map
 from deniable.plan.texts import OF_ATTRIBUTE, OF_SURVEY, Texts
 from deniable.tables import file_kind
 
 _KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol")
+_OF_MAP = ("map", "towns")
 _SECTIONS = ("attributes", "repeat", "objective", "survey")
-_TEXTS = ("language", *(name for name in OF_SURVEY if name != "title"))
+_TEXTS = ("ask", "language", *(name for name in OF_SURVEY if name != "title"))
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -33,12 +36,13 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
 
 
-def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What a study is made with, by name."""
+def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What a study is made with, by name; files that it names are in the folder."""
     options = _read_section(data, "a study")
     given = _read_section(options.pop("attributes", None), "attributes")
-    protocols, importance, attributes = {}, {}, {}
+    protocols, importance, attributes, maps = {}, {}, {}, {}
     texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
+    asking = {"ask": texts.pop("ask")} if "ask" in texts else {}
     if isinstance(options.get("title"), Mapping):
         texts["title"] = options.pop("title")
     about: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
@@ -51,7 +55,12 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
             table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
             if "importance" in table:
                 importance[name] = table.pop("importance")
+        drawn = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
+        if drawn:
+            table = {key: value for key, value in table.items() if key not in _OF_MAP}
         attributes[name], protocol = _read_attribute(name, table)
+        if drawn:
+            maps[name] = _read_map(name, attributes[name], drawn, folder)
         if protocol is not None:
             protocols[name] = protocol
     rounds = ("epsilon_first", "epsilon_forever", "rounds")
@@ -70,8 +79,8 @@ def list_options(data: Mapping[str, Any]) -> dict[str, Any]:
         options["survey"] = Texts(
             **texts, questions=about["question"], help=about["help"], labels=about["labels"]
         )
-    made = {"objective": Objective(**caps), "importance": importance}
-    return {"attributes": attributes, **options, **again, **made}
+    made = {"objective": Objective(**caps), "importance": importance, "maps": maps}
+    return {"attributes": attributes, **options, **again, **made, **asking}
 
 
 def _read_section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
@@ -83,6 +92,21 @@ def _read_section(table: object, what: str, known: Iterable[str] | None = None) 
         if name not in list(known or ()):
             raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
     return dict(table)
+
+
+def _read_map(name: str, domain: Domain, drawn: Mapping[str, Any], folder: Path) -> Map:
+    """The map of a grid: a file, the names of towns, or both."""
+    where, file = f"attributes.{name}", drawn.get("map")
+    if not isinstance(domain, Grid):
+        raise InvalidParameter(f"{where}: map and towns are for locations on a grid")
+    if file is not None and not isinstance(file, str):
+        raise InvalidParameter(f"{where}.map is the name of a file, got {file!r}")
+    try:
+        if file is None:
+            return Map.of(domain, towns=drawn["towns"])
+        return Map.read(folder / file, domain, drawn.get("towns"))
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{where}: {problem}") from None
 
 
 def _read_attribute(name: str, given: object) -> tuple[Domain, str | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Never, final
+from typing import Any, Never, final, get_args
 
 from deniable.choose import (
     Considered,
@@ -33,7 +33,8 @@ from deniable.exact import number, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.consent import complete_texts
-from deniable.plan.document import MOST_ROUNDS, POLICIES, Missing, checked_people
+from deniable.plan.document import MOST_ROUNDS, POLICIES, Ask, Missing, checked_people, refuse_asking
+from deniable.plan.maps import Map, check_maps
 from deniable.plan.plan import Plan
 from deniable.plan.sections import list_options, read_toml
 from deniable.plan.texts import Texts
@@ -98,6 +99,10 @@ class Study:
     """What the survey says in your own words; the plan's id covers it."""
     importance: Mapping[str, float] = field(default_factory=dict)
     """How much the errors of some attributes weigh: 3 is as much as three ordinary ones, each with 1."""
+    ask: Ask = "all"
+    """Which questions a device asks: all, or only those that it has drawn for its report ("sampled")."""
+    maps: Mapping[str, Map] = field(default_factory=dict)
+    """What the survey draws under the cells of grids, by attribute: `Map.read(file, grid)`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
@@ -110,6 +115,7 @@ class Study:
         }
         object.__setattr__(self, "attributes", MappingProxyType(named))
         object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
+        object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
         if not isinstance(self.objective, Objective):
             raise InvalidParameter(
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
@@ -161,6 +167,9 @@ class Study:
         self._check_budget()
 
     def _check_survey(self) -> None:
+        if self.ask not in get_args(Ask):
+            raise InvalidParameter(f"ask is 'all' or 'sampled', got {self.ask!r}")
+        check_maps(self.maps, self.attributes)
         if self.survey is None:
             return
         if not isinstance(self.survey, Texts):
@@ -279,16 +288,19 @@ class Study:
         file = require_file(Path(path), "`deniable init` writes an example")
         data = read_toml(file)
         try:
-            return Study.from_dict(data)
+            return Study.from_dict(data, file.parent)
         except RecursionError:
             raise InvalidParameter(f"{file.name}: its lists or sections are nested too deeply") from None
         except ValueError as problem:  # ours, and Python's about integers with too many digits to write
             raise InvalidParameter(f"{file.name}: {problem}") from None
 
     @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Study:
-        """A study from what a TOML file holds; an attribute may also be a `Range` or `Categories`."""
-        return Study(**list_options(data))
+    def from_dict(data: Mapping[str, Any], folder: str | Path = ".") -> Study:
+        """A study from what a TOML file holds; an attribute may also be a `Range` or `Categories`.
+
+        Files that it names, such as maps, are in the folder.
+        """
+        return Study(**list_options(data, Path(folder)))
 
     @staticmethod
     def infer(
@@ -349,7 +361,7 @@ class Study:
                 )
             raise InvalidParameter(not_among(name, "a choice of a study", known))
         people = checked_people(people)
-        rows = self._consider(people)
+        rows = _exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
             advice = self._advise(rows)
@@ -361,6 +373,7 @@ class Study:
         asked = {names[j]: self.attributes[names[j]] for j in order}
         plan = Plan.of(asked, best.mechanism, people, self.title, self.missing, self.rounds, rows)
         self._refuse_overspent(plan)
+        plan = plan.with_ask(self.ask).with_maps(self.maps)
         return plan if self.survey is None else plan.with_texts(complete_texts(self.survey, plan))
 
     def _advise(self, rows: Sequence[Considered]) -> str:
@@ -483,6 +496,23 @@ class Study:
                 raise InvalidParameter(
                     f"{one.name!r} would lose {one.loss:.9g} per {one.unit}, more than the study allows"
                 )
+
+
+def _exclude_unasked(rows: Sequence[Considered], ask: Ask) -> list[Considered]:
+    """The same choices, best first, where those that need all answers are excluded if only some are asked."""
+    if ask == "all":
+        return list(rows)
+    allowed, excluded = [], []
+    for row in rows:
+        if row.mechanism is None or row.why_not is not None:
+            excluded.append(row)
+            continue
+        try:
+            refuse_asking(ask, row.mechanism)
+            allowed.append(row)
+        except InvalidParameter as problem:
+            excluded.append(replace(row, why_not=str(problem)))
+    return [*allowed, *excluded]
 
 
 def _positive_error(error: float) -> float:

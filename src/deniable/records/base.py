@@ -262,6 +262,12 @@ class RecordMechanism(ABC):
             raise InvalidParameter(f"there are {self.d} attributes, got {len(names)} names")
         return [f"attribute {j}" for j in range(self.d)] if names is None else names
 
+    def draw_reported(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Which attributes, one per row, the report of each record, one per column, will hold: no answer is
+        needed to know it.
+        """
+        return np.ones((self.d, rows.n), dtype=np.bool_)
+
     @property
     @abstractmethod
     def _reads_all(self) -> bool:

@@ -191,10 +191,19 @@ class Sample(RecordMechanism):
     def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         return np.asarray(here.sum(axis=0) == self.reported)
 
-    def encode(self, columns: Integers, rows: Rows) -> Records:
+    def _draw(self, rows: Rows) -> npt.NDArray[np.unsignedinteger]:
+        """Each row's attributes."""
         first = rows.columns(0, self.reported).recall()
-        weights = self.weights
-        picked = draw_attributes(first, self.d) if weights is None else draw_weighted(first, weights)
+        return draw_attributes(first, self.d) if self.weights is None else draw_weighted(first, self.weights)
+
+    def draw_reported(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        held = np.zeros((self.d, rows.n), dtype=np.bool_)
+        for drawn in self._draw(rows).T:
+            held[drawn, np.arange(rows.n)] = True
+        return held
+
+    def encode(self, columns: Integers, rows: Rows) -> Records:
+        picked = self._draw(rows)
         room = self.words // self.reported - 1
         groups = [group_people(picked[:, draw], columns) for draw in range(self.reported)]
         reports, reporters = [], []

@@ -164,6 +164,13 @@ class Split(RecordMechanism):
     def name_bytes(self) -> int:
         return sum(member.name_bytes for member in self._members)
 
+    def draw_reported(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        parts = [
+            member.draw_reported(rows.columns(start, start + member.words))
+            for member, _, start in self.members
+        ]
+        return np.concatenate(parts)
+
     def encode(self, columns: Integers, rows: Rows) -> Records:
         pieces = []
         for member, first, start in self.members:
