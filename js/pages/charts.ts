@@ -15,8 +15,9 @@ import {
 } from "@observablehq/plot";
 import { h, quoted } from "./dom.js";
 import { count } from "./phrases.js";
-import type { Mean, Row } from "./results.js";
+import type { Mean, Quantile, Row } from "./results.js";
 
+export const NOISY = "too noisy to read";
 const ROW = 46; // pixels for one value
 const LINE = 18; // and for another line of text
 const NUMBERS = 190; // the width of what is said of a value
@@ -41,8 +42,9 @@ export function percent(share: number, digits = 1): string {
 }
 
 /** A share and where the true one is: intervals are not symmetric, so that both ends are said. */
-export function within({ frequency, low, high }: Row): string {
-  return `${percent(frequency)} (${percent(low).replace(" %", "")} to ${percent(high).replace(" %", "")})`;
+export function within({ share, low, high, noisy }: Row): string {
+  if (noisy) return `${NOISY} (${percent(low, 0).replace(" %", "")} to ${percent(high, 0)})`;
+  return `${percent(share)} (${percent(low).replace(" %", "")} to ${percent(high).replace(" %", "")})`;
 }
 
 /** A value in each row: its share as a bar, the interval on it. Those of a long list that are largest. */
@@ -56,6 +58,8 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
   const more = shown.some((row) => row.value.length > room) ? LINE : 0;
   const below = 25 + more; // names and numbers have lines of their own, which no other line crosses
   const scale = outward(reach(shown));
+  const clear = shown.filter(({ noisy }) => !noisy);
+  const stroke = ({ noisy }: Row): string => (noisy ? SOFT : STRONG);
   const marks = marksOn(scale, Math.max(3, Math.round(width / 90)));
   const grid = shown.flatMap(({ value }) => marks.map((at) => ({ value, at })));
   const drawing = drawn(
@@ -77,10 +81,10 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         tickFormat: (share: number) => percent(share, 0),
         fill: SOFT,
       }),
-      barX(shown, {
+      barX(clear, {
         ...where,
         x1: 0,
-        x2: "frequency",
+        x2: "share",
         fill: MAIN,
         fillOpacity: 0.24,
         insetTop: below,
@@ -93,7 +97,7 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         ...where,
         x1: "low",
         x2: "high",
-        stroke: STRONG,
+        stroke,
         strokeWidth: 2,
         dy: 9 + more / 2,
         clip: true,
@@ -102,16 +106,16 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         tickX(shown, {
           ...where,
           x,
-          stroke: STRONG,
+          stroke,
           strokeWidth: 2,
           insetTop: below + 2,
           insetBottom: 9,
           clip: true,
         }),
       ),
-      dot(shown, {
+      dot(clear, {
         ...where,
-        x: "frequency",
+        x: "share",
         r: 4,
         fill: STRONG,
         dy: 9 + more / 2,
@@ -197,7 +201,7 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
       ),
       ruleY([0], { stroke: SOFT }),
       areaY(numbered, { x: "i", y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.22, clip: true }),
-      lineY(numbered, { x: "i", y: "frequency", stroke: STRONG, strokeWidth: 2, clip: true }),
+      lineY(numbered, { x: "i", y: "share", stroke: STRONG, strokeWidth: 2, clip: true }),
     ],
   );
   return figure(drawing, `Estimates of ${name}`, rows.map(spoken).join("; "), "");
@@ -211,8 +215,16 @@ export function figured(number: number, { low, high }: Mean): string {
   );
 }
 
+/** A median and where the true one is; an open end is infinitely far out. */
+export function inside({ quantile, low, high }: Quantile): string {
+  const text = (number: number | null): string =>
+    number === null ? "beyond the open end" : signed(count(Number(number.toPrecision(4))));
+  return `${text(quantile)} (${text(low)} to ${text(high)})`;
+}
+
 /** A mean and where the true one is. */
 export function around(found: Mean): string {
+  if (found.noisy) return `${NOISY} (${figured(found.low, found)} to ${figured(found.high, found)})`;
   return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})`;
 }
 
@@ -380,14 +392,14 @@ export function steps(title: string, along: readonly Step[], width: number, kind
         }),
         lineY(own, {
           x: ({ at }: { at: number }) => position(at),
-          y: "frequency",
+          y: "share",
           stroke: STRONG,
           strokeWidth: 1.75,
           clip: true,
         }),
         dot(kind === "rounds" || own.length === 1 ? own : own.slice(-1), {
           x: ({ at }: { at: number }) => position(at),
-          y: "frequency",
+          y: "share",
           r: 2.5,
           fill: STRONG,
           title: spoken,
@@ -412,11 +424,12 @@ export function steps(title: string, along: readonly Step[], width: number, kind
 }
 
 export function spoken(row: Row): string {
-  return `${row.value} ${percent(row.frequency)}, from ${percent(row.low)} to ${percent(row.high)}`;
+  const ends = `from ${percent(row.low)} to ${percent(row.high)}`;
+  return `${row.value} ${row.noisy ? NOISY : percent(row.share)}, ${ends}`;
 }
 
 function largest(rows: readonly Row[], count: number): Row[] {
-  const ranked = new Set([...rows].sort((a, b) => b.frequency - a.frequency).slice(0, count));
+  const ranked = new Set([...rows].sort((a, b) => b.share - a.share).slice(0, count));
   return rows.filter((row) => ranked.has(row));
 }
 

@@ -19,7 +19,7 @@ import {
   waiting,
 } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
-import { type Access, type Choice, Results, type View } from "./results.js";
+import { type Access, type Choice, Results, unbiasedOf, type View } from "./results.js";
 
 speak(en, "en");
 
@@ -35,6 +35,7 @@ let results: Results | null = null;
 let token = "";
 let choice: Choice = { plan: null, round: null, level: "0.95", project: "" };
 let mode: Mode = "charts";
+let raw = false; // unbiased shares
 let paused = false;
 let timer = 0;
 let turn = 0;
@@ -147,18 +148,20 @@ function show(view: View): void {
 
 /** Put what is known on the page; sections whose content has not changed stay as they are. */
 function draw(): void {
-  const [view, sections] = [shown, shell];
-  if (!view || !sections) return;
+  const [got, sections] = [shown, shell];
+  if (!got || !sections) return;
+  const view = raw ? inUnbiased(got) : got;
   const { plan, summary, plans, estimates, round, reports, counters } = view;
   keep(sections.heading, [plans, summary.id], () => heading(view));
-  keep(sections.facts, [plan.id, reports, round, view.rounds, choice.level, estimates?.n], () => facts(view));
+  keep(sections.facts, [plan.id, reports, round, view.rounds, choice.level, estimates?.n, raw], () =>
+    facts(view),
+  );
   keep(sections.round, [plan.id, view.rounds.map(({ number }) => number)], () =>
     view.rounds.map(({ number }) => h("option", { value: number }, `Round ${number}`)),
   );
   sections.round.value = String(round);
   (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
-  const note = choice.project ? null : unbiased(view);
-  keep(sections.unbiased, Boolean(note), () => note);
+  keep(sections.unbiased, raw, () => raw && unbiased());
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
@@ -167,6 +170,15 @@ function draw(): void {
   keep(sections.losses, plan.id, () => losses(view));
   keep(sections.collector, counters && { ...counters, reports: 0 }, () => collector(view));
   keep(sections.log, [view.actions, plans.length], () => log(view));
+}
+
+function inUnbiased(view: View): View {
+  return {
+    ...view,
+    estimates: view.estimates && unbiasedOf(view.estimates),
+    history: view.history.map(unbiasedOf),
+    series: view.series.map(unbiasedOf),
+  };
 }
 
 function drawHealth(view: View, section: HTMLElement): void {
@@ -190,8 +202,8 @@ function drawResults(view: View, section: HTMLElement): void {
   const first = section.firstElementChild as HTMLElement;
   const room = Math.max(240, first.clientWidth - 2 * Number.parseFloat(getComputedStyle(first).paddingLeft));
   for (const [i, name] of names.entries()) {
-    const of = ({ rows, means }: typeof estimates): unknown =>
-      [...rows, ...means].filter((one) => one.attribute === name);
+    const of = ({ rows, means, groups }: typeof estimates): unknown =>
+      [...rows, ...means, ...groups].filter((one) => one.attribute === name);
     const key = [of(estimates), history.map(of), series.map(of), mode, room];
     keep(section.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
   }
@@ -292,7 +304,7 @@ function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
   const project = h(
     "select",
     { id: "project", change: () => choose({ project: project.value }) },
-    h("option", { value: "" }, "None (unbiased)"),
+    h("option", { value: "" }, "None"),
     STEPS.map((one) => h("option", { value: one }, one)),
   );
   const view = (value: Mode, label: string): HTMLElement => {
@@ -304,6 +316,18 @@ function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
       "label",
       {},
       h("input", { type: "radio", name: "mode", value, checked: mode === value, change: set }),
+      label,
+    );
+  };
+  const kind = (value: boolean, label: string): HTMLElement => {
+    const set = (): void => {
+      raw = value;
+      draw();
+    };
+    return h(
+      "label",
+      {},
+      h("input", { type: "radio", name: "kind", checked: raw === value, change: set }),
       label,
     );
   };
@@ -330,6 +354,12 @@ function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
       { class: "field" },
       h("legend", {}, "View"),
       h("div", { class: "switch" }, view("charts", "Charts"), view("tables", "Tables")),
+    ),
+    h(
+      "fieldset",
+      { class: "field" },
+      h("legend", {}, "Shares"),
+      h("div", { class: "switch" }, kind(false, "Possible"), kind(true, "Unbiased")),
     ),
     h(
       "details",

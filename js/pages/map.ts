@@ -1,40 +1,100 @@
-/** Draws shares on a grid: darker cells have larger shares, and cells with a border are above 0. */
+/** Draws shares on a grid: darker cells or blocks have larger shares. */
 
 import type { Grid } from "../src/index.js";
-import { percent, spoken } from "./charts.js";
+import { NOISY, percent, spoken } from "./charts.js";
 import { h, svg } from "./dom.js";
 import type { Row } from "./results.js";
 
 const TALLEST = 420;
+const SIDE = 4; // blocks in either direction, as the collector makes them
 
-/** The map, as wide as there is room, with north at the top; rows are in the order of the cells. */
+/** Where neighboring rows or columns are put together: at most four parts, whose sizes differ by one at most. */
+export function evenEnds(size: number): number[] {
+  const parts = Math.ceil(size / Math.ceil(size / SIDE));
+  return Array.from({ length: parts + 1 }, (_, part) => Math.floor((size * part) / parts));
+}
+
+/** A part of the map: its first row and column from the south-west, and how many of each it has. */
+interface Box {
+  readonly row: Row;
+  readonly south: number;
+  readonly west: number;
+  readonly tall: number;
+  readonly wide: number;
+}
+
+/** Single cells, or blocks of them, in the order of the rows. */
+function boxesOf(rows: readonly Row[], grid: Grid, blocks: boolean): Box[] {
+  const line = (size: number): number[] =>
+    blocks ? evenEnds(size) : Array.from({ length: size + 1 }, (_, i) => i);
+  const [down, across] = [line(grid.rows), line(grid.columns)];
+  const wide = across.length - 1;
+  return rows.slice(0, (down.length - 1) * wide).map((row, i) => {
+    const [south, west] = [Math.floor(i / wide), i % wide];
+    const at = (ends: number[], part: number): [number, number] => {
+      const start = ends[part] as number;
+      return [start, (ends[part + 1] as number) - start];
+    };
+    const [first, tall] = at(down, south);
+    const [left, columns] = at(across, west);
+    return { row, south: first, west: left, tall, wide: columns };
+  });
+}
+
+/**
+ * The map, as wide as there is room, with north at the top. Rows are in the order of the cells, or of blocks
+ * of them, in which their shares are written.
+ */
 export function map(
   name: string,
   rows: readonly Row[],
   grid: Grid,
   width: number,
   level: number,
+  blocks: boolean,
 ): HTMLElement {
-  const [high, wide] = grid.meters; // so that it has the shape that it has on the ground
-  const scale = Math.min((width - 4) / (grid.columns * wide), TALLEST / (grid.rows * high));
-  const [cell, tall] = [wide * scale, high * scale];
+  const [high, broad] = grid.meters; // so that it has the shape that it has on the ground
+  const scale = Math.min((width - 4) / (grid.columns * broad), TALLEST / (grid.rows * high));
+  const [cell, tall] = [broad * scale, high * scale];
   const isAbove = ({ low_together: low }: Row): boolean => low !== undefined && low > 0;
-  const most = Math.max(...rows.map(({ frequency }) => frequency), 1e-9);
-  const cells = rows.slice(0, grid.k).map((row, code) =>
-    svg(
-      "rect",
-      {
-        class: isAbove(row) ? "cell sure" : "cell",
-        x: ((code % grid.columns) * cell + 1).toFixed(2),
-        y: ((grid.rows - 1 - Math.floor(code / grid.columns)) * tall + 1).toFixed(2),
-        width: Math.max(1, cell - 1).toFixed(2),
-        height: Math.max(1, tall - 1).toFixed(2),
-        "fill-opacity": Math.max(0, row.frequency / most).toFixed(3),
-      },
-      svg("title", {}, spoken(row)),
-    ),
-  );
-  const largest = [...rows].sort((one, other) => other.frequency - one.frequency).slice(0, 3);
+  const clear = rows.filter(({ noisy }) => !noisy);
+  const most = Math.max(...clear.map(({ share }) => share), 1e-9);
+  const boxes = boxesOf(rows, grid, blocks).map(({ row, ...box }) => {
+    const [x, y] = [box.west * cell, (grid.rows - box.south - box.tall) * tall];
+    const [w, t] = [box.wide * cell, box.tall * tall];
+    const dark = row.noisy ? 0 : Math.max(0, row.share / most);
+    const words = (text: string, dy: number, small: boolean): SVGElement =>
+      svg(
+        "text",
+        {
+          class: `block${dark > 0.55 ? " light" : ""}${small ? " small" : ""}`,
+          x: (x + w / 2).toFixed(2),
+          y: (y + t / 2 + dy).toFixed(2),
+        },
+        text,
+      );
+    return [
+      svg(
+        "rect",
+        {
+          class: isAbove(row) ? "cell sure" : "cell",
+          x: (x + 1).toFixed(2),
+          y: (y + 1).toFixed(2),
+          width: Math.max(1, w - 1).toFixed(2),
+          height: Math.max(1, t - 1).toFixed(2),
+          "fill-opacity": dark.toFixed(3),
+        },
+        svg("title", {}, spoken(row)),
+      ),
+      ...(blocks
+        ? [
+            words(row.noisy ? "noisy" : percent(row.share, 0), -1, false),
+            words(`${percent(row.low, 0).replace(" %", "")} to ${percent(row.high, 0)}`, 13, true),
+          ]
+        : []),
+    ];
+  });
+  const largest = [...clear].sort((one, other) => other.share - one.share).slice(0, 3);
   const drawing = svg(
     "svg",
     {
@@ -45,23 +105,33 @@ export function map(
       height: (tall * grid.rows + 2).toFixed(1),
     },
     svg("desc", {}, rows.map(spoken).join("; ")),
-    cells,
+    boxes.flat(),
   );
-  const bordered = rows.filter(isAbove).length;
   const confidence = `${Number((100 * level).toFixed(3))} % confidence`;
-  const sure = bordered
-    ? `With ${confidence}, ${bordered === 1 ? "the cell with a border is" : `all ${bordered} cells with a border are`} above 0: these intervals are wider than those of single cells, so that all ${rows.length} hold at once.`
-    : `With ${confidence} for all ${rows.length} cells at once, no cell is certainly above 0 yet.`;
   const corner = (latitude: number, longitude: number): string =>
     `${Math.abs(latitude)}° ${latitude < 0 ? "S" : "N"}, ${Math.abs(longitude)}° ${longitude < 0 ? "W" : "E"}`;
+  const ends = `From ${corner(grid.south, grid.west)} to ${corner(grid.north, grid.east)}.`;
   return h(
     "figure",
     {},
     drawing,
-    h(
-      "figcaption",
-      { class: "soft" },
-      `From ${corner(grid.south, grid.west)} to ${corner(grid.north, grid.east)}. The largest share is ${percent(most)}. ${sure} The largest cells, each with its own interval: ${largest.map(spoken).join("; ")}.`,
-    ),
+    h("figcaption", { class: "soft" }, `${ends} ${blocks ? ofBlocks() : ofCells()}`),
   );
+
+  function ofBlocks(): string {
+    const noisy = rows.length - clear.length;
+    const gray = noisy ? ` “Noisy” is ${NOISY}.` : "";
+    return `Each block has its share, and its interval with ${confidence}.${gray} The downloads have every cell.`;
+  }
+
+  function ofCells(): string {
+    const bordered = rows.filter(isAbove).length;
+    const sure = bordered
+      ? `With ${confidence}, ${bordered === 1 ? "the cell with a border is" : `all ${bordered} cells with a border are`} above 0: these intervals are wider than those of single cells, so that all ${rows.length} hold at once.`
+      : `With ${confidence} for all ${rows.length} cells at once, no cell is certainly above 0 yet.`;
+    const told = clear.length
+      ? ` The largest cells, each with its own interval: ${largest.map(spoken).join("; ")}.`
+      : ` Every cell is ${NOISY}.`;
+    return `The largest share is ${percent(most)}. ${sure}${told}`;
+  }
 }

@@ -6,9 +6,11 @@ import {
   besides,
   figured,
   type Kind,
+  inside,
   MOST_ROWS,
   mean,
   means,
+  NOISY,
   percent,
   profile,
   type Step,
@@ -25,6 +27,11 @@ import type { Counters, Estimates, Mean, Row, View } from "./results.js";
 
 const GROUPED =
   "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
+const METHODS: Readonly<Record<string, string>> = {
+  "most likely": "most likely shares",
+  projected: "nearest possible shares",
+  unbiased: "unbiased shares",
+};
 
 export type Mode = "charts" | "tables";
 
@@ -71,15 +78,10 @@ export function heading({ plan, plans, summary }: View): Child {
 /** A number of reports, where it is known. */
 const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
 
-/**
- * The shares that are drawn: of groups of bins, where single ones scatter widely. A map has all of its
- * cells.
- */
-const shown = (found: Estimates, { attributes }: View["plan"]): readonly Row[] => {
-  const maps = new Set(attributes.filter(({ domain }) => domain.kind === "grid").map(({ name }) => name));
-  const groups = found.groups.filter(({ attribute }) => !maps.has(attribute));
+/** The shares that are drawn: of groups of bins and blocks of cells, where single ones scatter widely. */
+const shown = ({ rows, groups }: Estimates): readonly Row[] => {
   const grouped = new Set(groups.map(({ attribute }) => attribute));
-  return [...found.rows.filter(({ attribute }) => !grouped.has(attribute)), ...groups];
+  return [...rows.filter(({ attribute }) => !grouped.has(attribute)), ...groups];
 };
 
 /** The numbers that matter most. */
@@ -92,7 +94,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)),
     );
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
-  const widths = (estimates ? shown(estimates, plan) : []).map(({ low, high }) => 100 * (high - low));
+  const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
   const { record, repeated } = plan.stated;
   return h(
@@ -118,17 +120,22 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
 /** One attribute: the shares now, with more reports, and from round to round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
   const of = (found: Estimates): readonly Row[] =>
-    shown(found, view.plan)
+    shown(found)
       .filter((row) => row.attribute === name)
       .map((row) => ({ ...row, value: String(row.value) }));
   const now = view.estimates ? of(view.estimates) : [];
   const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  const hasGroups = view.estimates?.groups.some((one) => one.attribute === name) ?? false;
   const briefly = (row: Row, code: number): Row =>
-    domain?.kind === "grid" && code < domain.k ? { ...row, value: middleOf(domain, code) } : row;
+    domain?.kind === "grid" && !hasGroups && code < domain.k
+      ? { ...row, value: middleOf(domain, code) }
+      : row;
   const long = domain?.kind === "range" && now.length > MOST_ROWS;
   const meanOf = (found: Estimates | null): Mean | undefined =>
     found?.means.find((one) => one.attribute === name);
   const center = meanOf(view.estimates);
+  const half = view.estimates?.quantiles.find((one) => one.attribute === name && one.share === 0.5);
+  const noise = view.estimates?.noise.filter((one) => one.attribute === name) ?? [];
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? left - 40 : width; // half a pixel more would take a column away
@@ -136,7 +143,8 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const reported = (center ?? now[0])?.n;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
-    if (domain?.kind === "grid") return map(name, now, domain, left, view.estimates?.level ?? 0);
+    if (domain?.kind === "grid")
+      return map(name, now, domain, left, view.estimates?.level ?? 0, hasGroups);
     return (long ? profile : shares)(name, now, left);
   };
   const tabled = (): Child => {
@@ -144,18 +152,18 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     const figures = [center.mean, center.low, center.high].map((number) => figured(number, center));
     return table(`Estimates of ${name}`, ["What", "Estimate", "From", "To"], [["Mean", ...figures]]);
   };
-  const grouped = domain?.kind === "range" && view.estimates?.groups.some((one) => one.attribute === name);
+  const grouped = domain?.kind === "range" && hasGroups;
   const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
   // of numbers, of distances and of many bins the mean is what is followed: it is known far better than
   // single shares
-  const followed = center && (domain?.kind === "number" || distant || grouped);
+  const followed = center && (domain?.kind === "number" || distant || grouped || long);
   const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
     from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
   const along = (kind: Kind, room: number): Child => {
     const [what, head] =
       kind === "rounds" ? ["from round to round", "Round"] : ["with more reports", "Reports"];
     const from = kind === "rounds" ? view.series : view.history;
-    if (from.length < 2) return null;
+    if (from.length < 2 || !from.every((one) => of(one).length + Number(Boolean(meanOf(one))))) return null;
     const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
     if (!followed) {
       const found = from.map((one): Step => ({ at: at(one), rows: of(one).map(briefly) }));
@@ -176,7 +184,12 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       {},
       quoted(name),
       " ",
-      reported !== undefined && h("span", { class: "reported" }, several(reported, "report")),
+      reported !== undefined &&
+        h(
+          "span",
+          { class: "reported" },
+          [several(reported, "report"), METHODS[now[0]?.method ?? ""]].filter(Boolean).join(", "),
+        ),
     ),
     h(
       "div",
@@ -186,7 +199,9 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         "div",
         {},
         center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center)), besides(center)),
+        half && h("p", { class: "median" }, "Median ", h("strong", {}, inside(half))),
         tables ? tabled() : drawing(),
+        noise.map(({ text }) => h("p", { class: "noise" }, sentence(text))),
         grouped && h("p", { class: "soft" }, GROUPED),
       ),
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
@@ -214,12 +229,21 @@ function change(
   const lines = of(later).flatMap((row) => {
     const old = before.get(row.value);
     if (!old) return [];
-    const ends = [row.frequency - old.frequency, row.low - old.high, row.high - old.low];
+    // of unbiased shares, as `deniable estimate --change-from` has it: a change may be negative
+    const ends = [
+      row.unbiased - old.unbiased,
+      row.unbiased_low - old.unbiased_high,
+      row.unbiased_high - old.unbiased_low,
+    ];
     return [[row.value, ...ends.map(points)]];
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
   if (old && now)
-    lines.push(["Mean", ...[now.mean - old.mean, now.low - old.high, now.high - old.low].map((one) => figured(one, now))]);
+    lines.push(["Mean", ...[
+      now.unbiased - old.unbiased,
+      now.unbiased_low - old.unbiased_high,
+      now.unbiased_high - old.unbiased_low,
+    ].map((one) => figured(one, now))]);
   const since = `Change since round ${earlier.round ?? 1}`;
   return h(
     "details",
@@ -243,16 +267,12 @@ function middleOf(grid: Grid, code: number): string {
     .join(", ");
 }
 
-/** Why shares may be impossible, where some are. */
-export function unbiased({ estimates, plan }: View): Child {
-  return (
-    estimates &&
-    shown(estimates, plan).some(({ low, high }) => low < 0 || high > 1) &&
-    h(
-      "p",
-      { class: "soft" },
-      "Shares are unbiased, so with few reports they and their intervals can lie outside 0 to 100 %. Choose a consistency step for what you publish.",
-    )
+/** Why shares may be impossible, where these are shown. */
+export function unbiased(): Child {
+  return h(
+    "p",
+    { class: "soft" },
+    "Unbiased shares of every value: with few reports they and their intervals can lie outside 0 to 100 %. Possible shares are the ones to publish.",
   );
 }
 
@@ -260,7 +280,7 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
   const projected = rows.some((row) => row.projected !== undefined);
   const heads = ["Value", "Share", "From", "To", "People", ...(projected ? ["Consistent"] : [])];
   const cells = (row: Row): string[] => [
-    percent(row.frequency, 2),
+    row.noisy ? NOISY : percent(row.share, 2),
     percent(row.low, 2),
     percent(row.high, 2),
     signed(count(Math.round(row.count))),

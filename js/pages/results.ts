@@ -9,11 +9,19 @@ const PATIENCE = 500; // milliseconds in which a look at the reports is waited f
 export interface Row {
   readonly attribute: string;
   readonly value: string;
-  readonly frequency: number;
-  readonly stderr: number;
+  /** A possible share, inside its interval. */
+  readonly share: number;
   readonly low: number;
   readonly high: number;
   readonly count: number;
+  /** Whether the interval is too wide for the share to be read. */
+  readonly noisy: boolean;
+  /** How it was found: "most likely", or "projected" to possible shares. */
+  readonly method: string;
+  readonly unbiased: number;
+  readonly stderr: number;
+  readonly unbiased_low: number;
+  readonly unbiased_high: number;
   /** Reports about this attribute. */
   readonly n: number;
   readonly projected?: number;
@@ -32,8 +40,27 @@ export interface Mean {
    * number.
    */
   readonly within: number;
+  readonly noisy: boolean;
+  readonly unbiased: number;
+  readonly unbiased_low: number;
+  readonly unbiased_high: number;
   /** Reports about this attribute. */
   readonly n: number;
+}
+
+/** The median of a range; null is beyond an open end. */
+export interface Quantile {
+  readonly attribute: string;
+  readonly share: number;
+  readonly quantile: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** What is too noisy to read, and what would mend it. */
+export interface Noise {
+  readonly attribute: string;
+  readonly text: string;
 }
 
 export interface Estimates {
@@ -45,6 +72,33 @@ export interface Estimates {
   readonly means: readonly Mean[];
   /** Neighboring bins or cells together, where there are many: single ones scatter widely. */
   readonly groups: readonly Row[];
+  readonly quantiles: readonly Quantile[];
+  readonly noise: readonly Noise[];
+}
+
+/** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
+export function unbiasedOf(found: Estimates): Estimates {
+  const ends = { noisy: false, method: "unbiased" };
+  return {
+    ...found,
+    rows: found.rows.map((row) => ({
+      ...row,
+      ...ends,
+      share: row.unbiased,
+      low: row.unbiased_low,
+      high: row.unbiased_high,
+      count: row.unbiased * row.n,
+    })),
+    means: found.means.map((one) => ({
+      ...one,
+      ...ends,
+      mean: one.unbiased,
+      low: one.unbiased_low,
+      high: one.unbiased_high,
+    })),
+    groups: [],
+    noise: [],
+  };
 }
 
 /** What the operator has chosen to see. */

@@ -482,7 +482,7 @@ def test_labels_do_not_become_formulas(run: Run) -> None:
             "'-cmd|' /c calc'!a0",
         ]
         assert rows[0]["attribute"] == "'+question"
-        assert any(row["frequency"].startswith("-") or float(row["low"]) < 0 for row in rows), (
+        assert any(row["unbiased"].startswith("-") or float(row["unbiased_low"]) < 0 for row in rows), (
             "numbers stay numbers"
         )
     assert json.loads(Path("shares.json").read_text(encoding="utf-8"))["rows"][0]["value"] == FORMULA

@@ -1461,13 +1461,14 @@ def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
     def changed(route: Route) -> None:
         answer = route.fetch()
         data = answer.json()
-        data["rows"][0] |= {"frequency": -1e-6, "low": -1e-6, "high": 0.01, "count": -0.2}
-        data["rows"][1] |= {"frequency": -0.012, "low": -0.1, "high": 0.01, "count": -4.8}
+        data["rows"][0] |= {"unbiased": -1e-6, "unbiased_low": -1e-6, "unbiased_high": 0.01}
+        data["rows"][1] |= {"unbiased": -0.012, "unbiased_low": -0.1, "unbiased_high": 0.01}
         route.fulfill(response=answer, json=data)
 
     visit.context.route("**/estimates?*", changed)
     page = visit.dashboard(FILLED)
     page.get_by_text("Tables", exact=True).click()
+    page.get_by_text("Unbiased", exact=True).click()
     table = page.get_by_role("table", name="Estimates of Coffee")
     for row, texts in ((1, "0.00 %,0.00 %,1.00 %,0"), (2, "-1.20 %,-10.00 %,1.00 %,-5")):
         cells = table.get_by_role("row").nth(row).get_by_role("cell")
@@ -1731,7 +1732,7 @@ def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) ->
     page.get_by_text("Tables", exact=True).click()
     table = page.get_by_role("table", name="Estimates of Coffee")
     rows = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.95).json()["rows"]
-    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * rows[0]['frequency']:.2f} %")
+    expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * rows[0]['share']:.2f} %")
     expect(table.get_by_role("rowheader", name=LABEL)).to_be_visible()
     page.get_by_label("Confidence").select_option("0.99")
     high = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.99).json()["rows"][0]["high"]
@@ -1818,7 +1819,7 @@ def test_the_table_of_rounds_reads_from_the_left(visit: Visit) -> None:
 def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> None:
     page = visit.dashboard(FILLED)
     row = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()["rows"][0]
-    ends = [f"{100 * row[end]:.1f}".replace("-", "\N{MINUS SIGN}") for end in ("frequency", "low", "high")]
+    ends = [f"{100 * row[end]:.1f}".replace("-", "\N{MINUS SIGN}") for end in ("share", "low", "high")]
     chart = page.get_by_role("img", name="Estimates of Coffee")
     expect(chart.get_by_text(f"{ends[0]} % ({ends[1]} to {ends[2]})")).to_be_visible()
     expect(page.locator("main")).not_to_contain_text("±")

@@ -75,7 +75,7 @@ def test_the_collector_says_what_the_command_says(
         asked("estimate", "plan.json", "--from", collector.url, *options, "--json").out
     )
     for told in (from_file, from_collector):
-        for kind in ("rows", "means", "groups"):
+        for kind in ("rows", "means", "groups", "quantiles", "noise"):
             said = [{name: cell for name, cell in row.items() if name not in BESIDE} for row in told[kind]]
             assert [
                 {name: cell for name, cell in row.items() if name != "low_together"} for row in shown[kind]
@@ -95,6 +95,37 @@ def test_the_collector_says_what_the_command_says(
     assert all("projected" in row for row in (*shown["rows"], *shown["groups"])) == (project is not None)
 
 
+def test_one_store_says_the_same_everywhere(asked: Run, collector: Running) -> None:
+    """The shell, the dashboard's answer, the notebook and a file, from the reports of one store."""
+    options = ["estimate", "plan.json", "--from", collector.url]
+    assert asked(*options, "-o", "e.csv", "-o", "e.json").code == 0
+    shell = json.loads(asked(*options, "--json").out)
+    assert json.loads(Path("e.json").read_text(encoding="utf-8")) == shell
+    dashboard = collector.get(f"/plans/{PLAN.id}/estimates").json()
+    frame = PLAN.estimate(PLAN.tally(PLAN.read_reports(Path("r.parquet")))).frame(backend="pandas", bins=True)
+    with Path("e.csv").open(encoding="utf-8") as lines:
+        file = list(csv.DictReader(lines))
+    ends = ("low", "high")
+    for kind, name, numbers in (
+        ("rows", "value", ("share", *ends, "unbiased", "unbiased_low", "unbiased_high")),
+        ("groups", "group", ("share", *ends, "unbiased", "unbiased_low", "unbiased_high")),
+        ("means", "mean", ("mean", *ends, "unbiased")),
+        ("quantiles", "quantile", ("quantile", *ends)),
+    ):
+        told = frame[frame.kind == name]
+        written = [row for row in file if row["kind"] == name]
+        assert len(shell[kind]) == len(dashboard[kind]) == len(told) == len(written) > 0
+        for number in numbers:
+            wanted = [row[number] for row in shell[kind]]
+            assert [row[number] for row in dashboard[kind]] == wanted
+            known = [(i, one) for i, one in enumerate(wanted) if one is not None]
+            assert known
+            assert [told[number].iloc[i] for i, _ in known] == [one for _, one in known]
+            assert [float(written[i][number]) for i, _ in known] == [one for _, one in known]
+    assert "too noisy to read" in asked(*options).out
+    assert dashboard["noise"] == shell["noise"] != []
+
+
 def test_so_do_its_files(asked: Run, collector: Running) -> None:
     options = ["--from", collector.url, "--project", "norm-sub", "-o", "e.csv"]
     assert asked("estimate", "plan.json", *options).code == 0
@@ -109,17 +140,20 @@ def test_so_do_its_files(asked: Run, collector: Running) -> None:
         ("hours", "1.0"),
         ("income", "0.0"),
     ]
-    assert all(bool(row["frequency"]) == (row["kind"] != "mean") for row in rows)
+    assert all(bool(row["share"]) == (row["kind"] in ("value", "group")) for row in rows)
 
 
-def test_snapshots_have_means_and_no_blocks_of_cells(collector: Running) -> None:
+def test_snapshots_have_means_and_no_maps(collector: Running) -> None:
     (*_, shown) = collector.get(f"/plans/{PLAN.id}/history", round=1).json()["snapshots"]
     now = collector.get(f"/plans/{PLAN.id}/estimates", round=1).json()
-    assert shown == now | {"groups": [row for row in now["groups"] if row["attribute"] != "home"]}
+    lists = ("rows", "groups", "noise")
+    assert shown == now | {kind: [row for row in now[kind] if row["attribute"] != "home"] for kind in lists}
 
 
 def test_the_description_says_what_a_mean_has(collector: Running) -> None:
     schemas = HTTP.get(f"{collector.url}/openapi.json").json()["components"]["schemas"]
-    assert schemas["Mean"]["required"] == ["attribute", "mean", "stderr", "low", "high", "within", "n"]
-    assert schemas["Row"]["properties"]["frequency"]["type"] == "number"
+    shown = ["attribute", "mean", "low", "high", "within", "noisy"]
+    unbiased = ["unbiased", "stderr", "unbiased_low", "unbiased_high"]
+    assert schemas["Mean"]["required"] == [*shown, *unbiased, "n"]
+    assert schemas["Row"]["properties"]["share"]["type"] == "number"
     assert "mean" not in schemas["Row"]["properties"]

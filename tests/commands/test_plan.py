@@ -16,6 +16,7 @@ import deniable as dn
 from deniable.commands.shared import answers, console
 from deniable.estimate import consistency
 from deniable.plan import Plan
+from deniable.plan.findings import Findings
 from deniable.plan.study import Study
 from deniable.tables import locate_rows, read_answers
 from tests import statistics
@@ -276,7 +277,7 @@ def test_text_stays_text_and_quotes_are_honored(run: Run) -> None:
     Path("data.csv").write_text("ok,code\n" + 'true,007\nnull,NA\ntrue,"a,b"\n' * 1000, encoding="utf-8")
     assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1").code == 0
     rows = json.loads(run("estimate", "plan.json", "r.parquet", "--json").out)["rows"]
-    shares = {row["value"]: row["frequency"] for row in rows}
+    shares = {row["value"]: row["share"] for row in rows}
     assert shares["7"] == pytest.approx(0, abs=0.05)
     assert shares["007"] == pytest.approx(1 / 3, abs=0.1)
     assert shares["null"] == pytest.approx(1 / 3, abs=0.1)
@@ -493,10 +494,10 @@ def test_an_attribute_without_reports_leaves_the_others(run: Run) -> None:
     assert "(0 reports): there are no reports yet" in found.out
     table = pd.read_csv("e.csv")
     assert sorted(table.groupby("attribute")["n"].max()) == [0, 1]
-    assert table[table["n"] == 0]["frequency"].isna().all()
+    assert table[table["n"] == 0]["share"].isna().all()
     assert len(table) == 5
     printed = json.loads(run("estimate", "plan.json", "r.parquet", "--json").out)
-    assert [row["frequency"] is None for row in printed["rows"]] == table["frequency"].isna().to_list()
+    assert [row["share"] is None for row in printed["rows"]] == table["share"].isna().to_list()
 
 
 def test_a_study_for_which_there_is_no_plan_is_named(run: Run) -> None:
@@ -675,15 +676,16 @@ def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:
     small_plan(run)
     plan = Plan.read("plan.json")
     result = plan.estimate(plan.tally(plan.privatize({"a": ["x", "y"] * 500, "b": ["1", "2"] * 500})))
-    frame, rows = result.frame(backend="pandas"), result.rows()
-    assert [row | {"plan": plan.id} for row in frame.to_dict("records")] == result.table()
-    assert frame[list(rows[0])].to_dict("records") == rows
+    frame, rows = result.frame(backend="pandas"), Findings(result).table()
+    assert [row | {"plan": plan.id} for row in frame.to_dict("records")] == rows
     for name, estimate in result.items():
-        alone = estimate.frame(backend="pandas")
+        alone = estimate.frame(backend="pandas").drop(columns="count")
         mine = frame[frame.attribute == name].reset_index(drop=True)
-        assert mine[list(alone.columns)].equals(alone)
+        unbiased = mine[["value", "unbiased", "stderr", "unbiased_low", "unbiased_high"]]
+        assert unbiased.set_axis(list(alone.columns), axis=1).equals(alone)
         assert set(mine["n"]) == {estimate.n}
-    assert all(name in str(result) for name in ("frequency", "stderr", "low", "high"))
+    assert all(name in str(result) for name in ("share", "low", "high"))
+    assert all(name in result.text(unbiased=True) for name in ("unbiased", "stderr", "low", "high"))
 
 
 def test_long_work_shows_a_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

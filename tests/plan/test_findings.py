@@ -189,12 +189,14 @@ def reported(run: Run, folder: Path) -> Run:
 def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     found = reported("estimate", "plan.json", "r.parquet", "--mle", "--smooth", "--quantile", "0.5,0.9")
     assert found.code == 0, found.err
-    assert "age (5,000 reports): 10 groups of 100 values; --bins shows every one" in found.out
+    assert (
+        "age (5,000 reports), smoothed shares: 10 groups of 100 values; --bins shows every one" in found.out
+    )
     assert "40 to under 50" in found.out
     assert "40 to under 41" not in found.out
     for words in (
         "mean ",
-        "quantile 0.5 ",
+        "median ",
         "quantile 0.9 ",
         "mle banded interior point, certified; log-likelihood per report within",
     ):
@@ -252,7 +254,7 @@ def test_certificates_as_json(findings: dict[str, Any]) -> None:
 def test_smoothed_shares_err_less_than_half_as_much(findings: dict[str, Any]) -> None:
     bins = [row for row in findings["rows"] if row["attribute"] == "age"]
     truth = np.bincount(TRUE_AGES, minlength=100) / TRUE_AGES.size
-    unbiased, smoothed = (np.array([row[of] for row in bins]) for of in ("frequency", "smoothed"))
+    unbiased, smoothed = (np.array([row[of] for row in bins]) for of in ("unbiased", "smoothed"))
     assert np.abs(smoothed - truth).sum() < np.abs(unbiased - truth).sum() / 2
 
 
@@ -298,10 +300,11 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     assert kinds.count(("income", "mean")) == 1
     for kind in ("value", "group"):
         chosen = [row for row in rows if row["attribute"] == "age" and row["kind"] == kind]
-        assert sum(float(row["frequency"]) for row in chosen) == pytest.approx(1)
+        assert sum(float(row["share"]) for row in chosen) == pytest.approx(1)
+        assert sum(float(row["unbiased"]) for row in chosen) == pytest.approx(1)
         assert sum(float(row["projected"]) for row in chosen) == pytest.approx(1)
     (half,) = (row for row in rows if row["kind"] == "quantile")
-    assert half["value"] == "quantile 0.5"
+    assert half["value"] == "median"
     assert float(half["low"]) <= float(half["quantile"]) <= float(half["high"])
     assert list(json.loads(Path("e.json").read_text(encoding="utf-8"))["rows"][0]) == [
         "attribute",
@@ -310,7 +313,9 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     ]
 
 
-REST = ["frequency", "stderr", "low", "high", "count", "projected", "n", "level", "plan"]
+SHARE = ["share", "low", "high", "count", "noisy", "method"]
+UNBIASED = ["unbiased", "stderr", "unbiased_low", "unbiased_high"]
+REST = [*SHARE, *UNBIASED, "projected", "n", "level", "plan"]
 
 
 def test_options_that_no_attribute_allows_are_refused(run: Run) -> None:
@@ -335,9 +340,10 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
     plan = dn.Study({"age": ages}).plan(1000)
     tallies = plan.tally(plan.privatize({"age": [29] * 600 + [3] * 400}, dn.seeded(1)))
     found = Findings.of(plan, tallies, quantiles=[0.2, 0.9])
-    assert "mean not known, since an end of the range is open; ask for --quantile 0.5" in found.text()
+    assert "mean not known, since an end of the range is open" in found.text()
+    assert "median " in found.text()
     assert "quantile 0.9 beyond the open end" in found.text()
-    inside, beyond = (one["quantile"] for one in found.about()["quantiles"])
+    (_, inside, beyond) = (one["quantile"] for one in found.about()["quantiles"])
     assert abs(inside - 3.5) < 0.1, (
         "two in five people are 3, so that a fifth ends in the middle of that year"
     )
@@ -382,10 +388,8 @@ def test_a_map_shows_the_blocks_of_the_table() -> None:
     cells = np.asarray(figure.axes[0].images[0].get_array())
     for group in groups_of(home, TOWN):
         np.testing.assert_allclose(cells.ravel()[group.values], 100 * group.share.value)
-        assert (
-            f"{100 * group.share.value:.1f}\n± {50 * (group.share.high - group.share.low):.1f}"
-            in words_of(figure)
-        )
+        ends = f"{100 * group.share.low:.0f} to {100 * group.share.high:.0f}"
+        assert f"{100 * group.share.value:.1f}\n{ends}" in words_of(figure)
     for wanted in ("144 cells in 16 blocks", "share of people in a block, %", "with 95 % intervals"):
         assert wanted in words_of(figure)
     every = shares_plot({"home": home}, "Locations", domains={"home": TOWN}, bins=True)
@@ -438,7 +442,7 @@ def test_a_title_promises_only_intervals_that_are_plotted() -> None:
     assert "most likely shares, without intervals" in alone
     assert "95 %" not in alone
     both = shares_plot({"home": home, "smokes": smokes}, "Locations", domains={"home": TOWN}, likely=likely)
-    assert "estimated shares with 95 % intervals; maps without intervals" in words_of(both)
+    assert "unbiased shares with 95 % intervals; maps without intervals" in words_of(both)
 
 
 @pytest.mark.parametrize("bins", [False, True])
@@ -446,7 +450,7 @@ def test_means_and_quantiles_are_marked(bins: bool) -> None:
     plan = dn.Study({"age": AGES}).plan(5000)
     ages = np.random.default_rng(3).normal(42, 9, 5000).clip(0, 99)
     found = Findings.of(plan, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9])
-    mean, high = found.means()["age"].value, found.quantiles["age"][0.9].value
+    mean, high = found.means["age"].value, found.quantiles["age"][0.9].value
     lines = {line.get_label(): line for line in found.plot(bins).axes[0].lines}
     for name, position in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
         drawn = lines[name].get_xdata() if bins else lines[name].get_ydata()

@@ -450,13 +450,14 @@ def test_likelihood_quantiles_and_tables_of_a_result() -> None:
             result.mean(name)
     with pytest.raises(dn.InvalidParameter, match=r"give its mean only: use plan.estimate"):
         plan.mle(tallies, "income")
-    rows = result.table()
-    assert [row["value"] for row in rows[-1:]] == ["mean"]
-    assert rows[-1]["frequency"] is None
-    assert rows[-1]["mean"] == result["income"].mean
-    assert rows[0]["mean"] is None
-    frame = result.frame(backend="pandas")
-    assert len(frame) == 3 + 50 + 48 + 1
+    frame = result.frame(backend="pandas", bins=True)
+    mean = frame[(frame.kind == "mean") & (frame.attribute == "income")].iloc[0]
+    assert (mean["value"], mean["mean"]) == ("mean", result["income"].mean)
+    assert math.isnan(mean["share"])
+    assert math.isnan(frame["mean"].iloc[0])
+    summaries = ["mean", "mean", "quantile"]
+    assert frame.kind.to_list() == ["value"] * (3 + 50 + 48) + ["group"] * (10 + 12) + summaries
+    assert result.frame(backend="pandas").kind.to_list() == ["value"] * 3 + ["group"] * 22 + summaries
     assert "mean" in str(result)
     assert "mean" in result._repr_html_()
     assert result.plot() is not None
@@ -483,13 +484,17 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
     ages = [row for row in shown.rows if row.attribute == "age"]
     for group, start in zip(grouped, range(0, 50, 5), strict=True):
         bins = ages[start : start + 5]
-        assert group.frequency == pytest.approx(sum(row.frequency for row in bins))
+        assert group.share == pytest.approx(sum(row.share for row in bins))
+        assert group.unbiased == pytest.approx(sum(row.unbiased for row in bins))
         assert group.stderr < sum(row.stderr for row in bins)  # they err against each other
-        assert group.low < group.frequency < group.high
+        assert 0 <= group.low <= group.share <= group.high <= 1
+        assert group.unbiased_low < group.unbiased < group.unbiased_high
     lines = list(csv.DictReader(as_csv(shown).decode().splitlines()))
-    assert (lines[-1]["attribute"], lines[-1]["kind"], lines[-1]["within"]) == ("income", "mean", "0.0")
-    assert lines[-1]["mean"]
-    assert lines[-1]["frequency"] == ""
+    income, median = lines[-2:]
+    assert (income["attribute"], income["kind"], income["within"]) == ("income", "mean", "0.0")
+    assert income["mean"]
+    assert income["share"] == ""
+    assert (median["attribute"], median["kind"], median["value"]) == ("age", "quantile", "median")
     assert as_parquet(shown)
 
 
@@ -728,7 +733,7 @@ def test_an_open_end_is_no_position() -> None:
     with pytest.raises(dn.InvalidParameter, match="open end"):
         result.mean("age")
     assert not result.has_mean("age")
-    assert "mean not known, since an end of the range is open; ask for quantile('age')" in result.text()
+    assert "mean not known, since an end of the range is open" in result.text()
     with_end = result.mean("age", ends=(0, 80))
     assert with_end.low < 0.5 * 25 + 0.5 * 80 < with_end.high
     assert result.quantile("age", 0.9).value == np.inf

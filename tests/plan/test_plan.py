@@ -28,6 +28,7 @@ from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, In
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Tallies, canonical
 from deniable.plan.document import Content
+from deniable.plan.findings import Findings
 from deniable.plan.study import Study
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many
@@ -765,20 +766,19 @@ def test_a_result_is_a_mapping_and_a_table(backend: Any) -> None:
     assert len(result) == 2
     with pytest.raises(KeyError, match="did you mean 'color'"):
         result["colour"]
-    rows = result.rows(0.9, "simplex")
+    rows = Findings(result, 0.9, "simplex").value_rows
     assert [row["value"] for row in rows[:3]] == ["red", "green", "blue"]
     assert sum(row["projected"] for row in rows[:3]) == pytest.approx(1)
     frame = result.frame(0.9, "simplex", backend)
     columns = {
-        name: list(frame[name].to_pylist() if backend == "pyarrow" else frame[name]) for name in rows[0]
+        name: list(frame[name].to_pylist() if backend == "pyarrow" else frame[name])
+        for name in rows[0]
+        if name != "plan"
     }
     for name, column in columns.items():
-        assert (
-            column == pytest.approx([row[name] for row in rows])
-            if name not in ("attribute", "value")
-            else True
-        )
-    assert columns["attribute"] == ["color"] * 3 + ["age"] * 5
+        if name not in ("attribute", "value", "method"):
+            assert column[:8] == pytest.approx([row[name] for row in rows])
+    assert columns["attribute"] == ["color"] * 3 + ["age"] * 7, "five bins, a mean and a median"
     assert "under 50" in str(result)
     assert "<table>" in result._repr_html_()
 
@@ -793,12 +793,14 @@ def test_an_attribute_that_nobody_reported_is_named() -> None:
     assert absent not in result
     with pytest.raises(KeyError, match=f"'{absent}' has 0 reports: there are no reports yet"):
         result[absent]
-    rows = [row for row in result.table() if row["attribute"] == absent]
+    rows = [row for row in Findings(result).table() if row["attribute"] == absent]
     assert [row["value"] for row in rows] == list(nothing.labels) == list(plan.labels[absent])
-    assert {(row["frequency"], row["count"], row["n"]) for row in rows} == {(None, None, 0)}
-    assert all(row["attribute"] != absent for row in result.rows())
+    assert {(row["share"], row["unbiased"], row["count"], row["n"]) for row in rows} == {
+        (None, None, None, 0)
+    }
+    summaries = 2 * (absent == "color")  # the mean and the median of an age that somebody reported
     for backend in ("pandas", "polars", "pyarrow"):
-        assert len(result.frame(backend=backend)) == 8
+        assert len(result.frame(backend=backend)) == 8 + summaries
     assert f"{absent} (0 reports): there are no reports yet, so there is nothing to estimate" in str(result)
     assert "1 record reported" in str(result)
     assert "(1 report)" in str(result)

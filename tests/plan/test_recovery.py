@@ -40,7 +40,7 @@ def test_recovered_shares_stand_beside_the_estimates(run: Run) -> None:
     told = about["recovered"]["town"]
     assert (told["model"], told["fakes"], told["targets"]) == ("pushed values", FAKES, ["Rome"])
     shares = {row["value"]: row["share"] for row in told["rows"]}
-    before = {row["value"]: row["frequency"] for row in about["rows"] if row["attribute"] == "town"}
+    before = {row["value"]: row["unbiased"] for row in about["rows"] if row["attribute"] == "town"}
     assert before["Rome"] > 0.2, "the fakes have pushed it"
     assert shares["Rome"] == pytest.approx(0.1, abs=0.05)  # three standard errors
     assert list(json.loads(run(*RECOVER, "random reports", "--json").out)["recovered"]) == ["town", "smokes"]

@@ -45,7 +45,9 @@ def test_print_shows_what_the_shell_shows() -> None:
     answers = {"age": [30.5] * 200, "word": ["w1"] * 200}
     result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))))
     shown, shell = str(result), Findings(result).text()
-    assert "age (200 reports): 10 groups of 100 values; frame() has them all" in shown
+    assert (
+        "age (200 reports), nearest possible shares: 10 groups of 100 values; frame(bins=True) has" in shown
+    )
     assert "--bins shows every one" in shell
     grouped = [line for line in shell.splitlines() if " to under " in line]
     assert len(grouped) == 10

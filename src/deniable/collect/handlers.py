@@ -180,7 +180,7 @@ class Handlers:
             for tallies in snapshots:
                 if tallies.n >= self._minimum:
                     try:
-                        yield results.estimated(one.plan, tallies, number, level, blocks=False)
+                        yield results.estimated(one.plan, tallies, number, level, cells=False)
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 

@@ -136,15 +136,20 @@ class Rounds(Message, frozen=True):
 
 
 class Row(Message, frozen=True, omit_defaults=True):
-    """The estimate for one value of an attribute, or for neighboring values; a number has no rows."""
+    """The share of one value of an attribute, or of neighboring values; a number has no rows."""
 
     attribute: str
     value: str | int | float
-    frequency: float
-    stderr: float
+    share: Annotated[float, _about("A possible share, inside its interval: what to show.")]
     low: float
     high: float
     count: float
+    noisy: Annotated[bool, _about("Whether the interval is too wide for the share to be read.")]
+    method: Annotated[str, _about("How the share was found: most likely, or projected to possible shares.")]
+    unbiased: Annotated[float, _about("The unbiased estimate, which may be below 0 or above 1.")]
+    stderr: Annotated[float, _about("The standard error of the unbiased estimate.")]
+    unbiased_low: float
+    unbiased_high: float
     n: Annotated[int, _about("How many reports are about this attribute.")]
     projected: float | None = None
     low_together: Annotated[
@@ -157,15 +162,47 @@ class Mean(Message, frozen=True):
     """The mean of a number, or of a range without open ends, by the middles of its bins."""
 
     attribute: str
-    mean: float
-    stderr: float
+    mean: Annotated[float, _about("A possible mean: the unbiased one, cut to the range.")]
     low: float
     high: float
     within: Annotated[
         float,
         _about("How much farther all three may be off: half a bin of a range, 0 for a number."),
     ]
+    noisy: Annotated[bool, _about("Whether the interval is wider than half of the range.")]
+    unbiased: float
+    stderr: float
+    unbiased_low: float
+    unbiased_high: float
     n: Annotated[int, _about("How many reports are about this attribute.")]
+
+
+class Quantile(Message, frozen=True):
+    """The median of a range; null is beyond an open end."""
+
+    attribute: str
+    share: Annotated[float, _about("The share of people below it.")]
+    quantile: float | None
+    low: float | None
+    high: float | None
+    stderr: float | None
+    n: Annotated[int, _about("How many reports are about this attribute.")]
+
+
+class Noise(Message, frozen=True):
+    """What is too noisy to read about an attribute, and what would mend it."""
+
+    attribute: str
+    what: Annotated[str, _about("value, group, block or mean.")]
+    noisy: int
+    of: int
+    n: int
+    people: Annotated[int, _about("About how many people it takes.")]
+    epsilon_times: Annotated[
+        float | None, _about("Or how many times as large an epsilon at most; null where that is too large.")
+    ]
+    groups: Annotated[int | None, _about("Or how few groups at most; null where that is no help.")]
+    text: str
 
 
 class Estimates(Message, frozen=True):
@@ -182,10 +219,12 @@ class Estimates(Message, frozen=True):
         list[Row],
         _about("Neighboring values together: bins of a long range, blocks of a large grid."),
     ]
+    quantiles: list[Quantile]
+    noise: list[Noise]
 
 
 class History(Message, frozen=True):
-    """Estimates from growing numbers of reports, chosen at random; their groups have no blocks of a grid."""
+    """Estimates from growing numbers of reports, chosen at random; they have no grids."""
 
     plan: str
     round: int

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from deniable.collect.messages import Estimates, Mean, Refusal, Row
+from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal, Row
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
-from deniable.plan.findings import Findings
+from deniable.plan.findings import Findings, name_quantile
 from deniable.tables.spreadsheet import csv_bytes
 
-Kind = TypeVar("Kind", Row, Mean)
+Kind = TypeVar("Kind", Row, Mean, Quantile, Noise)
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -39,24 +39,29 @@ def estimated(
     number: int | None,
     level: float,
     project: str | None = None,
-    blocks: bool = True,
+    cells: bool = True,
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
-    Without blocks, the cells of a large grid are not grouped, which takes longest.
+    Without cells, grids are left out, which take longest.
     """
     result = result_of(plan, tallies)
     try:
-        about = Findings(result, level, project, blocks=blocks).about()
-        sure = _sure(result, level)
+        about = Findings(result, level, project, cells=cells).about()
+        sure = _sure(result, level) if cells else {}
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
     reported = [row for row in about["rows"] if row["attribute"] in result]
     rows = _write_row(
         Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported)
     )
-    means, groups = _write_row(Mean, about["means"]), _write_row(Row, about["groups"])
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, means, groups)
+    lists = (
+        _write_row(Mean, about["means"]),
+        _write_row(Row, about["groups"]),
+        _write_row(Quantile, about["quantiles"]),
+        _write_row(Noise, about["noise"]),
+    )
+    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists)
 
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
@@ -103,7 +108,10 @@ def _table(found: Estimates) -> list[dict[str, Any]]:
         for kind, told in (("value", found.rows), ("group", found.groups))
         for row in told
     ]
-    rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": "mean"} for mean in found.means]
+    rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": MEAN} for mean in found.means]
+    for quantile in found.quantiles:
+        row = msgspec.to_builtins(quantile)
+        rows.append({"value": name_quantile(row.pop("share"))} | row | {"kind": "quantile"})
     about = {"level": found.level, "plan": found.plan, "round": found.round}
     first, last = ("attribute", "value", "kind"), ("n", *about)
     between = dict.fromkeys(name for row in rows for name in row if name not in (*first, *last))

@@ -86,6 +86,11 @@ if TYPE_CHECKING:
     help="A value that these fake reports push, with --recover; may be repeated.",
 )
 @click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
+@click.option(
+    "--unbiased",
+    is_flag=True,
+    help="Show unbiased shares, which may be below 0 or above 100 %; files have both.",
+)
 @console.as_json
 @console.force
 def estimate_file(
@@ -107,15 +112,17 @@ def estimate_file(
     model: FakeModel | None,
     targets: Sequence[str],
     bins: bool,
+    unbiased: bool,
     as_json: bool,
     force: bool,
 ) -> None:
     """Estimate shares, with error bars.
 
-    REPORTS is a Parquet file; with --from, a collector or its store is asked instead. For long ranges and
-    large grids, the table and the plot show groups of neighboring values: the shares of groups are known far
-    better than those of single values. Files and JSON have both. The mean of a range without open ends is
-    shown below.
+    REPORTS is a Parquet file; with --from, a collector or its store is asked instead. The shares that are
+    shown are possible ones: the most likely, or the nearest to the unbiased. For long ranges and large grids,
+    the table and the plot show groups of neighboring values: the shares of groups are known far better than
+    those of single values. Files and JSON have all of these. The mean of a range without open ends is shown
+    below, and its median.
     """
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
@@ -127,9 +134,10 @@ def estimate_file(
         )
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
-    if since is not None and (project or mle or smooth or quantile or fakes is not None):
+    if since is not None and (project or mle or smooth or quantile or unbiased or fakes is not None):
         raise InvalidParameter(
-            "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, --fakes"
+            "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, "
+            "--unbiased, --fakes"
         )
     if fakes is None if model else targets:
         raise InvalidParameter(
@@ -172,11 +180,11 @@ def estimate_file(
     if recovered is not None:
         table = [row | recovered.columns(row["attribute"], row["value"]) for row in table]
     writing.write_tables(out, table, about)
-    writing.save_plots(plot_files, partial(found.plot, bins))
+    writing.save_plots(plot_files, partial(found.plot, bins, unbiased))
     if as_json:
         console.print_json(about)
     else:
-        click.echo(f"{found.text(bins)}\n\n{health}")
+        click.echo(f"{found.text(bins, unbiased=unbiased)}\n\n{health}")
         if recovered is not None:
             click.echo(f"\n{recovered}")
 

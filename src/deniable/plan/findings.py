@@ -1,11 +1,14 @@
-"""Finds all that tallies say: shares, groups of neighboring values, means, quantiles, what is most likely."""
+"""Finds all that tallies say, as people read it: possible shares, groups, means, quantiles, and noise.
+
+This is the one place: the shell, the notebook, the files and the dashboard only lay it out.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -15,18 +18,32 @@ from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.exact import number
-from deniable.formatting import format_count, format_percent
 from deniable.plan.change import MEAN
+from deniable.plan.noise import Noise, find_noisy, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
-from deniable.plan.result import heading, lines_without_shares, share_lines, width_of
-from deniable.summaries import Group, Summary, group_rows, groups_of
+from deniable.plan.readable import (
+    Likely,
+    Shares,
+    as_smoothed,
+    bound_summary,
+    find_likely,
+    possible_mean,
+    read_groups,
+    read_values,
+)
+from deniable.summaries import Group, Summary, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.likelihood import Likelihood
 
+MEDIAN = 0.5
+WORST = ("fakes low", "fakes high")
+"""The columns of the worst case."""
 _LAST = ("n", "level", "plan")  # of a table's columns
+_SHARE = ("share", "low", "high", "count", "noisy", "method")
+_UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
 
 
 @final
@@ -38,15 +55,17 @@ class Findings:
     level: float = 0.95
     project: str | None = None
     quantiles: Mapping[str, Mapping[float, Summary]] = field(default_factory=dict)
+    """Those that were asked for, beside the medians."""
     likely: Mapping[str, Likelihood] = field(default_factory=dict)
     """The most likely shares, by attribute; they have a certificate and no error bars."""
     smoothed: Mapping[str, Likelihood] = field(default_factory=dict)
+    """Those that were smoothed, which are then what is shown."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """What was asked for and cannot be estimated: why, by attribute."""
     fakes: float | None = None
     """The share of reports that may have been made up, for the worst case of every share."""
-    blocks: bool = True
-    """Whether cells of a large grid are put together, too: of 2,000 cells that takes seconds."""
+    cells: bool = True
+    """Whether grids are looked at, too: of 2,000 cells that takes seconds."""
 
     @staticmethod
     def of(
@@ -92,21 +111,91 @@ class Findings:
         found = _quantiles(result, quantiles, level, refused)
         return Findings(result, level, project, found, likely, smoothed, refused, fakes)
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that have shares, but for grids if they are left out."""
+        domains = self.result.domains
+        names = self.result.estimates
+        return tuple(name for name in names if self.cells or not isinstance(domains.get(name), Grid))
+
+    @cached_property
     def means(self) -> dict[str, Summary]:
-        """The means of every number, and of every range that has one."""
-        names = [*self.result.estimates, *self.result.means]
+        """The means of every number, and of every range that has one: possible ones."""
+        return {
+            name: bound_summary(found, possible_mean(self.result, name))
+            for name, found in self.unbiased_means.items()
+        }
+
+    @cached_property
+    def unbiased_means(self) -> dict[str, Summary]:
+        """The same, which may be beyond the ends."""
+        names = [*self.names, *self.result.means]
         return {name: self.result.mean(name, self.level) for name in names if self.result.has_mean(name)}
 
+    @cached_property
+    def all_quantiles(self) -> dict[str, dict[float, Summary]]:
+        """The median of every range, and the quantiles that were asked for."""
+        found = {}
+        for name in self.names:
+            domain = self.result.domains.get(name)
+            if isinstance(domain, Range) and not _has_no_answer(self.result, name):
+                asked = self.quantiles.get(name, {})
+                median = asked.get(MEDIAN) or self.result.quantile(name, MEDIAN, self.level)
+                found[name] = {MEDIAN: median, **asked}
+        return found
+
+    @cached_property
     def groups(self) -> dict[str, list[Group]]:
         """Neighboring values together, of every attribute that has too many to look at one by one."""
-        domains = self.result.domains
-        shares = [
-            one
-            for one in self.result.estimates.items()
-            if self.blocks or not isinstance(domains.get(one[0]), Grid)
-        ]
-        found = {name: groups_of(estimate, domains.get(name), self.level) for name, estimate in shares}
+        result = self.result
+        found = {
+            name: groups_of(result.estimates[name], result.domains.get(name), self.level)
+            for name in self.names
+        }
         return {name: groups for name, groups in found.items() if groups}
+
+    @cached_property
+    def shares(self) -> dict[str, Shares]:
+        """What is shown of single values."""
+        return {
+            name: read_values(self.result, name, self.level, self._likely.get(name)) for name in self.names
+        }
+
+    @cached_property
+    def group_shares(self) -> dict[str, Shares]:
+        """What is shown of groups."""
+        return {name: read_groups(groups, self._likely.get(name)) for name, groups in self.groups.items()}
+
+    @cached_property
+    def _likely(self) -> dict[str, Likely]:
+        found = {
+            name: as_smoothed(self.smoothed[name])
+            if name in self.smoothed
+            else find_likely(self.result, name)
+            for name in self.names
+        }
+        return {name: one for name, one in found.items() if one is not None}
+
+    @cached_property
+    def noise(self) -> list[Noise]:
+        """What is too noisy to read, and what would mend it."""
+        result, level = self.result, self.level
+        found = []
+        for name in self.names:
+            if name in self.groups:
+                widths = np.array([group.share.high - group.share.low for group in self.groups[name]])
+                shares = self.group_shares[name]
+                is_map = isinstance(result.domains[name], Grid)
+                found.append(
+                    judge_shares(result, name, shares, widths, "block" if is_map else "group", level)
+                )
+            else:
+                low, high = result.estimates[name].interval(level)
+                found.append(judge_shares(result, name, self.shares[name], high - low, "value", level))
+        for name, mean in self.unbiased_means.items():
+            ends = possible_mean(result, name)
+            found.append(judge_middle(result, name, mean, self.means[name], ends, level))
+        return [one for one in found if one is not None]
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
@@ -120,180 +209,204 @@ class Findings:
             "fakes": self.fakes,
             "unexplained": [
                 {"attribute": name, "value": value, "least_fakes": share}
-                for name, (value, share) in self._find_unexplained().items()
+                for name, (value, share) in self.find_unexplained().items()
             ],
         }
-        means = [
-            {
-                "attribute": name,
-                "mean": mean.value,
-                **_ends(mean),
-                "within": mean.within,
-                **self._context(name),
-            }
-            for name, mean in self.means().items()
-        ]
-        quantiles = [
-            {
-                "attribute": name,
-                "share": share,
-                "quantile": _finite(found.value),
-                **_ends(found),
-                **self._context(name),
-            }
-            for name, shares in self.quantiles.items()
-            for share, found in shares.items()
+        searches = [
+            {"attribute": name, "of": one.method, "method": one.search, "gap": one.gap}
+            for name, one in self._likely.items()
         ]
         certificates = [
             {"attribute": name, "of": of, "method": one.method, "stop": one.stop, "gap": _finite(one.gap)}
-            for of, found in (("mle", self.likely), ("smoothed", self.smoothed))
+            for of, found in self.likelihoods
             for name, one in found.items()
         ]
         lists = {
-            "groups": self._group_rows(),
-            "means": means,
-            "quantiles": quantiles,
+            "rows": self.value_rows,
+            "groups": self.group_rows,
+            "means": self.mean_rows(),
+            "quantiles": self.quantile_rows(),
+            "noise": [one.about() for one in self.noise],
+            "searches": searches,
             "certificates": certificates,
         }
-        rows = [row for row in self._value_rows() if row["attribute"] not in result.means]
-        rows = [{name: cell for name, cell in row.items() if name != MEAN} for row in rows]
-        return told | {"rows": rows, **lists, "refused": dict(self.refused)}
+        return told | lists | {"refused": dict(self.refused)}
 
     def _context(self, name: str) -> dict[str, Any]:
         """The last columns of a row about this attribute."""
-        return dict(zip(_LAST, (self.result[name].n, self.level, self.result.plan_id), strict=True))
+        known = self.result.unreported.get(name) or self.result[name]
+        return dict(zip(_LAST, (known.n, self.level, self.result.plan_id), strict=True))
 
-    def table(self) -> list[dict[str, Any]]:
-        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart."""
-        rows = [
-            row | {"kind": "value"} for row in self._value_rows() if row["attribute"] not in self.result.means
-        ]
-        rows += [row | {"kind": "group"} for row in self._group_rows()]
-        for name, mean in self.means().items():
-            told = {"attribute": name, "value": MEAN, **_ends(mean), MEAN: mean.value, "within": mean.within}
-            rows.append(told | self._context(name) | {"kind": "mean"})
-        for name, shares in self.quantiles.items():
-            for share, found in shares.items():
-                told = {
-                    "attribute": name,
-                    "value": f"quantile {share:g}",
-                    **_ends(found),
-                    "quantile": _finite(found.value),
-                }
-                rows.append(told | self._context(name) | {"kind": "quantile"})
+    def table(self, bins: bool = True) -> list[dict[str, Any]]:
+        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart.
+
+        Without bins, single values are left out where there are groups.
+        """
+        values = [row for row in self.value_rows if bins or row["attribute"] not in self.groups]
+        rows = [row | {"kind": "value"} for row in values]
+        rows += [row | {"kind": "group"} for row in self.group_rows]
+        rows += [{"value": MEAN} | row | {"kind": MEAN} for row in self.mean_rows()]
+        for row in self.quantile_rows():
+            share = row.pop("share")
+            rows.append({"value": name_quantile(share)} | row | {"kind": "quantile"})
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Any] = dict.fromkeys(
             ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
         )
         return [columns | row for row in rows]
 
-    def _value_rows(self) -> list[dict[str, Any]]:
-        rows = self.result.table(self.level, self.project, self.fakes)
-        for of, likely in (("mle", self.likely), ("smoothed", self.smoothed)):
-            shares = {name: iter(one.frequencies.tolist()) for name, one in likely.items()}
-            rows = (
-                [row | {of: next(shares.get(row["attribute"], iter(())), None)} for row in rows]
-                if likely
-                else rows
-            )
+    def mean_rows(self) -> list[dict[str, Any]]:
+        """A row per mean."""
+        noisy = {one.attribute for one in self.noise if one.what == MEAN}
+        rows = []
+        for name, mean in self.means.items():
+            raw = self.unbiased_means[name]
+            row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
+            row |= {"within": mean.within, "noisy": name in noisy}
+            row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
+            rows.append(row | self._context(name))
         return rows
 
-    def _group_rows(self) -> list[dict[str, Any]]:
-        rows = []
-        for name, groups in self.groups().items():
-            estimate = self.result[name]
-            more: dict[str, Floats] = (
-                {} if self.project is None else {"projected": estimate.project(self.project)}
-            )
-            more |= {of: all_[name].frequencies for of, all_ in self._likelihoods if name in all_}
-            rows += [row | self._context(name) for row in group_rows(name, estimate, groups, more)]
+    def quantile_rows(self) -> list[dict[str, Any]]:
+        """A row per median, and per quantile that was asked for."""
+        return [
+            {
+                "attribute": name,
+                "share": share,
+                "quantile": _finite(found.value),
+                "low": _finite(found.low),
+                "high": _finite(found.high),
+                "stderr": _finite(found.stderr),
+                **self._context(name),
+            }
+            for name, shares in self.all_quantiles.items()
+            for share, found in shares.items()
+        ]
+
+    @cached_property
+    def value_rows(self) -> list[dict[str, Any]]:
+        """A row per value, with nothing in it where nobody reported."""
+        rows: list[dict[str, Any]] = []
+        for name in self.names:
+            estimate = self.result.estimates[name]
+            low, high = estimate.interval(self.level)
+            unbiased = estimate.frequencies, estimate.stderr, low, high
+            more: dict[str, Sequence[Any]] = {}
+            if self.fakes is not None:
+                worst = estimate.interval_with_fakes(self.fakes, self.level, self.result.n)
+                more = {end: list(map(_finite, at)) for end, at in zip(WORST, worst, strict=True)}
+            labels = range(estimate.k) if estimate.labels is None else estimate.labels
+            rows += self._share_rows(name, labels, self.shares[name], unbiased, more)
+        columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED))
+        for name, nothing in self.result.unreported.items():
+            empty = dict.fromkeys(columns)
+            labels = () if nothing.labels == (MEAN,) else nothing.labels  # a number has no shares
+            rows += [empty | {"attribute": name, "value": one} | self._context(name) for one in labels]
         return rows
+
+    @cached_property
+    def group_rows(self) -> list[dict[str, Any]]:
+        """A row per group."""
+        rows = []
+        for name, groups in self.groups.items():
+            parts = ("value", "stderr", "low", "high")
+            unbiased = tuple(np.array([getattr(one.share, of) for one in groups]) for of in parts)
+            labels = [group.label for group in groups]
+            rows += self._share_rows(name, labels, self.group_shares[name], unbiased, {})
+        return rows
+
+    def _share_rows(
+        self,
+        name: str,
+        labels: Sequence[object],
+        shares: Shares,
+        unbiased: tuple[Floats, ...],
+        more: Mapping[str, Sequence[Any]],
+    ) -> list[dict[str, Any]]:
+        n = self.result[name].n
+        noisy = find_noisy(shares)
+        ends = shares.low.tolist(), shares.high.tolist()
+        columns: dict[str, Sequence[Any]] = dict(
+            zip(_UNBIASED, (each.tolist() for each in unbiased), strict=True)
+        )
+        columns |= more
+        columns |= {of: self._sums(name, found, shares.share.size) for of, found in self._others(name)}
+        context = self._context(name)
+        rows = []
+        for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
+            told = (share, low, high, share * n, bool(noisy[v]), shares.method)
+            row = {"attribute": name, "value": label, **dict(zip(_SHARE, told, strict=True))}
+            rows.append(row | {of: column[v] for of, column in columns.items()} | context)
+        return rows
+
+    def _others(self, name: str) -> list[tuple[str, Floats]]:
+        """Other shares of single values that were asked for, by name."""
+        found = []
+        if self.project is not None:
+            found.append(("projected", self.result.estimates[name].project(self.project)))
+        found += [(of, one[name].frequencies) for of, one in self.likelihoods if name in one]
+        return found
+
+    def _sums(self, name: str, shares: Floats, size: int) -> list[float]:
+        """Those shares, or their sums where rows are groups."""
+        if size == shares.size:
+            return [float(share) for share in shares]
+        return [float(shares[group.values].sum()) for group in self.groups[name]]
 
     @property
-    def _likelihoods(self) -> tuple[tuple[str, Mapping[str, Likelihood]], ...]:
+    def likelihoods(self) -> tuple[tuple[str, Mapping[str, Likelihood]], ...]:
+        """What was asked for beside the shares that are shown, by name."""
         return ("mle", self.likely), ("smoothed", self.smoothed)
 
-    def plot(self, bins: bool = False) -> Figure:
+    def plot(self, bins: bool = False, unbiased: bool = False) -> Figure:
         """A figure of matplotlib: shares with intervals, in groups unless `bins`; and what is likely."""
-        from deniable.plan.plot import shares_plot
+        from deniable.plan.plot import Shown, shares_plot
 
         shares = {
             of: {name: one.frequencies for name, one in found.items()}
-            for of, found in self._likelihoods
+            for of, found in self.likelihoods
             if found
         }
         result = self.result
         title = result.title or f"Plan {result.plan_id[:12]}"
-        about = result.means, result.domains, bins, shares, self._positions()
+        shown = None
+        if not unbiased:
+            means = {name: (one.value, one.low, one.high) for name, one in self.means.items()}
+            shown = Shown(self.shares, self.group_shares, means)
+        about = result.means, result.domains, bins, shares, self._positions(), shown
         return shares_plot(result.estimates, title, self.level, *about)
 
     def _positions(self) -> dict[str, dict[str, float]]:
         """Means and quantiles of ranges, by name, but for those beyond an open end."""
         found = {
-            name: {MEAN: mean.value} for name, mean in self.means().items() if name in self.result.estimates
+            name: {MEAN: mean.value} for name, mean in self.means.items() if name in self.result.estimates
         }
-        for name, shares in self.quantiles.items():
+        for name, shares in self.all_quantiles.items():
             told = {
-                f"quantile {share:g}": one.value for share, one in shares.items() if math.isfinite(one.value)
+                name_quantile(share): one.value for share, one in shares.items() if math.isfinite(one.value)
             }
             found[name] = found.get(name, {}) | told
         return found
 
-    def text(self, bins: bool = False, most: int | None = None, shell: bool = True) -> str:
+    def text(
+        self, bins: bool = False, most: int | None = None, shell: bool = True, unbiased: bool = False
+    ) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`.
 
         At most `most` rows of each are shown. In the `shell` it says which options show more, else which
-        methods do.
+        methods do. With `unbiased` it shows unbiased shares, which may be impossible ones.
         """
-        result = self.result
-        groups = {} if bins else self.groups()
-        values, grouped, means = self._value_rows(), self._group_rows(), self.means()
-        lines = [heading(result, self.level)]
-        for name, estimate in result.estimates.items():
-            rows = [row for row in (grouped if name in groups else values) if row["attribute"] == name]
-            more = "--bins shows every one" if shell else "frame() has them all"
-            shown = f": {len(rows)} groups of {estimate.k:,} values; {more}" if name in groups else ""
-            first = rows[:most]
-            lines += ["", f"{name} ({format_count(estimate.n, 'report')}){shown}", *share_lines(first)]
-            if len(first) < len(rows):
-                lines.append(f"{'...':>{width_of(first)}} and {len(rows) - len(first):,} more; {more}")
-            lines += self._summary(name, means.get(name), width_of(first), shell)
-        return "\n".join([*lines, *lines_without_shares(result, self.level)])
+        from deniable.plan.layout import write_text
 
-    def _summary(self, name: str, mean: Summary | None, wide: int, shell: bool) -> list[str]:
-        """Below an attribute's shares: its mean, its quantiles, and how good what is most likely is."""
-        domain, lines = self.result.domains.get(name), []
-        line = partial("{:>{wide}} {}".format, wide=wide)
-        if mean is not None:
-            lines.append(line("mean", _format_summary(mean)))
-        elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
-            median = "--quantile 0.5" if shell else f"quantile({name!r})"
-            lines.append(line("mean", f"not known, since an end of the range is open; ask for {median}"))
-        lines += [
-            line(f"quantile {share:g}", _format_summary(found))
-            for share, found in self.quantiles.get(name, {}).items()
-        ]
-        for of, found in self._likelihoods:
-            if name in found:
-                one = found[name]
-                best = (
-                    f"log-likelihood per report within {one.gap:.2g} of the best"
-                    if one.gap < math.inf
-                    else "no certificate"
-                )
-                lines.append(line(of, f"{_how(one)}; {best}"))
-        if name in (unexplained := self._find_unexplained()):
-            value, share = unexplained[name]
-            lines.append(
-                line(
-                    "fake reports",
-                    f"at least {format_percent(share)} of all reports must have been made up to explain "
-                    f"{value!r}; there may be more",
-                )
-            )
-        return [*lines, *([line("", self.refused[name])] if name in self.refused else [])]
+        return write_text(self, bins, most, shell, unbiased)
 
-    def _find_unexplained(self) -> dict[str, tuple[str, float]]:
+    def html(self) -> str:
+        """The same for a notebook."""
+        from deniable.plan.layout import write_html
+
+        return write_html(self)
+
+    def find_unexplained(self) -> dict[str, tuple[str, float]]:
         """The share of each attribute that takes most fake reports, where it takes more than were stated."""
         found = {}
         for name, estimate in self.result.estimates.items() if self.fakes is not None else ():
@@ -303,6 +416,11 @@ class Findings:
                 labels = estimate.labels or range(estimate.k)
                 found[name] = str(labels[worst]), float(least[worst])
         return found
+
+
+def name_quantile(share: float) -> str:
+    """What a quantile is called."""
+    return "median" if share == MEDIAN else f"quantile {share:g}"
 
 
 def _quantiles(
@@ -336,33 +454,5 @@ def _has_no_answer(result: Result, name: str) -> bool:
     return bool(result.estimates[name].k > result.domains[name].k)
 
 
-def _how(found: Likelihood) -> str:
-    """By which steps shares were found, in words."""
-    if found.smoothing is None:
-        return f"{found.method}, {found.stop}"
-    passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
-    if weight == 0:
-        return f"EM stopped early, after {passes}, chosen by held-out reports; neighbors are not averaged"
-    return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
-
-
-def _format_summary(found: Summary) -> str:
-    within = (
-        f", and up to {found.within:g} more either way, since answers are counted in bins"
-        if found.within
-        else ""
-    )
-    value, low, high = (_format_number(number) for number in (found.value, found.low, found.high))
-    return f"{value}, from {low} to {high}{within}"
-
-
-def _format_number(number: float) -> str:
-    return f"{number:.6g}" if math.isfinite(number) else "beyond the open end"
-
-
-def _ends(found: Summary) -> dict[str, float | None]:
-    return {"stderr": _finite(found.stderr), "low": _finite(found.low), "high": _finite(found.high)}
-
-
 def _finite(position: float) -> float | None:
-    return position if math.isfinite(position) else None
+    return float(position) if math.isfinite(position) else None

@@ -7,11 +7,10 @@ from itertools import combinations, pairwise
 from textwrap import wrap
 from typing import NamedTuple
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.domain.grid import Grid
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count
-from deniable.summaries import Group
 
 _COLUMNS = 3
 _TALLER = 1.5  # how much taller a page with fewer columns may be
@@ -31,6 +30,8 @@ class Bar(NamedTuple):
     low: float
     high: float
     likely: Mapping[str, float] = {}
+    noisy: bool = False
+    """Whether it is too noisy to read: then only its interval is drawn."""
 
 
 class Panel(NamedTuple):
@@ -45,25 +46,26 @@ class Panel(NamedTuple):
     grid: Grid | None = None
     """Whose cells the values are."""
     shares: Floats | None = None
-    """What is drawn on a map in place of the estimates."""
+    """What is drawn on a map, cell by cell."""
+    has_intervals: bool = True
+    """Whether what is drawn has an interval: a map of what is most likely in each cell has none."""
+    method: str = "unbiased"
+    """Which shares are drawn."""
     edges: Floats | None = None
     """Where the bars of a range begin and end."""
     side_by_side: bool = False
     """Whether these are all bins of a long range, drawn as steps."""
     positions: Mapping[str, float] = {}
     """Numbers on that line that are marked, by name: its mean and quantiles."""
-    blocks: Sequence[Group] = ()
-    """The groups of neighboring cells of a map."""
+    blocks: Sequence[tuple[Integers, Bar]] = ()
+    """The groups of neighboring cells of a map: which cells, and what is drawn."""
+    ends: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The mean of a number and the ends of its interval."""
 
     @property
     def is_tall(self) -> bool:
         """Whether it has an axis of its own at the left, in place of a line per value."""
         return self.grid is not None or self.side_by_side
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether what is drawn is an estimate with its error: a map of what is most likely is not."""
-        return self.grid is None or self.shares is None
 
     @property
     def title(self) -> list[str]:
@@ -100,8 +102,13 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     known = [panel.has_intervals for panel in panels]
     if not any(known):
         return "most likely shares, without intervals"
-    return f"estimated shares with {100 * level:g} % intervals" + (
-        "" if all(known) else "; maps without intervals"
+    kinds = "/".join(dict.fromkeys(panel.method for panel in panels if panel.bars or panel.grid))
+    which = f"{kinds} shares" if kinds else "means"
+    noisy = any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
+    return (
+        f"{which} with {100 * level:g} % intervals"
+        + ("" if all(known) else "; maps without intervals")
+        + ("; gray where too noisy to read" if noisy else "")
     )
 
 

@@ -350,7 +350,8 @@ class Plan:
             raise InvalidParameter(f"{name!r}: {nothing.why}")
         domains = {one.name: one.domain for one in self.content.attributes}
         kept = self._kept_apart()
-        return Result(self.id, tallies.n, found, unreported, self.content.title, means, domains, kept)
+        title = self.content.title
+        return Result(self.id, tallies.n, found, unreported, title, means, domains, kept, self, tallies)
 
     def _kept_apart(self) -> dict[str, bool]:
         """Whether noise that is kept for different values is independent, by attribute."""

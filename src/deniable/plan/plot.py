@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.plan.noise import find_noisy
 from deniable.plan.panels import (
     BELOW,
     KEYS,
@@ -28,9 +29,10 @@ from deniable.plan.panels import (
     in_columns,
     what_is_shown,
 )
+from deniable.plan.readable import Shares
 from deniable.plot.charts import draw_mean
-from deniable.plot.figure import ESTIMATE, INK, TRUTH, require_matplotlib, style
-from deniable.summaries import groups_of
+from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
+from deniable.summaries import Group, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +45,14 @@ _MANY_BINS = 20  # of a range with more, all are drawn side by side
 _LINES = ("-.", ":", "--", "-")  # of numbers that are marked
 
 
+class Shown(NamedTuple):
+    """What is drawn in place of unbiased estimates: possible shares of values and of groups, and means."""
+
+    values: Mapping[str, Shares]
+    groups: Mapping[str, Shares]
+    means: Mapping[str, tuple[float, float, float]]
+
+
 def shares_plot(
     estimates: Mapping[str, Estimate],
     title: str,
@@ -52,16 +62,17 @@ def shares_plot(
     bins: bool = False,
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
     positions: Mapping[str, Mapping[str, float]] | None = None,
+    shown: Shown | None = None,
 ) -> Figure:
-    """Every attribute's estimated shares, from top to bottom in the order of its values; means, a line each;
-    locations, a map.
+    """Every attribute's shares, from top to bottom in the order of its values; means, a line each; locations,
+    a map.
 
     Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
-    asked for. `likely` are other shares of the values, by what they are ("mle", "smoothed") and by attribute:
-    marks on the bars, and a map of their own each, in place of the estimates. `positions` are numbers of
-    ranges, by attribute and name, that are marked: means and quantiles. Panels go down one column and then
-    the next, in the order of the attributes. All sizes are in inches, so that a value's bar is as thick
-    in every panel.
+    asked for. `shown` are possible shares and means, without which unbiased ones are drawn. `likely` are
+    other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and
+    a map of their own each, in place of the shares. `positions` are numbers of ranges, by attribute and name,
+    that are marked: means and quantiles. Panels go down one column and then the next, in the order of the
+    attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -73,11 +84,13 @@ def shares_plot(
     for name, estimate in estimates.items():
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
         for some in _divide_panels(estimate, (domains or {}).get(name), others):
-            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some)
+            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some, shown)
             panels.append(
                 panel._replace(positions={} if panel.edges is None else (positions or {}).get(name, {}))
             )
-    panels += [Panel(name, mean) for name, mean in (means or {}).items()]
+    for name, mean in (means or {}).items():
+        ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
+        panels.append(Panel(name, mean, ends=ends))
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
@@ -101,7 +114,7 @@ def shares_plot(
                     scale = figure.add_axes(
                         ((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall)
                     )
-                _draw(axes, panel, level, scale)
+                _draw(axes, panel, scale)
                 y -= BELOW
             x += WIDE + RIGHT
     return figure
@@ -123,80 +136,103 @@ def _panel(
     level: float,
     bins: bool,
     likely: Mapping[str, Floats],
+    shown: Shown | None,
 ) -> Panel:
-    low, high = estimate.interval(level)
     groups = [] if bins else groups_of(estimate, domain, level)
+    method = "unbiased" if shown is None else shown.values[name].method
     if isinstance(domain, Grid) and domain.k == estimate.k:
-        of, shares = next(iter(likely.items()), ("", None))
-        if groups and not of:
+        of, others = next(iter(likely.items()), ("", None))
+        panel = Panel(name, estimate, grid=domain, method=method)
+        if others is not None:
+            return panel._replace(note=f", {of} shares", shares=others, has_intervals=False)
+        values = _shares_of(name, estimate, level, shown)
+        if groups:
+            bars = _group_bars(name, groups, {}, shown)
+            blocks = [(group.values, bar) for group, bar in zip(groups, bars, strict=True)]
             note = f", {estimate.k:,} cells in {len(groups)} blocks"
-            return Panel(name, estimate, note=note, grid=domain, blocks=groups)
-        reach = 100 * float((high - low).mean()) / 2
-        note = f", {of} shares" if of else f", ± {reach:.1f} points on average"
-        return Panel(name, estimate, note=note, grid=domain, shares=shares)
+            return panel._replace(note=note, blocks=blocks, shares=values.share)
+        reach = 100 * float((values.high - values.low).mean()) / 2
+        return panel._replace(note=f", ± {reach:.1f} points on average", shares=values.share)
     if groups:
-        bars = [
-            Bar(
-                _short(label),
-                one.value,
-                one.low,
-                one.high,
-                {of: float(all_[values].sum()) for of, all_ in likely.items()},
-            )
-            for label, values, one in groups
-        ]
+        bars = _group_bars(name, groups, likely, shown)
         edges = None
         if isinstance(domain, Range) and domain.k == estimate.k:
             edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
-        return Panel(name, estimate, bars, f", {estimate.k:,} values in {len(bars)} groups", edges=edges)
-    shown, note, edges = np.arange(estimate.k), "", None
-    if isinstance(domain, Range) and domain.k == estimate.k:
-        edges = domain.edges
+        note = f", {estimate.k:,} values in {len(bars)} groups"
+        return Panel(name, estimate, bars, note, edges=edges, method=method)
+    edges = domain.edges if isinstance(domain, Range) and domain.k == estimate.k else None
+    values = _shares_of(name, estimate, level, shown)
+    chosen, note = np.arange(estimate.k), ""
     many = edges is not None and estimate.k > _MANY_BINS
     if many:
         note = f", {estimate.k:,} bins"
     elif estimate.k > _MOST_VALUES:
-        shown = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:_LARGEST_SHARES])
-        note = f", the {len(shown)} largest of {estimate.k:,} shares"
+        chosen = np.sort(np.argsort(-values.share, kind="stable")[:_LARGEST_SHARES])
+        note = f", the {len(chosen)} largest of {estimate.k:,} shares"
     labels = range(estimate.k) if estimate.labels is None else estimate.labels
+    bars = _bars(
+        [str(labels[v]) for v in chosen.tolist()], values, likely, shown is not None, chosen.tolist()
+    )
+    return Panel(name, estimate, bars, note, edges=edges, side_by_side=many, method=method)
+
+
+def _shares_of(name: str, estimate: Estimate, level: float, shown: Shown | None) -> Shares:
+    """The shares of single values: possible ones if these are shown, else unbiased ones."""
+    if shown is not None:
+        return shown.values[name]
+    return Shares(estimate.frequencies, *estimate.interval(level), "projected")
+
+
+def _group_bars(
+    name: str, groups: Sequence[Group], likely: Mapping[str, Floats], shown: Shown | None
+) -> list[Bar]:
+    value, low, high = (
+        np.array([getattr(one.share, of) for one in groups]) for of in ("value", "low", "high")
+    )
+    shares = Shares(value, low, high, "projected") if shown is None else shown.groups[name]
+    sums = {of: np.array([all_[one.values].sum() for one in groups]) for of, all_ in likely.items()}
+    labels = [group.label for group in groups]
+    return _bars(labels, shares, sums, shown is not None, range(len(groups)))
+
+
+def _bars(
+    labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats], judged: bool, chosen: Sequence[int]
+) -> list[Bar]:
+    """A bar for each of the chosen ones; unbiased shares are not judged, whatever they are."""
+    noisy = find_noisy(shares) & judged
     bars = []
-    for v in shown.tolist():
-        share, least, most = (float(end[v]) for end in (estimate.frequencies, low, high))
-        bars.append(
-            Bar(
-                _short(str(labels[v])),
-                share,
-                least,
-                most,
-                {of: float(all_[v]) for of, all_ in likely.items()},
-            )
-        )
-    return Panel(name, estimate, bars, note, edges=edges, side_by_side=many)
+    for label, v in zip(labels, chosen, strict=True):
+        share, low, high = (float(each[v]) for each in (shares.share, shares.low, shares.high))
+        marks = {of: float(all_[v]) for of, all_ in likely.items()}
+        bars.append(Bar(_short(label), share, low, high, marks, bool(noisy[v])))
+    return bars
 
 
-def _draw(axes: Axes, panel: Panel, level: float, scale: Axes | None) -> None:
+def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
     axes.set_title("\n".join(panel.title), loc="left", pad=6 + 72 * panel.keyed)
     if panel.grid is not None and scale is not None:
         _draw_map(axes, scale, panel)
         return
     if isinstance(panel.estimate, MeanEstimate):
-        draw_mean(axes, panel.estimate.mean, panel.estimate.interval(level))
+        draw_mean(axes, panel.ends[0], panel.ends[1:])
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
     if panel.side_by_side:
         _draw_steps(axes, panel, low, middle, high)
         return
     positions = np.arange(len(panel.bars))
-    axes.barh(positions, middle, height=0.8, color=TRUTH, alpha=0.6)
-    axes.errorbar(
-        middle,
-        positions,
-        xerr=[middle - low, high - middle],
-        color=ESTIMATE,
-        linestyle="none",
-        capsize=2,
-        elinewidth=1,
-    )
+    noisy = np.array([bar.noisy for bar in panel.bars])
+    axes.barh(positions[~noisy], middle[~noisy], height=0.8, color=TRUTH, alpha=0.6)
+    for some, color in ((~noisy, ESTIMATE), (noisy, NOISE)):
+        axes.errorbar(
+            middle[some],
+            positions[some],
+            xerr=[(middle - low)[some], (high - middle)[some]],
+            color=color,
+            linestyle="none",
+            capsize=2,
+            elinewidth=1,
+        )
     for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
         marks = [100 * bar.likely[of] for bar in panel.bars]
         axes.plot(
@@ -257,10 +293,10 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     """Cells, the north at the top, and a scale of their colors, with two if shares are below 0."""
     grid = panel.grid
     assert grid is not None
-    assert isinstance(panel.estimate, Estimate)
-    shown = (panel.estimate.frequencies if panel.shares is None else panel.shares).copy()
-    for block in panel.blocks:
-        shown[block.values] = block.share.value
+    assert panel.shares is not None
+    shown = panel.shares.copy()
+    for cells, block in panel.blocks:
+        shown[cells] = block.share
     shares = 100 * shown.reshape(grid.rows, grid.columns)
     most = float(np.abs(shares).max())
     east = grid.east if grid.east > grid.west else grid.east + 360
@@ -268,14 +304,15 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     colors, least = ("Reds", 0.0) if shares.min() >= 0 else ("RdBu_r", -most)
     drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
     axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
-    for _, values, share in panel.blocks:
+    for values, block in panel.blocks:
         down, across = (float(cells.mean()) + 0.5 for cells in np.divmod(values, grid.columns))
         x, y = (
             box[0] + (box[1] - box[0]) * across / grid.columns,
             box[2] + (box[3] - box[2]) * down / grid.rows,
         )
-        dark = abs(share.value) * 100 > 0.6 * most
-        text = f"{100 * share.value:.1f}\n± {50 * (share.high - share.low):.1f}"
+        dark = abs(block.share) * 100 > 0.6 * most
+        ends = f"{100 * block.low:.0f} to {100 * block.high:.0f}"
+        text = f"noisy\n{ends}" if block.noisy else f"{100 * block.share:.1f}\n{ends}"
         axes.text(x, y, text, fontsize=6, ha="center", va="center", color="white" if dark else INK)
     axes.grid(visible=False)
     scale.grid(visible=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
@@ -13,16 +11,15 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Bins, Estimate, MeanEstimate
 from deniable.formatting import format_count
-from deniable.plan.change import MEAN, Change, People, compare_results
+from deniable.plan.change import Change, People, compare_results
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from deniable.plan.plan import Plan
+    from deniable.plan.reports import Tallies
     from deniable.summaries import Summary
-
-_WORST = ("fakes low", "fakes high")
-_SHARES = ("frequency", "stderr", "low", "high", *_WORST, "projected", "mle", "smoothed")
 
 
 class Unreported(NamedTuple):
@@ -60,6 +57,9 @@ class Result(Mapping[str, Any]):
     """Whether noise that people keep for different values is independent, by attribute; empty where a plan
     asks once.
     """
+    plan: Plan | None = field(default=None, compare=False)
+    """What the reports were made for, and with `tallies` what most likely shares are found from."""
+    tallies: Tallies | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
@@ -140,64 +140,29 @@ class Result(Mapping[str, Any]):
             )
         return replace(found, bins=bins), bins
 
-    def rows(
-        self, level: float = 0.95, project: str | None = None, fakes: float | None = None
-    ) -> list[dict[str, Any]]:
-        """A row per value that is estimated, and one per mean, where there are any, in a column `mean`."""
-        found = []
-        for name, estimate in self.estimates.items():
-            low, high = estimate.interval(level)
-            projected = None if project is None else estimate.project(project)
-            worst = None if fakes is None else estimate.interval_with_fakes(fakes, level, self.n)
-            for v, label in enumerate(estimate.labels or range(estimate.k)):
-                row = {
-                    "attribute": name,
-                    "value": label,
-                    "frequency": float(estimate.frequencies[v]),
-                    "stderr": float(estimate.stderr[v]),
-                    "low": float(low[v]),
-                    "high": float(high[v]),
-                    "count": float(estimate.counts[v]),
-                }
-                row |= {} if projected is None else {"projected": float(projected[v])}
-                if worst is not None:
-                    possible = not math.isnan(worst.low[v])
-                    ends = zip(_WORST, (worst.low[v], worst.high[v]), strict=True)
-                    row |= {end: float(at) if possible else None for end, at in ends}
-                found.append(row | {MEAN: None} if self.means else row)
-        return found + [self._mean_row(name, level, project) for name in self.means]
+    def frame(
+        self,
+        level: float = 0.95,
+        project: str | None = None,
+        backend: Backend | None = None,
+        bins: bool = False,
+    ) -> Any:
+        """What is read of every attribute, as a dataframe of the library you already have: pandas, polars or
+        pyarrow.
 
-    def _mean_row(self, name: str, level: float, project: str | None) -> dict[str, Any]:
-        """A mean is no share: the columns of shares are empty."""
-        mean = self.means[name]
-        low, high = mean.interval(level)
-        ends = {"stderr": mean.stderr, "low": low, "high": high}
-        row: dict[str, Any] = {"attribute": name, "value": MEAN, "frequency": None, **ends, "count": None}
-        return row | ({} if project is None else {"projected": None}) | {MEAN: mean.mean}
-
-    def table(
-        self, level: float = 0.95, project: str | None = None, fakes: float | None = None
-    ) -> list[dict[str, Any]]:
-        """A row per value with all that is known of it, as in `frame`; None where nobody reported."""
-        rows = self.rows(level, project, fakes)
-        for name, nothing in self.unreported.items():
-            rows += [dict.fromkeys(rows[0]) | {"attribute": name, "value": label} for label in nothing.labels]
-        known: dict[str, Any] = {**self.estimates, **self.means, **self.unreported}
-        ns = {name: one.n for name, one in known.items()}
-        return [row | {"n": ns[row["attribute"]], "level": level, "plan": self.plan_id} for row in rows]
-
-    def frame(self, level: float = 0.95, project: str | None = None, backend: Backend | None = None) -> Any:
-        """A row per value, as a dataframe of the library you already have: pandas, polars or pyarrow.
-
-        `frequency` is unbiased, `stderr` is its standard error, `low` and `high` are the ends of its interval
-        at `level`, and `count` is how many of the `n` people who reported the attribute have the value.
-        `projected` is what the consistency step `project` makes of the frequencies. All rows are of one plan,
-        `plan_id`, which is no column.
+        `kind` is what a row is about: a value, a group of neighboring ones, a mean or a quantile. For long
+        ranges and large grids there are groups; `bins` adds every value, as in the files of `deniable
+        estimate`. `share` is a possible share, `low` and `high` are the ends of its interval at `level`, and
+        `count` is how many of the `n` people who reported the attribute have the value. `unbiased` is the
+        unbiased estimate, with `stderr` and its own interval. `projected` is what the consistency step
+        `project` makes of it. All rows are of one plan, `plan_id`, which is no column.
         """
-        rows = [
-            {name: cell for name, cell in row.items() if name != "plan"} for row in self.table(level, project)
-        ]
-        return frame_of_rows(rows, backend)
+        from deniable.plan.findings import Findings
+
+        rows = Findings(self, level, project).table(bins)
+        return frame_of_rows(
+            [{name: cell for name, cell in row.items() if name != "plan"} for row in rows], backend
+        )
 
     def change(self, earlier: Result, level: float = 0.95, people: People | None = None) -> Change:
         """The change since an earlier round: of every share and mean, with its interval.
@@ -209,12 +174,12 @@ class Result(Mapping[str, Any]):
         """
         return compare_results(earlier, self, level, people)
 
-    def plot(self, level: float = 0.95) -> Figure:
+    def plot(self, level: float = 0.95, unbiased: bool = False) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.
 
-        `result[name].plot()` draws one attribute.
+        `result[name].plot()` draws one attribute, with `unbiased` shares.
         """
-        from deniable.plan.plot import shares_plot
+        from deniable.plan.findings import Findings
 
         given: object = level
         if isinstance(given, str):
@@ -223,19 +188,23 @@ class Result(Mapping[str, Any]):
             raise InvalidParameter(
                 f"plot takes a confidence level and draws all attributes; result[{given!r}].plot() draws one"
             )
+        return Findings(self, level).plot(unbiased=unbiased)
 
-        return shares_plot(
-            self.estimates, self.title or f"Plan {self.plan_id[:12]}", level, self.means, self.domains
-        )
-
-    def text(self, level: float = 0.95, project: str | None = None, most: int | None = None) -> str:
+    def text(
+        self,
+        level: float = 0.95,
+        project: str | None = None,
+        most: int | None = None,
+        unbiased: bool = False,
+    ) -> str:
         """A plain table per attribute, as in the shell: groups of neighboring values where there are many.
 
-        At most `most` rows of each attribute are shown.
+        At most `most` rows of each attribute are shown. With `unbiased`, it shows unbiased shares, which may
+        be impossible ones.
         """
         from deniable.plan.findings import Findings  # which is made from results
 
-        return Findings(self, level, project).text(most=most, shell=False)
+        return Findings(self, level, project).text(most=most, shell=False, unbiased=unbiased)
 
     def __str__(self) -> str:
         return self.text(most=20)
@@ -245,53 +214,6 @@ class Result(Mapping[str, Any]):
         return f"<Result of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
 
     def _repr_html_(self) -> str:
-        parts = [
-            f"<h4>{html.escape(name)}</h4>{estimate._repr_html_()}"
-            for name, estimate in self.estimates.items()
-        ]
-        for name, mean in self.means.items():
-            low, high = mean.interval()
-            parts.append(
-                f"<h4>{html.escape(name)}</h4><p>mean {mean.mean:.6g} (95 % interval {low:.6g} to "
-                f"{high:.6g})</p>"
-            )
-        parts += [
-            f"<h4>{html.escape(name)}</h4><p>{html.escape(one.why)}</p>"
-            for name, one in self.unreported.items()
-        ]
-        records = format_count(self.n, "record")
-        return f"<p>{records} reported for plan {self.plan_id[:12]}</p>{''.join(parts)}"
+        from deniable.plan.findings import Findings
 
-
-def heading(result: Result, level: float) -> str:
-    """The first line of a result as text."""
-    records = format_count(result.n, "record")
-    return f"{records} reported for plan {result.plan_id[:12]}; {100 * level:g} % intervals"
-
-
-def width_of(rows: Sequence[Mapping[str, Any]]) -> int:
-    """How many characters the values of these rows take."""
-    return max(12, *(len(str(row["value"])) for row in rows))
-
-
-def share_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """An attribute's shares as text, with the columns that its rows have."""
-    wide, first = width_of(rows), rows[0]
-    columns = [one for one in _SHARES if first.get(one) is not None or (one in first and one in _WORST)]
-    lines = [f"{'value':>{wide}}" + "".join(f"{one:>11}" for one in columns)]
-    for row in rows:
-        cells = (f"{row[one]:11.4f}" if row[one] is not None else f"{'impossible':>11}" for one in columns)
-        lines.append(f"{row['value']!s:>{wide}}" + "".join(cells))
-    return lines
-
-
-def lines_without_shares(result: Result, level: float) -> list[str]:
-    """The attributes that have a mean only, or nothing yet, as text."""
-    lines = []
-    for name, mean in result.means.items():
-        names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
-        numbers = "".join(f"{one:13.6g}" for one in (mean.mean, mean.stderr, *mean.interval(level)))
-        lines += ["", f"{name} ({format_count(mean.n, 'report')})", " " * 12 + names, " " * 12 + numbers]
-    for name, nothing in result.unreported.items():
-        lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
-    return lines
+        return Findings(self).html()

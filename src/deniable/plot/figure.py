@@ -26,6 +26,8 @@ INK = "#24292f"
 """The color of text and axes, which a page replaces by its own."""
 TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 """The colors of bars and of what is estimated."""
+NOISE = "#8c8c8c"
+"""The color of what is too noisy to read."""
 
 # Okabe and Ito's, which everybody can distinguish
 _COLORS = (

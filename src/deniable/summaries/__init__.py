@@ -9,7 +9,7 @@ from deniable.summaries.distances import (
     smoothed_kl,
     total_variation,
 )
-from deniable.summaries.groups import Group, group_rows, groups_of
+from deniable.summaries.groups import Group, groups_of
 from deniable.summaries.recovery import FakeModel, Recovery, recover_shares
 from deniable.summaries.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
 
@@ -22,7 +22,6 @@ __all__ = [
     "circular_mean_of",
     "cost_wasserstein",
     "grid_wasserstein",
-    "group_rows",
     "groups_of",
     "line_wasserstein",
     "mean_of",

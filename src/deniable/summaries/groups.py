@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Integers
 from deniable.domain import Domain
 from deniable.domain.groups import list_groups
 from deniable.estimate import Estimate
@@ -40,15 +39,3 @@ def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) ->
     if estimate.k > domain.k and estimate.labels is not None:
         members = [*members, *((str(estimate.labels[v]), np.array([v])) for v in range(domain.k, estimate.k))]
     return [Group(label, values, sum_of(estimate, values, level)) for label, values in members]
-
-
-def group_rows(
-    name: str, estimate: Estimate, groups: Sequence[Group], more: Mapping[str, Floats]
-) -> list[dict[str, Any]]:
-    """A row per group, like the rows of values; where the values have `more` shares, with their sums."""
-    rows = []
-    for label, values, share in groups:
-        row = {"attribute": name, "value": label, "frequency": share.value, "stderr": share.stderr}
-        row |= {"low": share.low, "high": share.high, "count": share.value * estimate.n}
-        rows.append(row | {of: float(shares[values].sum()) for of, shares in more.items()})
-    return rows

@@ -1,0 +1,204 @@
+"""Lays findings out as the text of a shell and as the tables of a notebook; computes nothing."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deniable.domain import Range
+from deniable.formatting import format_count, format_percent
+from deniable.plan.change import MEAN
+from deniable.plan.findings import WORST, Findings, name_quantile
+from deniable.plan.readable import Method
+from deniable.summaries import Summary
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+
+NOISY = "too noisy to read"
+_SHARES = {"share": "share", "low": "low", "high": "high"}
+_UNBIASED = {
+    "unbiased": "unbiased",
+    "stderr": "stderr",
+    "unbiased_low": "low",
+    "unbiased_high": "high",
+}
+_MORE = {one: one for one in (*WORST, "projected", "mle")}
+_PHRASES: dict[Method, str] = {
+    "most likely": "most likely shares",
+    "smoothed": "smoothed shares",
+    "projected": "nearest possible shares",
+}
+_MOST_ROWS = 100  # of an attribute in a notebook
+_BAR = 240  # pixels
+
+
+def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbiased: bool) -> str:
+    """A plain table per attribute."""
+    result = found.result
+    records = format_count(result.n, "record")
+    lines = [f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"]
+    for name in found.names:
+        estimate, rows = result.estimates[name], _rows_of(found, name, bins)
+        grouped = not bins and name in found.groups
+        more = "--bins shows every one" if shell else "frame(bins=True) has them all"
+        counted = f": {len(rows)} groups of {estimate.k:,} values; {more}" if grouped else ""
+        phrase = "unbiased shares" if unbiased else _PHRASES[found.shares[name].method]
+        first = rows[:most]
+        title = f"{name} ({format_count(estimate.n, 'report')}), {phrase}{counted}"
+        lines += ["", title, *_share_lines(first, unbiased)]
+        wide = _width_of(first)
+        if len(first) < len(rows):
+            where = more if shell or grouped else "frame() has them all"
+            lines.append(f"{'...':>{wide}} and {len(rows) - len(first):,} more; {where}")
+        lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
+    return "\n".join([*lines, *_lines_without_shares(found, unbiased)])
+
+
+def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
+    rows = found.group_rows if name in found.groups and not bins else found.value_rows
+    return [row for row in rows if row["attribute"] == name]
+
+
+def _width_of(rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many characters the values of these rows take."""
+    return max(12, *(len(str(row["value"])) for row in rows))
+
+
+def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]:
+    """An attribute's shares as text, with the columns that its rows have."""
+    wide, first = _width_of(rows), rows[0]
+    columns = {
+        one: name
+        for one, name in ((_UNBIASED if unbiased else _SHARES) | _MORE).items()
+        if first.get(one) is not None or (one in first and one in WORST)
+    }
+    lines = [f"{'value':>{wide}}" + "".join(f"{name:>11}" for name in columns.values())]
+    for row in rows:
+        cells = (f"{row[one]:11.4f}" if row[one] is not None else f"{'impossible':>11}" for one in columns)
+        note = f"  {NOISY}" if row["noisy"] and not unbiased else ""
+        lines.append(f"{row['value']!s:>{wide}}" + "".join(cells) + note)
+    return lines
+
+
+def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
+    """Below an attribute's shares: its mean, its quantiles, how good what is most likely is, and noise."""
+    domain = found.result.domains.get(name)
+    lines = []
+    mean = (found.unbiased_means if unbiased else found.means).get(name)
+    if mean is not None:
+        lines.append((MEAN, _format_summary(mean)))
+    elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
+        lines.append((MEAN, "not known, since an end of the range is open"))
+    lines += [
+        (name_quantile(share), _format_summary(one))
+        for share, one in found.all_quantiles.get(name, {}).items()
+    ]
+    for of, likely in found.likelihoods:
+        if name in likely:
+            one = likely[name]
+            best = "no certificate"
+            if one.gap < math.inf:
+                best = f"log-likelihood per report within {one.gap:.2g} of the best"
+            lines.append((of, f"{_how(one)}; {best}"))
+    unexplained = found.find_unexplained()
+    if name in unexplained:
+        value, share = unexplained[name]
+        lines.append(
+            (
+                "fake reports",
+                f"at least {format_percent(share)} of all reports must have been made up to explain "
+                f"{value!r}; there may be more",
+            )
+        )
+    if not unbiased:
+        lines += [("noise", str(one)) for one in found.noise if one.attribute == name]
+    return [*lines, *([("", found.refused[name])] if name in found.refused else [])]
+
+
+def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
+    """The attributes that have a mean only, or nothing yet."""
+    lines, result = [], found.result
+    noise = {one.attribute: one for one in found.noise}
+    for name, estimate in result.means.items():
+        mean = (found.unbiased_means if unbiased else found.means)[name]
+        names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
+        numbers = "".join(f"{one:13.6g}" for one in (mean.value, mean.stderr, mean.low, mean.high))
+        lines += ["", f"{name} ({format_count(estimate.n, 'report')})", " " * 12 + names, " " * 12 + numbers]
+        lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
+    for name, nothing in result.unreported.items():
+        lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
+    return lines
+
+
+def write_html(found: Findings) -> str:
+    """For a notebook: a table with bars for each attribute, and its mean and median below."""
+    result = found.result
+    records = format_count(result.n, "record")
+    about = f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"
+    parts = [f"<p>{about}</p>"]
+    for name in found.names:
+        rows = _rows_of(found, name, bins=False)
+        phrase = f"{format_count(result.estimates[name].n, 'report')}, {_PHRASES[found.shares[name].method]}"
+        parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")
+        if len(rows) > _MOST_ROWS:
+            parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
+        parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
+    for name in result.means:
+        parts.append(f"<h4>{html.escape(name)}</h4>")
+        parts.append(_paragraph(f"{MEAN}: {_format_summary(found.means[name])}"))
+        parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
+    for name, nothing in result.unreported.items():
+        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
+    return "".join(parts)
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text.removeprefix(': '))}</p>"
+
+
+def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
+    """A bar and an interval for each value, drawn to one scale from 0."""
+    scale = _BAR / max(max(row["high"] for row in rows), 1e-12)
+    lines = []
+    for row in rows:
+        low, share, high = (row[of] for of in ("low", "share", "high"))
+        bar = "" if row["noisy"] else f'<rect y="3" width="{share * scale:.1f}" height="8" fill="#7aa6d8"/>'
+        shown = NOISY if row["noisy"] else f"{100 * share:.1f} %"
+        lines.append(
+            f"<tr><td>{html.escape(str(row['value']))}</td><td>{shown}</td>"
+            f"<td>{100 * low:.1f} to {100 * high:.1f} %</td>"
+            f'<td><svg width="{_BAR}" height="14" role="img" aria-label="{shown}">{bar}'
+            f'<line x1="{low * scale:.1f}" x2="{high * scale:.1f}" y1="7" y2="7" stroke="#1d3557" '
+            'stroke-width="2"/></svg></td></tr>'
+        )
+    return (
+        f"<table><caption>{html.escape(caption)}</caption><thead><tr><th>value</th><th>share</th>"
+        f"<th>interval</th><th></th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _how(found: Likelihood) -> str:
+    """By which steps shares were found, in words."""
+    if found.smoothing is None:
+        return f"{found.method}, {found.stop}"
+    passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
+    if weight == 0:
+        return f"EM stopped early, after {passes}, chosen by held-out reports; neighbors are not averaged"
+    return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
+
+
+def _format_summary(found: Summary) -> str:
+    within = (
+        f", and up to {found.within:g} more either way, since answers are counted in bins"
+        if found.within
+        else ""
+    )
+    value, low, high = (_format_number(number) for number in (found.value, found.low, found.high))
+    return f"{value}, from {low} to {high}{within}"
+
+
+def _format_number(number: float) -> str:
+    return f"{number:.6g}" if math.isfinite(number) else "beyond the open end"

@@ -1,0 +1,158 @@
+"""Makes the shares and means that people read: possible ones, each inside an interval that holds.
+
+An unbiased share may be negative, and so may be the ends of its interval. Nobody has a share of -3 %. What is
+shown is the most likely distribution, or the nearest possible one, and the unbiased interval cut to 0..1.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.domain import Range
+from deniable.domain.number import Number
+from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.estimate.consistency import simplex
+from deniable.mechanisms import Tally
+from deniable.metric import Geometric
+from deniable.summaries import Group, Summary
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+    from deniable.plan.plan import Plan
+    from deniable.plan.result import Result
+
+Method = Literal["most likely", "smoothed", "projected"]
+"""How shares were made possible."""
+_MOST_CELLS = 324  # of more, the search takes longer than a second on one core
+_MOST_ON_A_LINE = 1 << 12
+_TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
+
+
+class Likely(NamedTuple):
+    """Possible shares of single values, how they were found, and how far the likelihood is from the best."""
+
+    frequencies: Floats
+    method: Method
+    search: str
+    gap: float | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What is shown of values, or of groups: shares that add up to 1, each inside its interval."""
+
+    share: Floats
+    low: Floats
+    high: Floats
+    method: Method
+
+
+def find_likely(result: Result, name: str) -> Likely | None:
+    """The certified most likely shares of an attribute's values; None where its tally has no likelihood.
+
+    Counts of support have none: they do not say which values were supported together. For more than 324
+    cells of a grid, or 4,096 values on a line, the search would take longer than a page can wait.
+    """
+    plan, tallies, estimate = result.plan, result.tallies, result.estimates[name]
+    if plan is None or tallies is None:
+        return None
+    part = plan.mechanism.mechanisms[plan.names.index(name)]
+    most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
+    if estimate.k > most:
+        return None
+    tally = tallies[name]
+    parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
+    digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
+    return _search(_Question((plan.id, name, tally.n, digest), plan, tally))
+
+
+@final
+@dataclass(frozen=True)
+class _Question:
+    """What is searched: equal for equal tallies of a plan, so that a page that asks again costs nothing."""
+
+    key: tuple[str, str, int, bytes]
+    plan: Plan = field(compare=False, repr=False)
+    tally: Tally = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=256)
+def _search(question: _Question) -> Likely | None:
+    from deniable.likelihood import mle
+
+    plan, name = question.plan, question.key[1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
+            found = mle(plan.mechanism.source(plan.names.index(name)), question.tally)
+    except InvalidParameter:
+        return None
+    if found.method == "composite" or found.gap * found.n > _TOTAL:
+        return None
+    found.frequencies.setflags(write=False)
+    return Likely(found.frequencies, "most likely", f"{found.method}, {found.stop}", found.gap)
+
+
+def as_smoothed(found: Likelihood) -> Likely:
+    """Shares that were smoothed because that was asked for."""
+    gap = found.gap if math.isfinite(found.gap) else None
+    return Likely(found.frequencies, "smoothed", found.method, gap)
+
+
+def read_values(result: Result, name: str, level: float, likely: Likely | None) -> Shares:
+    """The shares of single values."""
+    estimate = result.estimates[name]
+    low, high = estimate.interval(level)
+    return _bound(estimate.frequencies, low, high, likely, None if likely is None else likely.frequencies)
+
+
+def read_groups(groups: list[Group], likely: Likely | None) -> Shares:
+    """The shares of groups: sums of what is most likely, else the nearest possible to the groups' own."""
+    value, low, high = (
+        np.array([getattr(group.share, of) for group in groups]) for of in ("value", "low", "high")
+    )
+    sums = None
+    if likely is not None:
+        sums = np.array([float(likely.frequencies[group.values].sum()) for group in groups])
+    return _bound(value, low, high, likely, sums)
+
+
+def _bound(value: Floats, low: Floats, high: Floats, likely: Likely | None, found: Floats | None) -> Shares:
+    """Cut intervals to 0..1. Each keeps all possible shares it had, and is as long as it takes to hold its
+    own share; one that has none begins at the edge, and reaches as far as it would from there.
+    """
+    point = np.clip(simplex(value) if found is None else found, 0.0, 1.0)
+    least = np.where(low > 1.0, 1.0 - (value - low), low)
+    most = np.where(high < 0.0, high - value, high)
+    low_end, high_end = (np.clip(end, 0.0, 1.0) for end in (least, most))
+    method: Method = "projected" if likely is None else likely.method
+    return Shares(point, np.minimum(low_end, point), np.maximum(high_end, point), method)
+
+
+def bound_summary(found: Summary, ends: tuple[float, float]) -> Summary:
+    """A mean and its interval, cut to the numbers that are possible; never nothing but one of the ends."""
+    least, most = ends
+    value = min(max(found.value, least), most)
+    low = found.low if found.low <= most else most - (found.value - found.low)
+    high = found.high if found.high >= least else least + (found.high - found.value)
+    low, high = (min(max(end, least), most) for end in (low, high))
+    return replace(found, value=value, low=min(low, value), high=max(high, value))
+
+
+def possible_mean(result: Result, name: str) -> tuple[float, float]:
+    """The least and the largest mean that there can be: a number's ends, or the middles of the outer bins."""
+    domain = result.domains[name]
+    if isinstance(domain, Range):
+        middles = (domain.edges[1:] + domain.edges[:-1]) / 2
+        return float(middles[0]), float(middles[-1])
+    assert isinstance(domain, Number)
+    return float(domain.low), float(domain.high)

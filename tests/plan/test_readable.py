@@ -1,0 +1,199 @@
+"""Results that one can read: possible shares inside intervals that hold, and what is too noisy to read."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.plan import Result
+from deniable.plan.findings import Findings
+from deniable.plan.noise import find_noisy
+from deniable.plan.readable import Shares, _search, bound_summary, read_groups, read_values
+from deniable.summaries import Group, Summary
+
+ASKED: dict[str, Any] = {
+    "color": ["red", "green", "blue", "black", "white"],
+    "age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.2),
+    "hours": dn.Range(0, 48, step=1),
+    "home": dn.Grid(47.6, 6.8, 47.7, 6.95, rows=8, columns=8, epsilon=0.002),
+    "income": dn.Number(0, 10_000),
+}
+
+
+def collected(n: int, seed: int = 1, epsilon: float = 1.0) -> Result:
+    """Few people, all alike: so that many unbiased shares are impossible."""
+    plan = dn.Study(ASKED, epsilon=epsilon, mechanism="split", title="Alike").plan(people=1000)
+    home = [(47.6, 6.8)] * n
+    answers = {"color": ["red"] * n, "age": [0] * n, "hours": [1] * n, "home": home, "income": [0.0] * n}
+    return plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(seed))))
+
+
+@pytest.mark.parametrize("n", [5, 60, 2000])
+def test_nothing_impossible_is_shown(n: int) -> None:
+    found = Findings(collected(n))
+    about = found.about()
+    assert any(row["unbiased"] < 0 for row in about["rows"]), "else this test would show nothing"
+    for row in [*about["rows"], *about["groups"]]:
+        assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1
+        assert row["low"] < row["high"], "an interval without a length would be falsely sure"
+        # it holds whatever the unbiased one holds, so that it holds the truth at least as often
+        assert row["low"] <= max(0.0, row["unbiased_low"]) or row["unbiased_low"] > 1
+        assert row["high"] >= min(1.0, row["unbiased_high"])
+    for rows, names in ((about["rows"], list(found.names)), (about["groups"], ["age", "hours", "home"])):
+        for name in names:
+            assert sum(row["share"] for row in rows if row["attribute"] == name) == pytest.approx(1)
+    ends = {"age": (0.5, 99.5), "hours": (0.5, 47.5), "income": (0, 10_000)}
+    assert any(row["unbiased_low"] < ends[row["attribute"]][0] for row in about["means"])
+    for row in about["means"]:
+        least, most = ends[row["attribute"]]
+        assert least <= row["low"] <= row["mean"] <= row["high"] <= most
+    for row in about["quantiles"]:
+        assert 0 <= row["low"] <= row["quantile"] <= row["high"] <= 100
+    json.dumps(about, allow_nan=False)
+
+
+def test_each_attribute_says_how_its_shares_were_found() -> None:
+    """Counts of support have no likelihood; counts of outputs have one, and a certificate."""
+    found = Findings(collected(400))
+    assert {name: one.method for name, one in found.shares.items()} == {
+        "color": "projected",
+        "age": "most likely",
+        "hours": "projected",
+        "home": "most likely",
+    }
+    searches = {row["attribute"]: row["gap"] for row in found.about()["searches"]}
+    assert set(searches) == {"age", "home"}
+    assert all(0 <= gap <= 1e-9 for gap in searches.values())
+    assert "age (400 reports), most likely shares: 10 groups of 100 values" in found.text()
+    assert "color (400 reports), nearest possible shares\n" in found.text()
+    result = found.result
+    assert result.plan is not None
+    assert result.tallies is not None
+    likely = result.plan.mle(result.tallies, "age").frequencies
+    np.testing.assert_allclose(found.shares["age"].share, likely, atol=1e-12)
+    sums = [likely[group.values].sum() for group in found.groups["age"]]
+    np.testing.assert_allclose(found.group_shares["age"].share, sums, atol=1e-12)
+    np.testing.assert_allclose(found.shares["color"].share, result["color"].project("simplex"))
+
+
+def test_smoothed_shares_are_shown_where_they_were_asked_for() -> None:
+    result = collected(400)
+    assert result.plan is not None
+    assert result.tallies is not None
+    found = Findings.of(result.plan, result.tallies, smooth=True)
+    assert found.shares["age"].method == "smoothed"
+    np.testing.assert_allclose(found.shares["age"].share, found.smoothed["age"].frequencies)
+    assert found.shares["color"].method == "projected"
+    rows = [row for row in found.about()["rows"] if row["attribute"] == "age"]
+    assert all(row["low"] <= row["share"] <= row["high"] for row in rows)
+
+
+def test_an_interval_that_missed_everything_possible_keeps_a_length() -> None:
+    groups = [
+        Group("low", np.array([0]), Summary(-0.2, 0.05, -0.3, -0.1)),
+        Group("high", np.array([1]), Summary(1.4, 0.1, 1.2, 1.6)),
+    ]
+    shown = read_groups(groups, None)
+    np.testing.assert_allclose(shown.share, [0.0, 1.0])
+    np.testing.assert_allclose(shown.low, [0.0, 0.8])
+    np.testing.assert_allclose(shown.high, [0.1, 1.0])
+    mean = bound_summary(Summary(-500.0, 100.0, -700.0, -300.0), (0.0, 10_000.0))
+    assert (mean.value, mean.low, mean.high) == (0.0, 0.0, 200.0)
+
+
+def test_the_same_tallies_are_searched_once() -> None:
+    first = collected(300, seed=4)
+    read_values(first, "age", 0.95, Findings(first)._likely["age"])
+    before = _search.cache_info()
+    again = collected(300, seed=4)
+    assert Findings(again).shares["age"].share is not None
+    after = _search.cache_info()
+    assert after.misses == before.misses
+    assert after.hits > before.hits
+    assert Findings(collected(300, seed=5)).shares["age"].share is not None
+    assert _search.cache_info().misses > after.misses
+
+
+@pytest.mark.parametrize(
+    ("share", "low", "high", "count", "noisy"),
+    [
+        (0.50, 0.20, 0.69, 2, False),
+        (0.50, 0.20, 0.71, 2, True),  # wider than half of everything
+        (0.02, 0.00, 0.19, 10, False),  # no wider than twice an average share
+        (0.02, 0.00, 0.21, 10, True),
+        (0.15, 0.00, 0.29, 10, False),  # no wider than twice its own
+        (0.00, 0.00, 0.04, 1000, False),  # worth reading, however rare the value
+        (0.00, 0.00, 0.06, 1000, True),
+    ],
+)
+def test_an_interval_that_is_wider_than_what_it_is_about(
+    share: float, low: float, high: float, count: int, noisy: bool
+) -> None:
+    rest = np.full(count - 1, (1 - share) / (count - 1))
+    middle, least, most = (np.concatenate([[end], rest]) for end in (share, low, high))
+    assert bool(find_noisy(Shares(middle, least, most, "projected"))[0]) is noisy
+
+
+def test_too_noisy_says_what_would_mend_it() -> None:
+    found = Findings(collected(60))
+    noise = {(one.attribute, one.what): one for one in found.noise}
+    color = noise["color", "value"]
+    assert f"{color.noisy} of 5 values are too noisy to read: it takes about" in str(color)
+    assert color.now == 60
+    assert color.people > 60
+    rows = [row for row in found.about()["rows"] if row["attribute"] == "color"]
+    assert color.noisy == sum(row["noisy"] for row in rows)
+    assert "too noisy to read" in found.text()
+    assert "too noisy to read" in found.html()
+    assert "too noisy to read" not in found.text(unbiased=True)
+    assert "unbiased" in found.text(unbiased=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_said_to_mend_it_does(seed: int) -> None:
+    """With as many people as it says, and half as many more for chance, nothing is too noisy."""
+    few = dn.Study({"color": ASKED["color"]}, epsilon=0.5).plan(people=100)
+    draw = np.random.default_rng(seed)
+
+    def noise_of(n: int) -> dict[str, Any]:
+        answers = {"color": draw.choice(ASKED["color"], n)}
+        result = few.estimate(few.tally(few.privatize(answers, dn.seeded(seed))))
+        return {one.what: one for one in Findings(result).noise}
+
+    needed = noise_of(100)["value"].people
+    assert needed > 100
+    assert noise_of(round(1.5 * needed)) == {}
+    assert noise_of(needed // 4), "a quarter of them would not do"
+
+
+def test_a_larger_epsilon_mends_it_too() -> None:
+    def noise_of(epsilon: float) -> dict[str, Any]:
+        plan = dn.Study({"color": ASKED["color"]}, epsilon=epsilon).plan(people=100)
+        answers = {"color": np.random.default_rng(2).choice(ASKED["color"], 600)}
+        result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(2))))
+        return {one.what: one for one in Findings(result).noise}
+
+    times = noise_of(0.5)["value"].epsilon
+    assert times is not None
+    assert 1 < times <= 5
+    assert noise_of(0.5 * 1.2 * times) == {}
+
+
+def test_a_notebook_shows_groups_with_their_mean_and_median() -> None:
+    result = collected(2000, epsilon=4.0)
+    frame = result.frame(backend="pandas")
+    ages = frame[frame.attribute == "age"]
+    assert ages.kind.to_list() == ["group"] * 10 + ["mean", "quantile"]
+    every = result.frame(backend="pandas", bins=True)
+    assert (every[every.attribute == "age"].kind == "value").sum() == 100
+    shown = result._repr_html_()
+    assert shown.count("<table>") == 4
+    for words in ("0 to under 10", "mean: ", "median: ", "most likely shares", "<h4>income</h4>"):
+        assert words in shown
+    assert "-0." not in shown
+    assert math.isfinite(frame["share"].max())
