@@ -102,8 +102,8 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     known = [panel.has_intervals for panel in panels]
     if not any(known):
         return "most likely shares, without intervals"
-    kinds = "/".join(dict.fromkeys(panel.method for panel in panels if panel.bars or panel.grid))
-    which = f"{kinds} shares" if kinds else "means"
+    kinds = list(dict.fromkeys(panel.method for panel in panels if panel.bars or panel.grid))
+    which = f"{kinds[0] if len(kinds) == 1 else 'possible'} shares" if kinds else "means"
     noisy = any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
     return (
         f"{which} with {100 * level:g} % intervals"
