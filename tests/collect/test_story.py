@@ -154,7 +154,5 @@ def read_results(browser: Browser, run: Run, collector: Running) -> None:
         expect(visit.page.get_by_text("anna, reader")).to_be_visible()
         panel = visit.page.locator(".change").first
         panel.locator("summary").click()
-        expect(panel.get_by_role("row", name=re.compile("^yes"))).to_contain_text(
-            re.compile(r"\u2212\d\d")
-        )
+        expect(panel.get_by_role("row", name=re.compile("^yes"))).to_contain_text(re.compile(r"\u2212\d\d"))
         visit.check()
