@@ -3,18 +3,21 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { buildSurvey } from "./build_survey.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, "../../src/deniable/collect/pages"));
+const FIRST = 35_000; // bytes by gzip of all script that a survey loads before it asks, with one language
 const MOST = {
-  "survey.js survey-chunk.js": 70_000,
-  "survey-en.js": 17_000,
+  "survey-report.js": 45_000,
   "survey-rare_kinds.js": 30_000,
   "survey-location.js": 16_000,
   "survey-tickets.js": 50_000,
   "dashboard.js": 375_000,
 }; // bytes
+const LANGUAGES = ["en", "de", "fr", "es", "pt"];
 
 await mkdir(folder, { recursive: true });
 const common = {
@@ -27,35 +30,16 @@ const common = {
   legalComments: "none",
   logLevel: "warning",
 };
-const APART = ["location", "tickets"]; // made by themselves: a second shared chunk would have the name of the first
-const apart = {
-  name: "apart",
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/(location|tickets)\.js$/, namespace: "file" }, ({ path, importer }) =>
-      importer.endsWith("survey.ts") ? { path: path.replace("./", "./survey-"), external: true } : undefined,
-    ),
-};
-await build({
+const survey = await buildSurvey(common, here);
+for (const [name, content] of survey.files) await writeFile(join(folder, name), content);
+const { metafile } = await build({
   ...common,
-  entryPoints: ["survey.ts"],
+  entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"],
   outdir: folder,
-  splitting: true, // what only some plans need is loaded for them: survey-rare_kinds.js
-  chunkNames: "survey-[name]",
-  plugins: [apart],
+  metafile: true, // says which libraries are in it
 });
-const results = await Promise.all([
-  ...APART.map((name) =>
-    build({ ...common, entryPoints: { [`survey-${name}`]: `${name}.ts` }, outdir: folder, metafile: true }),
-  ),
-  build({
-    ...common,
-    entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"],
-    outdir: folder,
-    metafile: true, // says which libraries are in it
-  }),
-]);
-const parts = results.flatMap(({ metafile }) =>
-  Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs)),
+const parts = [metafile, survey.metafile].flatMap(({ outputs }) =>
+  Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs)),
 );
 const used = parts.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 // a copy of this one is in the library for tickets
@@ -76,6 +60,15 @@ for (const [names, most] of Object.entries(MOST)) {
   const size = sizes.reduce((sum, one) => sum + one);
   console.log(`${names}: ${size} bytes`);
   if (size > most) throw new Error(`${names} must stay below ${most} bytes`);
+}
+
+for (const language of LANGUAGES) {
+  const texts = [...survey.first, `survey-${language}.js`].map((name) => survey.files.get(name));
+  const [raw, sent] = [texts, texts.map((text) => gzipSync(text, { level: 9 }))].map((each) =>
+    each.reduce((sum, { length }) => sum + length, 0),
+  );
+  console.log(`first load, ${language}: ${raw} bytes, ${sent} by gzip`);
+  if (sent > FIRST) throw new Error(`a survey in ${language} must load at most ${FIRST} bytes by gzip first`);
 }
 
 /** The licenses of the libraries whose files are in a page; they ask to be copied with it. */

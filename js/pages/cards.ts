@@ -3,7 +3,8 @@
 import type { Attribute, Plan, Report, Said } from "../src/index.js";
 import { perUnit } from "./distances.js";
 import { type Child, h } from "./dom.js";
-import { asking, labelsOf } from "./language.js";
+import { localized } from "./labels.js";
+import { asking } from "./language.js";
 import { count, rich, t } from "./messages.js";
 import type { Given } from "./questions.js";
 
@@ -92,23 +93,6 @@ function soft(key: Parameters<typeof rich>[0], values: Parameters<typeof rich>[1
   return h("span", { class: "soft" }, rich(key, values) as Child);
 }
 
-/** A value's name in the person's language. */
-export function localized(plan: Plan, { name, domain }: Attribute, label: string): string {
-  if (domain.kind === "categories") {
-    const code = domain.labels.indexOf(label);
-    return code < 0 ? nothing() : (labelsOf(plan, name)?.[code] ?? label);
-  }
-  if (domain.kind !== "range") return label;
-  const number = (text: string): string => count(Number(text));
-  const [, low, high] = /^(-?[\d.]+) to under (-?[\d.]+)$/.exec(label) ?? [];
-  if (low && high) return t("bin", { low: number(low), high: number(high) });
-  const [, end] = /^under (-?[\d.]+)$/.exec(label) ?? [];
-  if (end) return t("bin_under", { high: number(end) });
-  const [, start] = /^(-?[\d.]+) or more$/.exec(label) ?? [];
-  if (start) return t("bin_more", { low: number(start) });
-  return /^-?[\d.]+$/.test(label) ? number(label) : nothing();
-}
-
 /** The bytes themselves. */
 export function bytesOf(bytes: Uint8Array | string): HTMLElement {
   const text =
@@ -121,10 +105,4 @@ export function bytesOf(bytes: Uint8Array | string): HTMLElement {
     h("summary", {}, t("all_bytes", { n: text.length / 2 })),
     h("code", {}, text.replace(/../g, "$& ").trim()),
   );
-}
-
-/** The value of those who do not answer, as it stands among others. */
-function nothing(): string {
-  const words = t("no_answer");
-  return words.charAt(0).toLowerCase() + words.slice(1);
 }

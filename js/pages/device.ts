@@ -8,30 +8,9 @@ import { announce, find, h, quoted } from "./dom.js";
 import { plural, spoken, t } from "./messages.js";
 import { readNumber } from "./numbers.js";
 import { likelier, loss, titleOf } from "./phrases.js";
+import { forgetReceipts, isReceived, received } from "./receipts.js";
 
-const RECEIVED = "deniable.received";
 const PLAIN = { useGrouping: false, maximumFractionDigits: 20 };
-
-/** Which reports a collector has acknowledged: plan and round. */
-export function received(): Set<string> {
-  try {
-    return new Set(JSON.parse(localStorage.getItem(RECEIVED) ?? "[]"));
-  } catch {
-    return new Set();
-  }
-}
-
-/** A report was sent when a receipt for it came; the ledger also has those that were only made. */
-export function isReceived(
-  { plan, round }: Pick<Entry, "plan" | "round">,
-  known: ReadonlySet<string> = received(),
-): boolean {
-  return known.has(`${plan} ${round}`);
-}
-
-export function markReceived(plan: string, round: number): void {
-  localStorage.setItem(RECEIVED, JSON.stringify([...received().add(`${plan} ${round}`)]));
-}
 
 /** Ask the browser to keep what this page stores; some browsers ask the person, others decide by themselves. */
 export async function persist(): Promise<void> {
@@ -199,7 +178,7 @@ function forgetting(ledger: Ledger, changed: Changed): HTMLElement {
   );
   const forget = async (): Promise<void> => {
     await ledger.forget();
-    localStorage.removeItem(RECEIVED);
+    forgetReceipts();
     keepInvitation(null);
     dialog.close();
     announce(t("forgotten"));

@@ -14,7 +14,18 @@ const CATALOGS: Readonly<Record<string, () => Promise<Messages>>> = {
   pt: async () => (await import("./messages/pt.js")).pt,
 };
 const RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"];
+/** What only the parts have that are loaded on demand: see build.mjs. */
+const MORE: Readonly<Record<string, () => Promise<Messages>>> = {
+  en: async () => (await import("./messages/en_more.js")).en,
+  de: async () => (await import("./messages/de_more.js")).de,
+  fr: async () => (await import("./messages/fr_more.js")).fr,
+  es: async () => (await import("./messages/es_more.js")).es,
+  pt: async () => (await import("./messages/pt_more.js")).pt,
+};
 let chosen = "en";
+let catalog = "en";
+let locale = "en";
+let hasMore = false;
 let offered: readonly string[] = Object.keys(CATALOGS);
 
 const base = (tag: string): string => tag.split("-")[0] as string;
@@ -34,10 +45,10 @@ export async function settle(plan: Plan | null, changed: () => unknown): Promise
   const before = recalled("language");
   const wanted = [...(before === null ? [] : [before]), ...navigator.languages];
   chosen = matched(wanted, offered, plan?.texts?.language ?? "en");
-  const catalog = matched([chosen], Object.keys(CATALOGS), "en");
+  catalog = matched([chosen], Object.keys(CATALOGS), "en");
   // numbers as in the person's own country, where it is known
-  const locale = navigator.languages.find((tag) => base(tag) === base(chosen)) ?? chosen;
-  speak(await (CATALOGS[catalog] as () => Promise<Messages>)(), locale);
+  locale = navigator.languages.find((tag) => base(tag) === base(chosen)) ?? chosen;
+  await speakCatalog();
   document.documentElement.lang = catalog;
   document.documentElement.dir = RIGHT_TO_LEFT.includes(base(chosen)) ? "rtl" : "ltr";
   find("skip").textContent = t("skip");
@@ -48,6 +59,19 @@ export async function settle(plan: Plan | null, changed: () => unknown): Promise
     offered.map((tag) => h("option", { value: tag, lang: tag, selected: tag === chosen }, nameOf(tag))),
   );
   find("language").replaceChildren(field);
+}
+
+/** Load the messages of all parts. */
+export function speakAll(): Promise<void> {
+  hasMore = true;
+  return speakCatalog();
+}
+
+async function speakCatalog(): Promise<void> {
+  const [tag, isAll] = [catalog, hasMore];
+  const parts = await Promise.all([CATALOGS[tag]?.(), isAll ? MORE[tag]?.() : undefined]);
+  if (tag !== catalog || isAll !== hasMore) return speakCatalog(); // it was changed meanwhile
+  speak({ ...parts[0], ...parts[1] } as Messages, locale);
 }
 
 /** A language's name in that language. */

@@ -7,8 +7,6 @@ import { picture } from "./map_picture.js";
 import { t } from "./messages.js";
 import type { Question } from "./questions.js";
 
-export { speak } from "./messages.js"; // this file is made by itself, and has a catalog of its own
-
 const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
 const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
 const TROUBLE = { 1: "location_denied", 2: "location_unknown", 3: "location_slow" } as const;

@@ -1,9 +1,10 @@
 /** Asks the questions in a form whose answers leave it only through the client. */
 
-import { type Attribute, type Domain, type Grid, InvalidValue, type Plan, type Range } from "../src/index.js";
+import { InvalidValue } from "../src/errors.js";
+import type { Attribute, Domain, Grid, Plan, Range } from "../src/index.js";
 import type { PlanMap } from "../src/maps.js";
-import { localized } from "./cards.js";
 import { type Child, h, quoted } from "./dom.js";
+import { localized } from "./labels.js";
 import { asking, labelsOf, paragraphs } from "./language.js";
 import { count, rich, spoken, t } from "./messages.js";
 import { readNumber } from "./numbers.js";

@@ -5,8 +5,6 @@ import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
 import { h } from "./dom.js";
 import { clock, t } from "./messages.js";
 
-export { speak } from "./messages.js"; // this file is made by itself, and has a catalog of its own
-
 export { drop };
 
 const [LEAST, MOST] = WAIT.map((milliseconds) => milliseconds / 60_000) as [number, number];

@@ -6,9 +6,9 @@
  * not given is the operating system's; there is no way to pass other randomness in.
  */
 
-import { AboveCap, InvalidParameter, NotSent } from "./errors.js";
+import { InvalidParameter, NotSent } from "./errors.js";
 import { isWhole } from "./exact.js";
-import { checkedCap, DEFAULT_CAP, Ledger, statedForever } from "./ledger.js";
+import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
 import { type Answers, fromHexadecimal, Plan } from "./plan.js";
 import { type Fields, parseJson } from "./strict.js";
 import { fromBytes, Report } from "./wire.js";
@@ -73,7 +73,7 @@ export class Client {
     const { ledger, secret, fresh } = options;
     this.ledger = ledger ?? new Ledger();
     this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
-    this.refuseAboveCap();
+    refuseAboveCap(this.ledger, plan, this.cap);
     if ((plan.rounds || !fresh) && secret === undefined && !ledger) {
       throw new InvalidParameter(
         `${plan.rounds ? "this plan asks again and again: " : ""}a device must keep a secret (32 random bytes), or a ledger${plan.rounds ? "" : ", or say fresh"}`,
@@ -120,7 +120,7 @@ export class Client {
     plan.encode(answers, await this.questions());
     const before = ledger.find(plan, round);
     if (before && !change) return fromBytes(plan, before);
-    this.refuseAboveCap();
+    refuseAboveCap(ledger, plan, this.cap);
     const own = ledger.secret;
     const memory = await remembered(secret === undefined ? own : secret, plan.id);
     const report = await makeReport(
@@ -133,24 +133,10 @@ export class Client {
     // forgotten meanwhile, by a page without locks
     if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
     if (!ledger.has(plan, report.bytes)) {
-      if (before) this.refuseAboveCap(ledger.changedLoss(plan));
+      if (before) refuseAboveCap(ledger, plan, this.cap, ledger.changedLoss(plan));
       ledger.add(plan, round, report.bytes);
     }
     return report;
-  }
-
-  /** Refuse what lifts the device's loss above the cap; without one, this plan's loss above 4 nats. */
-  private refuseAboveCap(changed?: number): void {
-    const { cap, ledger, plan } = this;
-    // what was answered is lost already
-    if (changed === undefined && ledger.entries.some((entry) => entry.plan === plan.id)) return;
-    const limit = cap ?? DEFAULT_CAP;
-    const total =
-      cap === null ? (changed ?? statedForever(plan).unchanged) : ledger.lifetime(plan, changed).counted;
-    if (total === null || total > limit * 1e9) {
-      const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;
-      throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${limit}`);
-    }
   }
 
   /** Send a report until it has arrived; however often that is, it is counted once. */

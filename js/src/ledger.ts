@@ -4,7 +4,7 @@
  * Answers are never in it.
  */
 
-import { DeniableError, InvalidParameter } from "./errors.js";
+import { AboveCap, DeniableError, InvalidParameter } from "./errors.js";
 import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
 import { type Bytes, randomBytes } from "./words.js";
 
@@ -196,6 +196,27 @@ export const statedForever = ({
   unchanged: repeated ? repeated.one_value_forever : record,
   changing: repeated ? repeated.changing_values : record,
 });
+
+/**
+ * Refuse a plan that lifts the device's loss above its cap; without one, a plan that loses more than 4 nats.
+ * With `changed`, this is what the plan's reports give away, in billionths.
+ */
+export const refuseAboveCap = (
+  ledger: Ledger,
+  plan: Plan,
+  cap: number | null = ledger.cap,
+  changed?: number,
+): void => {
+  // what was answered is lost already
+  if (changed === undefined && ledger.entries.some((entry) => entry.plan === plan.id)) return;
+  const limit = cap ?? DEFAULT_CAP;
+  const total =
+    cap === null ? (changed ?? statedForever(plan).unchanged) : ledger.lifetime(plan, changed).counted;
+  if (total === null || total > limit * 1e9) {
+    const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;
+    throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${limit}`);
+  }
+};
 
 export const checkedCap = (cap: number): number => {
   if (cap > 0 && cap < 1 / 0) return cap;

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
-from deniable.collect.files import FOLDER
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import check_access, visiting
 from tests.collector import Running, collecting
@@ -48,7 +45,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE), ("en-GB", PHONE)])
+@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", DESK), ("de-DE", PHONE)])
 def test_own_texts_review_consent_and_thanks(
     browser: Browser, collector: Running, locale: str, size: dict[str, int]
 ) -> None:
@@ -128,11 +125,3 @@ def test_another_language_is_chosen_and_answers_stay(browser: Browser, collector
         field, card = (page.locator(one).first.evaluate(edges) for one in (".choice input", ".question"))
         assert card - field < 60  # what is chosen begins at the right
         check_access(page)
-
-
-def test_the_first_load_is_small() -> None:
-    """Uncompressed it is 83 kB: the page verifies a plan before it shows anything."""
-    for language in ("en", "de", "fr", "es", "pt"):
-        names = ("survey.js", "survey-chunk.js", f"survey-{language}.js")
-        assert len(gzip.compress(b"".join((FOLDER / name).read_bytes() for name in names))) < 35_000
-        assert re.fullmatch(r"[^<]*", (FOLDER / names[2]).read_text(encoding="utf-8"))  # no HTML

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import final
@@ -30,10 +32,15 @@ class File:
     content: bytes
     kind: str
 
-    @property
+    @cached_property
     def etag(self) -> str:
         """Changes with the content."""
         return f'"{sha256(self.content).hexdigest()[:32]}"'
+
+    @cached_property
+    def compressed(self) -> File:
+        """The same content by gzip, with an etag of its own: the bytes are others."""
+        return File(gzip.compress(self.content, mtime=0), self.kind)
 
 
 def read_files(folder: Path = FOLDER) -> Mapping[str, File]:
@@ -45,3 +52,21 @@ def read_files(folder: Path = FOLDER) -> Mapping[str, File]:
         for file in sorted(folder.iterdir())
         if file.is_file() and file.suffix in _KINDS
     }
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether an `Accept-Encoding` header takes gzip, by name or as any encoding, and not with weight 0."""
+    weights: dict[str, float] = {}
+    for one in header.lower().split(","):
+        name, *parameters = (part.strip() for part in one.split(";"))
+        weights[name] = min((_weight(each) for each in parameters), default=1.0)
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+def _weight(parameter: str) -> float:
+    """The number of `q=0.5`; 0 for what cannot be read, since the plain bytes are always right."""
+    name, _, number = parameter.partition("=")
+    try:
+        return float(number) if name == "q" else 0.0
+    except ValueError:
+        return 0.0

@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, Response
 from deniable.collect import messages, metrics, results
 from deniable.collect.access import MAIN, Access, Actor, hash_token
 from deniable.collect.arrivals import MinuteCounts
-from deniable.collect.files import File, read_files
+from deniable.collect.files import File, accepts_gzip, read_files
 from deniable.collect.health import Key, Looks
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
@@ -288,7 +288,12 @@ class Handlers:
         file = self._files.get(name)
         if file is None:
             raise Refusal("path")
-        return _cached(request, file, file.etag, "no-cache")
+        # files of the pages hold no secret, so their length tells nothing; nothing else is compressed
+        vary = {"vary": "accept-encoding"}
+        if not accepts_gzip(request.headers.get("accept-encoding", "")):
+            return _cached(request, file, file.etag, "no-cache", vary)
+        file = file.compressed
+        return _cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
 
     def _plan(self, request: Request) -> Served:
         one = self._served.get(request.path_params["id"])
@@ -345,9 +350,12 @@ def _download(content: bytes, kind: str, name: str) -> Response:
     return Response(content, media_type=kind, headers=_UNSTORED | named)
 
 
-def _cached(request: Request, file: File, etag: str, how: str) -> Response:
-    headers = {"etag": etag, "cache-control": how}
+def _cached(
+    request: Request, file: File, etag: str, how: str, more: Mapping[str, str] | None = None
+) -> Response:
+    headers = {"etag": etag, "cache-control": how, **(more or {})}
     if etag in request.headers.get("if-none-match", ""):
+        headers.pop("content-encoding", None)
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.kind, headers=headers)
 

@@ -1,0 +1,28 @@
+/** Names values in the person's language. */
+
+import type { Attribute, Plan } from "../src/index.js";
+import { labelsOf } from "./language.js";
+import { count, t } from "./messages.js";
+
+/** A value's name in the person's language. */
+export function localized(plan: Plan, { name, domain }: Attribute, label: string): string {
+  if (domain.kind === "categories") {
+    const code = domain.labels.indexOf(label);
+    return code < 0 ? nothing() : (labelsOf(plan, name)?.[code] ?? label);
+  }
+  if (domain.kind !== "range") return label;
+  const number = (text: string): string => count(Number(text));
+  const [, low, high] = /^(-?[\d.]+) to under (-?[\d.]+)$/.exec(label) ?? [];
+  if (low && high) return t("bin", { low: number(low), high: number(high) });
+  const [, end] = /^under (-?[\d.]+)$/.exec(label) ?? [];
+  if (end) return t("bin_under", { high: number(end) });
+  const [, start] = /^(-?[\d.]+) or more$/.exec(label) ?? [];
+  if (start) return t("bin_more", { low: number(start) });
+  return /^-?[\d.]+$/.test(label) ? number(label) : nothing();
+}
+
+/** The value of those who do not answer, as it stands among others. */
+function nothing(): string {
+  const words = t("no_answer");
+  return words.charAt(0).toLowerCase() + words.slice(1);
+}

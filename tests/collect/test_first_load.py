@@ -1,0 +1,194 @@
+"""What a survey loads before its first question, in a real browser; and files that are sent compressed."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import re
+import secrets
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import pytest
+from playwright.sync_api import Browser, Route, expect
+
+import deniable as dn
+from deniable.collect.files import FOLDER, accepts_gzip, read_files
+from tests.cases import check_each
+from tests.collect.test_pages import Visit, visiting
+from tests.collect.test_pages import browser as browser
+from tests.collector import HTTP, OPERATOR, Running, collecting
+
+MOST = 35_000
+"""Bytes of script, as they are sent, until the first question is seen."""
+MOST_OF_ALL = 40_000
+"""The same for a plan that has every kind of question, whose readers and fields are loaded for it."""
+LANGUAGES = {"en": "en-US", "de": "de-DE", "fr": "fr-FR", "es": "es-ES", "pt": "pt-PT"}
+
+PLAIN = dn.Study(
+    {"smokes": ["yes", "no"], "color": ["red", "green", "blue"], "age": dn.Range(0, 100, step=10)},
+    epsilon=1.0,
+    title="Plain",
+    survey=dn.Texts(
+        introduction={"en": "Three questions.", "de": "Drei Fragen."},
+        consent={"en": "I agree.", "de": "Ich stimme zu."},
+    ),
+).plan(people=1000)
+EVERYTHING = dn.Study(
+    {
+        "smokes": ["yes", "no"],
+        "age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.1),
+        "income": dn.Number(0, 10_000),
+        "home": dn.Grid(
+            47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000)
+        ),
+    },
+    epsilon=2.0,
+    mechanism="split",
+    title="Everything",
+).plan(people=1000)
+
+SEEN = """
+new MutationObserver((_, watch) => {
+  if (!document.querySelector("form .question")) return;
+  watch.disconnect();
+  requestAnimationFrame(() => setTimeout(() => { window.seen = performance.now(); }));
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Load:
+    """Scripts that were asked for until the first question was seen: how many, and their bytes."""
+
+    files: int
+    sent: int
+    raw: int
+
+
+def load(visit: Visit, plan: dn.Plan) -> Load:
+    """Open the survey, and count until its first question is seen."""
+    visit.context.add_init_script(SEEN)
+    page = visit.survey(plan)
+    expect(page.locator("form .question").first).to_be_visible()
+    expect(page.locator("#device")).to_be_visible()  # all has been loaded
+    entries = page.evaluate(
+        "performance.getEntriesByType('resource').filter(one => /\\.js$/.test(one.name))"
+        ".map(one => [one.startTime < window.seen, one.encodedBodySize, one.decodedBodySize])"
+    )
+    first = [(sent, raw) for early, sent, raw in entries if early]
+    assert first
+    assert len(first) < len(entries), "nothing is loaded on demand"
+    return Load(len(first), sum(sent for sent, _ in first), sum(raw for _, raw in first))
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("first"), [PLAIN, EVERYTHING]) as running:
+        yield running
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
+    ("plan", "most"), [(PLAIN, MOST), (EVERYTHING, MOST_OF_ALL)], ids=["plain", "everything"]
+)
+def test_little_script_is_sent_before_the_first_question(
+    browser: Browser, collector: Running, plan: dn.Plan, most: int, language: str
+) -> None:
+    with visiting(browser, collector, locale=LANGUAGES[language]) as visit:
+        found = load(visit, plan)
+    assert found.sent <= most, found
+    assert found.raw > 2 * found.sent, "it is sent compressed"
+
+
+def test_a_larger_bundle_would_be_found(browser: Browser, collector: Running) -> None:
+    def enlarge(route: Route) -> None:
+        text = (FOLDER / "survey-chunk.js").read_text(encoding="utf-8")
+        route.fulfill(body=f"{text}\n// {secrets.token_hex(12_000)}", content_type="text/javascript")
+
+    with visiting(browser, collector, locale="en-US") as visit:
+        visit.context.route("**/survey-chunk.js", enlarge)
+        assert load(visit, PLAIN).sent > MOST
+
+
+def test_every_language_is_small() -> None:
+    names = ["survey.js", "survey-chunk.js"]
+    assert re.findall(r'(?:import|from)"\./([\w-]+\.js)"', (FOLDER / "survey.js").read_text()) == names[1:]
+    for language in LANGUAGES:
+        files = [FOLDER / name for name in (*names, f"survey-{language}.js")]
+        assert sum(len(gzip.compress(file.read_bytes())) for file in files) < MOST
+        for part in (language, f"{language}_more"):
+            text = (FOLDER / f"survey-{part}.js").read_text(encoding="utf-8")
+            assert re.fullmatch(r"[^<]*", text)  # no HTML
+
+
+# What is sent compressed.
+
+
+def ask(collector: Running, path: str, *lines: str, method: str = "GET") -> http.client.HTTPResponse:
+    """Over a socket of our own, since a client would add headers and undo the encoding."""
+    host, port = collector.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as raw:
+        request = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", *lines, "", ""]
+        raw.sendall("\r\n".join(request).encode())
+        answer = http.client.HTTPResponse(raw, method=method)
+        answer.begin()
+        answer.body = answer.read()  # type: ignore[attr-defined]
+    return answer
+
+
+def test_files_of_the_pages_are_sent_compressed(collector: Running) -> None:
+    for name, file in read_files().items():
+        path = f"/assets/{name}"
+        plain, packed = ask(collector, path), ask(collector, path, "Accept-Encoding: br, gzip")
+        assert gzip.decompress(packed.body) == plain.body == file.content  # type: ignore[attr-defined]
+        assert (plain.headers["content-encoding"], packed.headers["content-encoding"]) == (None, "gzip")
+        assert plain.headers["etag"] != packed.headers["etag"]
+        assert int(packed.headers["content-length"]) == len(packed.body)  # type: ignore[attr-defined]
+        for answer in (plain, packed):
+            assert answer.headers["vary"] == "accept-encoding"
+            assert answer.headers["content-type"] == file.kind
+    path = "/assets/survey-chunk.js"
+    etag = ask(collector, path, "Accept-Encoding: gzip").headers["etag"]
+    again = ask(collector, path, "Accept-Encoding: gzip", f"If-None-Match: {etag}")
+    said = again.status, again.headers["vary"], again.headers["content-encoding"]
+    assert said == (304, "accept-encoding", None)
+    # a copy in the other encoding is not the same
+    assert ask(collector, path, f"If-None-Match: {etag}").status == 200
+    head = ask(collector, path, "Accept-Encoding: gzip", method="HEAD")
+    assert (head.status, head.headers["content-encoding"]) == (200, "gzip")
+
+
+def test_nothing_else_is_compressed(collector: Running) -> None:
+    """The length of a compressed answer tells something of what is in it."""
+    paths = ["/plans", f"/plans/{PLAIN.id}", "/metrics", "/openapi.json", f"/plans/{PLAIN.id}/estimates"]
+    for path in paths:
+        answer = HTTP.get(f"{collector.url}{path}", headers=OPERATOR | {"Accept-Encoding": "gzip"})
+        assert "content-encoding" not in answer.headers
+
+
+def test_what_a_browser_accepts() -> None:
+    accepted = {
+        "gzip": True,
+        "GZIP": True,
+        "br, gzip;q=0.5, *;q=0": True,
+        "*": True,
+        "deflate, *;q=0.1": True,
+        "": False,
+        "identity": False,
+        "br": False,
+        "gzip;q=0": False,
+        "gzip;q=0.000, *": False,
+        "*;q=0": False,
+        "gzip;q=much": False,
+        "x-gzip": False,
+    }
+
+    def check(case: tuple[str, bool]) -> None:
+        header, expected = case
+        assert accepts_gzip(header) is expected
+
+    check_each(check, [(repr(header), (header, expected)) for header, expected in accepted.items()])
