@@ -16,6 +16,7 @@ const MOST = {
   "survey-location.js": 16_000,
   "survey-tickets.js": 50_000,
   "dashboard.js": 375_000,
+  "design.js": 60_000,
 }; // bytes
 const LANGUAGES = ["en", "de", "fr", "es", "pt"];
 
@@ -34,7 +35,7 @@ const survey = await buildSurvey(common, here);
 for (const [name, content] of survey.files) await writeFile(join(folder, name), content);
 const { metafile } = await build({
   ...common,
-  entryPoints: ["dashboard.ts", "survey.css", "dashboard.css"],
+  entryPoints: ["dashboard.ts", "design.ts", "preview.ts", "survey.css", "dashboard.css", "design.css"],
   outdir: folder,
   metafile: true, // says which libraries are in it
 });
@@ -50,7 +51,7 @@ await build({
   outfile: join(folder, "client.mjs"),
   platform: "node",
 });
-for (const name of ["survey.html", "dashboard.html", "icon.svg"]) {
+for (const name of ["survey.html", "dashboard.html", "design.html", "icon.svg"]) {
   await writeFile(join(folder, name), await readFile(join(here, name)));
 }
 for (const [names, most] of Object.entries(MOST)) {

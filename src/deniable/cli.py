@@ -18,6 +18,7 @@ from deniable.commands.access import manage_access
 from deniable.commands.attack import attack_plan
 from deniable.commands.audit import audit_client
 from deniable.commands.demo import run_demo
+from deniable.commands.design import design_study
 from deniable.commands.estimate import estimate_file
 from deniable.commands.init import write_example
 from deniable.commands.people import size_study
@@ -81,6 +82,7 @@ def commands(context: click.Context) -> None:
 
 for _verb in (
     write_example,
+    design_study,
     size_study,
     make_plan,
     print_texts,

@@ -18,6 +18,7 @@ from tests.running import Run
 ORDER = [
     *(
         "init",
+        "design",
         "people",
         "plan",
         "texts",

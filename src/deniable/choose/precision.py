@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, final
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
 from deniable.formatting import format_count, round_digits
@@ -43,9 +43,17 @@ class Precision:
     @property
     def use(self) -> Use:
         """Whether it is worth reading: by the margin, beside an average share or a quarter of the range."""
-        ratio = HALF_WIDTH * self.stderr / self._typical
         limits: tuple[tuple[float, Use], ...] = ((_FINE, "fine"), (_ROUGH, "good"), (_NOISE, "rough"))
-        return next((use for limit, use in limits if ratio <= limit), "noise")
+        return next((use for limit, use in limits if self.ratio <= limit), "noise")
+
+    @property
+    def ratio(self) -> float:
+        """The margin beside an average share, or a quarter of the range: above 1 it is noise."""
+        return HALF_WIDTH * self.stderr / self._typical
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return asdict(self) | {"margin": self.margin, "use": self.use, "sentence": self.judge()}
 
     def people_needed(self, margin: float) -> int:
         """How many people it takes for this margin, in shares or in parts of the range."""

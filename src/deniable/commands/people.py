@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +91,7 @@ def _name(plan: Plan) -> str:
 def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[str, Any]:
     rows = []
     for one in found:
-        row = asdict(one) | {"margin": one.margin, "use": one.use, "sentence": one.judge()}
+        row = one.to_dict()
         if error is not None:
             row = {key: row[key] for key in ("attribute", "what", "count", "width")}
             row["people"] = one.people_needed(error / 100)

@@ -45,7 +45,7 @@ def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequenc
     here = reconsider(content, considered)
     paragraphs = [
         _opening(content, plan_id),
-        *_warnings(content, here),
+        *(f"WARNING. {text}" for text in _warnings(content, here)),
         tabulate_precisions(here),
         _attributes(content, here),
         _losses(content, loss),
@@ -286,11 +286,12 @@ def _warnings(content: Content, here: Considered) -> list[str]:
         )
     # a plan with tickets takes only people who were invited
     fakes = warn_influence(here) if content.ticket_key is None else None
-    return [
-        f"WARNING. {text}"
-        for text in (noise, revealed, warn_distant(here), fakes, plainer(here))
-        if text is not None
-    ]
+    return [text for text in (noise, revealed, warn_distant(here), fakes, plainer(here)) if text is not None]
+
+
+def list_warnings(content: Content, considered: Sequence[Considered]) -> list[str]:
+    """What to know before anybody answers, a text each; none where all is well."""
+    return _warnings(content, reconsider(content, considered))
 
 
 def reconsider(content: Content, considered: Sequence[Considered]) -> Considered:

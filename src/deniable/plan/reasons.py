@@ -29,6 +29,11 @@ def explain_choice(considered: Sequence[Considered]) -> str:
     )
 
 
+def name_use(use: Use) -> str:
+    """Whether something is worth reading, in a word or a few."""
+    return _USES[use]
+
+
 def tabulate_precisions(here: Considered) -> str:
     """How well everything will be known that is read, and how many people would make it useful."""
     headers = ["question", "what is read", "known to within", "that is", "people to be useful"]

@@ -1,0 +1,158 @@
+/** Holds the study that is being made: the keys of its file, and those that this page does not know. */
+
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
+export type Keys = { [key: string]: Value };
+
+/** One question; `was` is the short name that it has in the file. */
+export interface Question {
+  readonly id: number;
+  readonly was: string | null;
+  name: string;
+  keys: Keys;
+  isOpen: boolean;
+}
+
+export interface Draft {
+  study: Keys;
+  questions: Question[];
+  people: number;
+}
+
+/** What the server reads and writes. */
+export interface Written {
+  readonly study: Keys;
+  readonly questions: readonly { readonly name: string; readonly keys: Keys; readonly was: string | null }[];
+}
+
+export type Kind = "choice" | "yesno" | "range" | "number" | "place" | "other";
+
+export const KINDS: Readonly<Record<Exclude<Kind, "other">, string>> = {
+  choice: "One of several",
+  yesno: "Yes or no",
+  range: "A number, in steps",
+  number: "A number, for its mean",
+  place: "A place on a map",
+};
+
+const ENDS = ["low", "high", "open_low", "open_high"];
+const SIDES = ["south", "west", "north", "east"];
+const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
+  choice: ["values"],
+  yesno: ["values"],
+  range: [...ENDS, "step", "privacy", "epsilon"],
+  number: [...ENDS, "mean"],
+  place: [...SIDES, "rows", "columns", "privacy", "epsilon", "level", "radius"],
+  other: [],
+};
+const OF_ALL = ["question", "help", "importance"];
+const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
+  choice: { values: [] },
+  yesno: { values: ["yes", "no"] },
+  range: { low: 0, high: 100, step: 10 },
+  number: { low: 0, high: 100, mean: true },
+  place: { rows: 10, columns: 10, level: 2, radius: 1000 },
+};
+
+let last = 0;
+
+export function makeQuestion(name: string, keys: Keys, was: string | null, isOpen: boolean): Question {
+  return { id: ++last, name, keys, was, isOpen };
+}
+
+export function kindOf(keys: Keys): Kind {
+  const { values } = keys;
+  if (Array.isArray(values)) return values.join("\n") === "yes\nno" ? "yesno" : "choice";
+  if (SIDES.some((side) => side in keys) || "rows" in keys) return "place";
+  if ("mean" in keys) return "number";
+  return "low" in keys || "high" in keys || "step" in keys ? "range" : "other";
+}
+
+/** What a question is called in words. */
+export function kindName(kind: Kind): string {
+  return kind === "other" ? "Another kind" : KINDS[kind];
+}
+
+/** Make it another kind of question; what all kinds have stays, and so does what is known to nobody here. */
+export function changeKind(question: Question, kind: Exclude<Kind, "other">): void {
+  const before = kindOf(question.keys);
+  const kept = Object.entries(question.keys).filter(
+    ([key]) => !OF_KIND[before].includes(key) || (ENDS.includes(key) && OF_KIND[kind].includes(key)),
+  );
+  question.keys = { ...FIRST[kind], ...Object.fromEntries(kept) };
+}
+
+/** The keys of a question that this page does not show. */
+export function unshown({ keys }: Question): string[] {
+  const known = [...OF_ALL, ...OF_KIND[kindOf(keys)]];
+  return Object.keys(keys).filter((key) => !known.includes(key));
+}
+
+/** Whether it has an epsilon of its own. */
+export function isMetric({ keys }: Question): boolean {
+  return kindOf(keys) === "place" ? keys.privacy !== "equal" : keys.privacy === "metric";
+}
+
+const isTable = (value: Value | undefined): value is { readonly [key: string]: Value } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The table below a key, made if it is missing and wanted. */
+export function tableOf(keys: Keys, name: string): Keys {
+  const found = keys[name];
+  return isTable(found) ? (found as Keys) : {};
+}
+
+/** A text in the study's own language, and which other languages it has, too. */
+export function readText(keys: Keys, name: string, language: string): { text: string; others: string[] } {
+  const found = keys[name];
+  if (!isTable(found))
+    return { text: found === undefined || found === null ? "" : String(found), others: [] };
+  const own = ownLanguage(found, language);
+  return { text: String(found[own] ?? ""), others: Object.keys(found).filter((one) => one !== own) };
+}
+
+export function writeText(keys: Keys, name: string, language: string, text: string): void {
+  const found = keys[name];
+  if (isTable(found)) keys[name] = { ...found, [ownLanguage(found, language)]: text };
+  else if (text === "") delete keys[name];
+  else keys[name] = text;
+}
+
+function ownLanguage(texts: { readonly [key: string]: Value }, language: string): string {
+  return language in texts ? language : (Object.keys(texts)[0] ?? language);
+}
+
+const DATE = "$toml"; // as the server writes what JSON has no words for
+
+/** A number or date as it is written. */
+export function readField(value: Value | undefined): string {
+  if (value === undefined || value === null) return "";
+  return String(isTable(value) && DATE in value ? value[DATE] : value);
+}
+
+/** What was written, as a number where it is one; the library says what is wrong with anything else. */
+export function asValue(text: string, before: Value | undefined): Value | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  if (isTable(before) && /^\d{4}-\d{2}-\d{2}/.test(trimmed)) return { [DATE]: trimmed };
+  const number = Number(trimmed);
+  return Number.isFinite(number) ? number : trimmed;
+}
+
+/** Values one per line; those that were there before stay what they were, numbers numbers. */
+export function asValues(text: string, before: Value | undefined): Value[] {
+  const known = new Map((Array.isArray(before) ? before : []).map((one) => [String(one), one as Value]));
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "").map((line) => known.get(line) ?? line);
+}
+
+/** As the file has it: a study all of whose questions have epsilons of their own has none. */
+export function written({ study, questions }: Draft, budget: number): Written {
+  const { epsilon: _, ...rest } = study;
+  const isShared = !("repeat" in study) && !(questions.length > 0 && questions.every(isMetric));
+  const entries = Object.entries(study).map(([key, value]) => [key, key === "epsilon" ? budget : value]);
+  const whole = "epsilon" in study ? Object.fromEntries(entries) : { ...study, epsilon: budget };
+  return {
+    study: isShared ? whole : rest,
+    questions: questions.map(({ name, keys, was }) => ({ name, keys, was })),
+  };
+}

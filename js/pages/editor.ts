@@ -1,0 +1,313 @@
+/** Shows the questions as a list: each is written, moved and removed here. */
+
+import { h, quoted } from "./dom.js";
+import {
+  asValue,
+  asValues,
+  changeKind,
+  type Draft,
+  isMetric,
+  KINDS,
+  type Kind,
+  kindName,
+  kindOf,
+  makeQuestion,
+  type Question,
+  readField,
+  readText,
+  unshown,
+  writeText,
+} from "./draft.js";
+import { area, button, figure, line, select, tick } from "./fields.js";
+import { several } from "./phrases.js";
+
+export interface Editing {
+  readonly draft: Draft;
+  /** In which language texts are that are not written by language. */
+  language(): string;
+  /** Something was changed. */
+  changed(): void;
+  announce(text: string): void;
+}
+
+/** Draw the list; after a change of its order the focus is where it was. */
+export function showQuestions(section: HTMLElement, editing: Editing, focus?: string): void {
+  const { questions } = editing.draft;
+  const items = questions.map((one, i) => h("li", {}, card(section, editing, one, i)));
+  const add = (kind: Exclude<Kind, "other">): void => {
+    const question = makeQuestion(freshName(questions), {}, null, true);
+    changeKind(question, kind);
+    questions.push(question);
+    showQuestions(section, editing, `q${question.id}-name`);
+    const field = document.getElementById(`q${question.id}-name`) as HTMLInputElement | null;
+    field?.select();
+    editing.changed();
+  };
+  section.replaceChildren(
+    h("h2", { id: "questions-title" }, "Questions"),
+    questions.length === 0
+      ? h("p", { class: "soft" }, "A study asks at least one question. Add the first one:")
+      : h("ol", { class: "questions" }, items),
+    h(
+      "div",
+      { class: "adding", role: "group", "aria-label": "Add a question" },
+      h("span", { class: "soft" }, "Add:"),
+      Object.entries(KINDS).map(([kind, label]) =>
+        button(label, () => add(kind as Exclude<Kind, "other">), { id: `add-${kind}` }),
+      ),
+    ),
+  );
+  if (focus) document.getElementById(focus)?.focus();
+}
+
+function freshName(questions: readonly Question[]): string {
+  const names = new Set(questions.map(({ name }) => name));
+  for (let i = questions.length + 1; ; i++) if (!names.has(`question${i}`)) return `question${i}`;
+}
+
+function card(section: HTMLElement, editing: Editing, question: Question, i: number): HTMLElement {
+  const { id } = question;
+  const short = h("strong", { id: `q${id}-short` }, shortName(question));
+  const kind = h("span", { class: "soft", id: `q${id}-shown` }, kindName(kindOf(question.keys)));
+  const verdict = h("span", { class: "verdict", id: `q${id}-verdict` });
+  const renamed = (): void => {
+    short.replaceChildren(shortName(question));
+    kind.textContent = kindName(kindOf(question.keys));
+    const choice = document.getElementById(`q${id}-kind`);
+    if (choice instanceof HTMLSelectElement) choice.value = kindOf(question.keys);
+    editing.changed();
+  };
+  const details = h(
+    "details",
+    { class: "asked", open: question.isOpen },
+    h("summary", {}, short, kind, verdict),
+    fields(section, editing, question, i, renamed),
+  );
+  details.addEventListener("toggle", () => (question.isOpen = details.open));
+  return details;
+}
+
+function shortName({ name }: Question): HTMLElement {
+  return quoted(name || "(no name)");
+}
+
+function fields(
+  section: HTMLElement,
+  editing: Editing,
+  question: Question,
+  i: number,
+  changed: () => void,
+): HTMLElement {
+  const { id, keys } = question;
+  const at = `q${id}`;
+  const language = editing.language();
+  const asked = readText(keys, "question", language);
+  const help = readText(keys, "help", language);
+  const kind = kindOf(keys);
+  const changeTo = (value: string): void => {
+    changeKind(question, value as Exclude<Kind, "other">);
+    showQuestions(section, editing, `${at}-kind`);
+    editing.changed();
+  };
+  const hidden = unshown(question);
+  return h(
+    "div",
+    { class: "fields" },
+    line({ id: `${at}-name`, label: "Short name", hint: "In files and plots." }, question.name, (text) => {
+      question.name = text.trim();
+      changed();
+    }),
+    kind === "other"
+      ? h("p", { class: "soft wide" }, "The file has a kind of question that this page does not show.")
+      : select({ id: `${at}-kind`, label: "Kind" }, KINDS, kind, changeTo),
+    line(
+      { id: `${at}-question`, label: "What people are asked", wide: true, hint: alsoIn(asked.others) },
+      asked.text,
+      (text) => {
+        writeText(keys, "question", language, text);
+        changed();
+      },
+    ),
+    ofKind(section, editing, question, kind, changed),
+    h(
+      "details",
+      { class: "wide more" },
+      h("summary", {}, "Help and importance"),
+      area(
+        { id: `${at}-help`, label: "Help below the question", hint: alsoIn(help.others) },
+        help.text,
+        2,
+        (text) => {
+          writeText(keys, "help", language, text);
+          changed();
+        },
+      ),
+      figureOf(
+        question,
+        "importance",
+        "Importance",
+        "3 weighs as much as three ordinary questions when a plan is chosen; 1 unless given.",
+        changed,
+      ),
+    ),
+    hidden.length > 0 &&
+      h("p", { class: "soft wide" }, `The file has more about it, which is kept: ${hidden.join(", ")}.`),
+    h("p", { class: "complaint wide", id: `${at}-complaint` }),
+    h("div", { class: "row wide" }, moving(section, editing, i)),
+  );
+}
+
+const alsoIn = (others: readonly string[]): string => (others.length ? `Also in: ${others.join(", ")}.` : "");
+
+function moving(section: HTMLElement, editing: Editing, i: number): HTMLElement[] {
+  const { questions } = editing.draft;
+  const { id, name } = questions[i] as Question;
+  const move = (by: number): void => {
+    const [one] = questions.splice(i, 1);
+    questions.splice(i + by, 0, one as Question);
+    showQuestions(section, editing, `q${id}-${by < 0 ? "up" : "down"}`);
+    editing.announce(`${name} is question ${i + by + 1} of ${questions.length} now.`);
+    editing.changed();
+  };
+  const remove = (): void => {
+    questions.splice(i, 1);
+    const next = questions[Math.min(i, questions.length - 1)];
+    showQuestions(section, editing, next ? `q${next.id}-name` : "add-choice");
+    editing.announce(`${name} was removed; ${several(questions.length, "question")} left.`);
+    editing.changed();
+  };
+  const about = (what: string): Record<string, string> => ({
+    "aria-label": `${what} ${name || "the question"}`,
+  });
+  const [first, end] = [i === 0, i === questions.length - 1];
+  const inactive = (is: boolean): Record<string, string> => (is ? { "aria-disabled": "true" } : {});
+  return [
+    button("Move up", () => !first && move(-1), {
+      id: `q${id}-up`,
+      ...about("Move up:"),
+      ...inactive(first),
+    }),
+    button("Move down", () => !end && move(1), {
+      id: `q${id}-down`,
+      ...about("Move down:"),
+      ...inactive(end),
+    }),
+    button("Remove", remove, { class: "quiet bad", ...about("Remove:") }),
+  ];
+}
+
+/** A field for a number of the question. */
+function figureOf(
+  { id, keys }: Question,
+  key: string,
+  label: string,
+  hint: string,
+  changed: () => void,
+): HTMLElement {
+  return figure({ id: `q${id}-${key}`, label, hint }, readField(keys[key]), (text) => {
+    const value = asValue(text, keys[key]);
+    if (value === undefined) delete keys[key];
+    else keys[key] = value;
+    changed();
+  });
+}
+
+function flag({ id, keys }: Question, key: string, label: string, changed: () => void): HTMLElement {
+  return tick(`q${id}-${key}`, label, keys[key] === true, (on) => {
+    if (on) keys[key] = true;
+    else delete keys[key];
+    changed();
+  });
+}
+
+function ofKind(
+  section: HTMLElement,
+  editing: Editing,
+  question: Question,
+  kind: Kind,
+  changed: () => void,
+): (HTMLElement | null)[] {
+  const { id, keys } = question;
+  const one = (key: string, label: string, hint = ""): HTMLElement =>
+    figureOf(question, key, label, hint, changed);
+  if (kind === "choice" || kind === "yesno") {
+    const values = Array.isArray(keys.values) ? keys.values.map(readField).join("\n") : "";
+    const rows = Math.min(12, Math.max(3, values.split("\n").length + 1));
+    return [
+      area({ id: `q${id}-values`, label: "Answers, one per line" }, values, rows, (text) => {
+        keys.values = asValues(text, keys.values);
+        changed();
+      }),
+    ];
+  }
+  const ends = [
+    one("low", "From"),
+    one("high", kind === "range" ? "To under" : "To"),
+    ...(kind === "range" ? [one("step", "In steps of")] : []),
+  ];
+  const open = h(
+    "div",
+    { class: "row wide" },
+    flag(question, "open_low", "Anything below counts as the lowest", changed),
+    flag(question, "open_high", "Anything above counts as the highest", changed),
+  );
+  const again = (): void => {
+    showQuestions(section, editing, `q${id}-privacy`);
+    editing.changed();
+  };
+  if (kind === "number") return [...ends, open];
+  if (kind === "range")
+    return [
+      ...ends,
+      open,
+      privacy(question, again),
+      isMetric(question)
+        ? one("epsilon", "Epsilon per unit", "Near answers hide each other best: 0.3 per year of age.")
+        : null,
+    ];
+  if (kind !== "place") return [];
+  return [
+    one("south", "South", "Degrees of latitude."),
+    one("north", "North"),
+    one("west", "West", "Degrees of longitude."),
+    one("east", "East"),
+    one("rows", "Rows of cells"),
+    one("columns", "Columns of cells"),
+    privacy(question, again),
+    ...(isMetric(question) ? distances(question, one) : []),
+  ];
+}
+
+function distances(
+  { keys }: Question,
+  one: (key: string, label: string, hint?: string) => HTMLElement,
+): HTMLElement[] {
+  if ("epsilon" in keys && !("level" in keys || "radius" in keys))
+    return [one("epsilon", "Epsilon per meter")];
+  return [
+    one("level", "At most this is lost …", "Epsilon between two places …"),
+    one("radius", "… within so many meters", "… this far apart."),
+  ];
+}
+
+/** Whether all answers hide each other equally, or near ones best. */
+function privacy(question: Question, changed: () => void): HTMLElement {
+  const { id, keys } = question;
+  const isPlace = kindOf(keys) === "place";
+  const set = (value: string): void => {
+    for (const key of ["privacy", "epsilon", "level", "radius"]) delete keys[key];
+    if (value === "equal" && isPlace) keys.privacy = "equal";
+    if (value === "metric" && isPlace) Object.assign(keys, { level: 2, radius: 1000 });
+    if (value === "metric" && !isPlace) Object.assign(keys, { privacy: "metric", epsilon: 0.3 });
+    changed();
+  };
+  return select(
+    { id: `q${id}-privacy`, label: "What hides an answer", wide: true },
+    {
+      equal: "All other answers equally, by the study’s epsilon",
+      metric: "Near answers best, by an epsilon of its own",
+    },
+    isMetric(question) ? "metric" : "equal",
+    set,
+  );
+}

@@ -1,0 +1,225 @@
+/** Shows what a study will tell and give away, and results of simulated people. */
+
+import { type Child, h, quoted, svg } from "./dom.js";
+import { count, sentence } from "./phrases.js";
+
+/** How well one thing will be known, as `deniable people` says it. */
+export interface Precision {
+  readonly attribute: string;
+  readonly use: "fine" | "good" | "rough" | "noise";
+  readonly sentence: string;
+  readonly what_is_read: string;
+  readonly known_to_within: string;
+  /** The margin beside an average share; null where nothing is known. */
+  readonly ratio: number | null;
+  readonly word: string;
+  readonly people_enough: number;
+}
+
+/** How often an attacker is right about an answer, as `deniable attack` says it. */
+export interface Guess {
+  readonly attribute: string;
+  readonly blind: number;
+  readonly report: number;
+  readonly reported: number;
+}
+
+export interface Forecast {
+  readonly plan: string;
+  readonly people: number;
+  readonly choice: string;
+  readonly why: string;
+  readonly describe: string;
+  readonly report_bytes: number;
+  readonly loss: number;
+  readonly precisions: readonly Precision[];
+  readonly guesses: readonly Guess[];
+  readonly warnings: readonly string[];
+  readonly text: string;
+}
+
+interface Share {
+  readonly value: string;
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+  readonly truth: number;
+}
+
+interface Result {
+  readonly attribute: string;
+  readonly rows: readonly Share[];
+  readonly left_out?: number;
+  readonly mean: {
+    readonly value: number;
+    readonly low: number;
+    readonly high: number;
+    readonly truth: number;
+  } | null;
+  readonly why: string | null;
+}
+
+export interface Preview {
+  readonly plan: string;
+  readonly people: number;
+  readonly questions: readonly Result[];
+}
+
+const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`;
+const part = (share: number): string => `${(100 * Math.max(0, Math.min(1, share))).toFixed(2)}%`;
+const known = ({ known_to_within: margin }: Precision): string =>
+  margin === "nothing" ? "nothing is known" : `± ${margin}`;
+
+/** A question's result in a few words: "± 3.1 points: useful". */
+export function verdict(found: Precision): string {
+  return `${known(found)}: ${found.word}`;
+}
+
+export function errors({ precisions, people }: Forecast): Child {
+  const row = (one: Precision): HTMLElement =>
+    h(
+      "li",
+      { class: `known ${one.use}` },
+      h(
+        "p",
+        {},
+        h("strong", {}, quoted(one.attribute)),
+        h("span", { class: "soft" }, `, ${one.what_is_read}`),
+        h("span", { class: "margin" }, verdict(one)),
+      ),
+      bar(one.ratio ?? 1, "value"),
+      h("p", { class: "soft" }, one.sentence),
+    );
+  return [
+    h("h2", {}, "How well answers will be known"),
+    h(
+      "p",
+      { class: "soft" },
+      `By ${count(people)} people, 95 % either way. A full bar is as much as an average share, or a quarter of the range: noise.`,
+    ),
+    h("ul", { class: "plain" }, precisions.map(row)),
+  ];
+}
+
+function bar(share: number, kind: string): SVGElement {
+  return svg(
+    "svg",
+    { class: "bar", width: "100%", height: 8, "aria-hidden": "true" },
+    svg("rect", { class: "track", width: "100%", height: 8, rx: 4 }),
+    svg("rect", { class: kind, width: part(share), height: 8, rx: 4 }),
+  );
+}
+
+export function guesses({ guesses: found, loss }: Forecast): Child {
+  const row = ({ attribute, blind, report, reported }: Guess): HTMLElement =>
+    h(
+      "li",
+      {},
+      h(
+        "p",
+        {},
+        h("strong", {}, quoted(attribute)),
+        h("span", { class: "margin" }, `${percent(report)} with a report, ${percent(blind)} without`),
+      ),
+      bar(report, "guess"),
+      bar(blind, "blind"),
+      reported - report > 0.0005
+        ? h("p", { class: "soft" }, `${percent(reported)} for people whose report is about it.`)
+        : null,
+    );
+  const times = Math.exp(loss);
+  return [
+    h("h2", {}, "An attacker’s best guess"),
+    h(
+      "p",
+      { class: "soft" },
+      `How often it is right about an answer. No report is more than ${times >= 1e6 ? "a million" : count(Number(times.toPrecision(3)))} times likelier from one person than from another (epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)}).`,
+    ),
+    h("ul", { class: "plain" }, found.map(row)),
+  ];
+}
+
+export function choice({ choice: name, why, describe, report_bytes: bytes, text }: Forecast): Child {
+  return [
+    h("h2", {}, "The plan"),
+    h("p", {}, h("strong", {}, name), ` · at most ${count(bytes)} bytes a report`),
+    why && h("p", {}, why),
+    h(
+      "ul",
+      { class: "plain soft" },
+      describe.split("\n").map((one) => h("li", {}, one.trim())),
+    ),
+    h(
+      "details",
+      {},
+      h("summary", {}, "All that deniable plan says"),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "The plan in full" },
+        h("pre", {}, text),
+      ),
+    ),
+  ];
+}
+
+export function warnings({ warnings: found }: Forecast): Child {
+  return found.map((text) => h("p", { class: "notice bad" }, h("strong", {}, "Warning. "), text));
+}
+
+export function results({ questions, people }: Preview, wanted: number): Child {
+  const fewer = people < wanted ? ` (not all ${count(wanted)}, to be quick)` : "";
+  return [
+    h(
+      "p",
+      { class: "soft" },
+      `${count(people)} simulated people${fewer}. The line is a 95 % interval, the dot the estimate, the bar the truth.`,
+    ),
+    questions.map((one) => h("div", { class: "drawn" }, h("h3", {}, quoted(one.attribute)), drawn(one))),
+  ];
+}
+
+function drawn({ rows, mean, why, left_out: more = 0 }: Result): Child {
+  const most = Math.max(0.05, ...rows.map(({ high, truth }) => Math.min(1, Math.max(high, truth))));
+  return [
+    rows.map((row) => share(row, most)),
+    more > 0 &&
+      h("p", { class: "soft" }, `The ${rows.length} most frequent of ${rows.length + more} values.`),
+    mean &&
+      h(
+        "p",
+        {},
+        `Mean ${figure(mean.value)} (${figure(mean.low)} to ${figure(mean.high)}); in truth ${figure(mean.truth)}.`,
+      ),
+    why && h("p", { class: "soft" }, sentence(why)),
+  ];
+}
+
+const figure = (number: number): string => count(Number(number.toPrecision(4)));
+const within = (share: number): number => Math.max(0, Math.min(1, share));
+
+/** One value: what is estimated, where the truth is by the reports, and the truth. */
+function share({ value, share: found, low, high, truth }: Share, most: number): HTMLElement {
+  const [a, b] = [within(low), within(high)];
+  const at = (one: number): string => part(within(one) / most);
+  return h(
+    "div",
+    { class: "share" },
+    h(
+      "p",
+      {},
+      h("bdi", {}, value),
+      h(
+        "span",
+        { class: "margin" },
+        `${percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)}), in truth ${percent(truth)}`,
+      ),
+    ),
+    svg(
+      "svg",
+      { class: "bar", width: "100%", height: 14, "aria-hidden": "true" },
+      svg("rect", { class: "truth", y: 2, width: at(truth), height: 10, rx: 2 }),
+      svg("line", { class: "reach", x1: at(low), x2: at(high), y1: 7, y2: 7 }),
+      svg("circle", { class: "dot", cx: at(found), cy: 7, r: 4 }),
+    ),
+  );
+}

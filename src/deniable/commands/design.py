@@ -1,0 +1,43 @@
+"""`deniable design`: opens a local page on which a study is made."""
+
+from __future__ import annotations
+
+import webbrowser
+from functools import partial
+from pathlib import Path
+
+import click
+
+from deniable.commands.shared import console
+from deniable.commands.shared.options import FILE, PORT, Number, whole
+from deniable.commands.shared.stores import suggest_extra
+
+
+@click.command("design")
+@click.argument("study", type=FILE, default=Path("study.toml"))
+@click.option(
+    "--people",
+    type=Number(partial(whole, least=1, most=10**15)),
+    help="The number of people who will answer, at first.  [default: what the file says, or 1,000]",
+)
+@click.option("--port", type=PORT, default="0", help="The port of the page.  [default: any free one]")
+@click.option("--no-browser", is_flag=True, help="Print the link only; open no browser.")
+def design_study(study: Path, people: int | None, port: int, no_browser: bool) -> None:
+    """Make a study on a local page.
+
+    STUDY is a TOML file, study.toml unless named otherwise; it is made when you save. The page shows the
+    expected error of every question, an attacker's best guess, results of simulated people and the survey as
+    you write. Only this machine can open it, by the link. Ctrl+C ends it.
+    """
+    console.refuse_ending(study, [".toml"], "a study")
+    with suggest_extra():
+        from deniable.design import serving
+    with serving.listen("127.0.0.1", port) as taken:
+        designer = serving.make_designer(study, people, taken)
+        link = f"http://127.0.0.1:{taken.getsockname()[1]}/{designer.token}/"
+        click.echo(f"design  {link}")
+        click.echo("Ctrl+C ends it; only what you save is kept", err=True)
+        if not no_browser:
+            webbrowser.open(link)
+        serving.run(designer, taken)
+    click.echo("stopped", err=True)

@@ -1,0 +1,60 @@
+"""Computes what a study will tell and give away: the figures of `people`, `plan` and `attack`, for a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from deniable.attack import success
+from deniable.plan import Plan
+from deniable.plan.explain import list_warnings, reconsider
+from deniable.plan.reasons import explain_choice, name_use
+
+
+def forecast(plan: Plan) -> dict[str, Any]:
+    """All figures of a plan, ready for JSON."""
+    here = reconsider(plan.content, plan.considered)
+    found: dict[str, Any] = _finite(
+        {
+            "plan": plan.id,
+            "people": plan.content.people,
+            "choice": plan.considered[0].name if plan.considered else plan.mechanism.acronym,
+            "why": explain_choice(plan.considered),
+            "describe": plan.describe().split("\n", 1)[1],
+            "report_bytes": here.report_bytes.most,
+            "loss": plan.loss.record,
+            "precisions": [
+                one.to_dict()
+                | {
+                    "what_is_read": one.describe(),
+                    "known_to_within": one.format_margin(),
+                    "ratio": one.ratio,
+                    "word": name_use(one.use),
+                    "people_enough": one.people_enough(),
+                }
+                for one in plan.precisions()
+            ],
+            "guesses": list_guesses(plan),
+            "warnings": list_warnings(plan.content, plan.considered),
+            "text": plan.explain(),
+        }
+    )
+    return found
+
+
+def list_guesses(plan: Plan) -> list[dict[str, Any]]:
+    """How often an attacker's best guess of each answer is right, with one report and without."""
+    return [
+        {"attribute": one.name, "blind": one.blind, "report": one.report, "reported": one.reported}
+        for one in success(plan, None, collections=1).attributes
+    ]
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for infinity."""
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

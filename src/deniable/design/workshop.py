@@ -1,0 +1,162 @@
+"""Holds the file that is designed, and the plans of its latest drafts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, final
+
+from deniable.design.draft import Draft, note_people, read_people
+from deniable.design.forecast import forecast
+from deniable.design.preview import preview
+from deniable.design.problems import Checked, Problem, check
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.exact import whole_number
+from deniable.plan import Plan
+from deniable.plan.sections import read_toml
+from deniable.plan.study import Study
+from deniable.tables import replacing
+
+PEOPLE = 1000
+"""How many people a page expects at first, where the file does not say."""
+_MOST_PEOPLE = 10**15
+_MOST_PLANS = 16  # of the latest drafts
+_NEW = "epsilon = 1.0\n"
+
+
+@final
+class Stale(DeniableError):
+    """The page has asked for something newer meanwhile."""
+
+
+@final
+class Changed(DeniableError):
+    """The file was changed by somebody else since it was read."""
+
+
+@final
+class Incomplete(DeniableError):
+    """The draft is no study yet."""
+
+
+@final
+class Workshop:
+    """What the page works with: one file, and what was computed of its drafts."""
+
+    def __init__(self, file: Path, people: int | None = None) -> None:
+        self.file = file
+        self._people = people
+        self._plans: OrderedDict[str, Plan] = OrderedDict()  # by the draft
+        self._forecasts: dict[str, dict[str, Any]] = {}  # by the plan's id
+        self._turns: dict[str, int] = {}
+        self._working = threading.Lock()  # one draft at a time: what waits may be stale when its turn comes
+        self._simulating = threading.Lock()
+        self.read()
+
+    def read(self) -> dict[str, Any]:
+        """The draft in the file, or a new one; what is no TOML is refused."""
+        text = self._text()
+        if text is not None:
+            read_toml(self.file)  # says what is wrong in plain words
+        draft = Draft.read(_NEW if text is None else text)
+        people = self._people or read_people(text or "") or PEOPLE
+        facts = {"file": self.file.name, "is_new": text is None, "version": _version(text)}
+        return facts | {"people": people} | draft.to_json()
+
+    def forecast(self, draft: Draft, people: object, page: str = "", turn: int = 0) -> dict[str, Any]:
+        """What is wrong with a draft, and the figures of all that is right; a stale draft is refused."""
+        self._turns[page] = max(turn, self._turns.get(page, 0))
+        with self._working:
+            if turn < self._turns[page]:
+                raise Stale("the page has changed since")
+            checked = check(draft, self.file.parent)
+            problems = list(checked.problems)
+            found = None
+            try:
+                expected = _checked_people(people)
+                if checked.study is not None:
+                    found = self._forecast(checked.study, expected, draft)
+            except InvalidParameter as problem:
+                about = "people" if "number of people" in str(problem) else None
+                problems.append(Problem(str(problem), None, about))
+            return {"problems": [asdict(one) for one in problems], "forecast": found}
+
+    def _forecast(self, study: Study, people: int, draft: Draft) -> dict[str, Any]:
+        key = json.dumps([draft.to_json(), people], sort_keys=True)
+        plan = self._plans.get(key) or study.plan(people)
+        self._plans[key] = plan
+        self._plans.move_to_end(key)
+        while len(self._plans) > _MOST_PLANS:
+            _, old = self._plans.popitem(last=False)
+            self._forecasts.pop(old.id, None)
+        if plan.id not in self._forecasts:
+            self._forecasts[plan.id] = forecast(plan)
+        return self._forecasts[plan.id]
+
+    def plan(self, plan_id: str) -> Plan:
+        """The plan of one of the latest drafts."""
+        for plan in list(self._plans.values()):
+            if plan.id == plan_id:
+                return plan
+        raise Stale(f"plan {plan_id[:12]} is not of the latest drafts")
+
+    def preview(self, plan_id: str, truth: object, seed: object) -> dict[str, Any]:
+        """What results would look like, on simulated answers."""
+        plan = self.plan(plan_id)
+        with self._simulating:
+            return preview(plan, str(truth), whole_number("seed", seed, 0, 10**9))
+
+    def write(
+        self, draft: Draft, version: object, people: object = None, force: bool = False
+    ) -> dict[str, Any]:
+        """Write the file, unless somebody else has changed it; `force` writes it all the same."""
+        checked = check(draft, self.file.parent)
+        _refuse_incomplete(checked, draft)
+        with self._working:
+            text = self._text()
+            if not force and _version(text) != version:
+                raise Changed(f"{self.file.name} was changed on disk since this page read it")
+            made = draft.write(_readable(text))
+            if people is not None:
+                made = note_people(made, _checked_people(people), self.file.name)
+            with replacing(self.file) as temporary:
+                temporary.write_text(made, encoding="utf-8", newline="")
+        return {"version": _version(made), "text": made}
+
+    def _text(self) -> str | None:
+        try:
+            return self.file.read_bytes().decode()
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise InvalidParameter(f"{self.file.name} is not a text in UTF-8") from None
+
+
+def _refuse_incomplete(checked: Checked, draft: Draft) -> None:
+    if not draft.questions:
+        raise Incomplete("a study asks at least one question; add one")
+    if checked.problems:
+        first = checked.problems[0]
+        where = "" if first.question is None else f"{draft.questions[first.question].name or 'a question'}: "
+        raise Incomplete(f"not saved, since the study is not complete: {where}{first.text}")
+
+
+def _readable(text: str | None) -> str:
+    """What is kept of a text: nothing, where somebody made it unreadable."""
+    try:
+        Draft.read(text or "")
+    except ValueError:  # TOML's, and ours
+        return ""
+    return text or ""
+
+
+def _version(text: str | None) -> str:
+    return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
+
+
+def _checked_people(people: object) -> int:
+    return whole_number("the number of people", people, 1, _MOST_PEOPLE)

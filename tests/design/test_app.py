@@ -1,0 +1,272 @@
+"""The local server: only for this page, with the numbers of the shell, and a file that is written whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any, final
+
+import httpx
+import pytest
+
+from deniable.design.app import Designer
+from deniable.design.draft import Draft
+from deniable.design.preview import preview
+from deniable.design.workshop import Workshop
+from deniable.plan import Plan
+from tests.cases import check_each
+from tests.running import Run
+
+TEXT = """\
+# The first line.
+title = "Town"
+epsilon = 2.0
+
+[attributes]
+smokes = ["yes", "no"]
+
+[attributes.age]
+low = 18
+high = 98
+step = 1
+privacy = "metric"
+epsilon = 0.3
+
+[attributes.pay]
+low = 0
+high = 10000
+open_high = true
+mean = true
+
+[attributes.vote]
+values = ["left", "middle", "right", "none"]
+question = "Whom would you vote for?"
+"""
+HOST = "http://127.0.0.1:4711"
+
+
+@final
+class Client:
+    """A browser, as far as headers go."""
+
+    def __init__(self, designer: Designer, url: str, headers: dict[str, str]) -> None:
+        self._designer, self._url, self._headers = designer, url, headers
+
+    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(self._designer)
+            async with httpx.AsyncClient(transport=transport, headers=self._headers) as client:
+                return await client.request(method, self._url + path, **more)
+
+        return asyncio.run(ask())
+
+    def get(self, path: str) -> httpx.Response:
+        return self.request("GET", path)
+
+    def post(self, path: str, **more: Any) -> httpx.Response:
+        return self.request("POST", path, **more)
+
+    def put(self, path: str, **more: Any) -> httpx.Response:
+        return self.request("PUT", path, **more)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "study.toml"
+    found.write_text(TEXT, encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def designer(file: Path) -> Designer:
+    return Designer(Workshop(file), 4711)
+
+
+@pytest.fixture
+def client(designer: Designer) -> Client:
+    return Client(designer, f"{HOST}/{designer.token}/", {"origin": HOST})
+
+
+def draft_of(client: Client) -> dict[str, Any]:
+    """What a page sends back if nothing was changed."""
+    found: dict[str, Any] = client.get("study").json()
+    assert found.pop("people") == 1000
+    return found
+
+
+def test_only_this_page_reads_and_writes(designer: Designer, file: Path) -> None:
+    token = designer.token
+    assert len(token) >= 32
+    right = {"host": "127.0.0.1:4711"}
+    cases: list[tuple[str, tuple[str, str, dict[str, str], int]]] = [
+        ("the link", ("GET", f"/{token}/", right, 200)),
+        ("the link, by name", ("GET", f"/{token}/", {"host": "localhost:4711"}, 200)),
+        ("no token", ("GET", "/", right, 404)),
+        ("no token, the file", ("GET", "/study", right, 404)),
+        ("a wrong token", ("GET", f"/{token[:-1]}x/study", right, 404)),
+        ("another host", ("GET", f"/{token}/study", {"host": "example.org"}, 421)),
+        ("another name with the port", ("GET", f"/{token}/study", {"host": "evil.example:4711"}, 421)),
+        ("another port", ("GET", f"/{token}/study", {"host": "127.0.0.1:80"}, 421)),
+        ("another origin", ("GET", f"/{token}/study", right | {"origin": "http://example.org"}, 403)),
+        ("another page", ("GET", f"/{token}/study", right | {"sec-fetch-site": "cross-site"}, 403)),
+        ("another port's page", ("GET", f"/{token}/study", right | {"sec-fetch-site": "same-site"}, 403)),
+        ("a frame without origin", ("PUT", f"/{token}/study", right | {"origin": "null"}, 403)),
+        ("writing without origin", ("PUT", f"/{token}/study", right, 403)),
+        ("asking without origin", ("POST", f"/{token}/forecast", right, 403)),
+        ("another method", ("DELETE", f"/{token}/study", right | {"origin": HOST}, 405)),
+        ("outside", ("GET", f"/{token}/assets/..%2f..%2fapp.py", right, 404)),
+    ]
+
+    def request(case: tuple[str, str, dict[str, str], int]) -> None:
+        method, path, headers, status = case
+        assert Client(designer, HOST, headers).request(method, path).status_code == status
+
+    check_each(request, cases)
+    assert file.read_text(encoding="utf-8") == TEXT
+
+
+def test_other_pages_cannot_frame_it(client: Client) -> None:
+    answer = client.get("")
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert "access-control-allow-origin" not in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_the_numbers_are_those_of_the_shell(client: Client, file: Path, run: Run) -> None:
+    body = draft_of(client) | {"people": 3000}
+    found = client.post("forecast", json=body).json()
+    assert found["problems"] == []
+    shown = found["forecast"]
+    people = json.loads(run("people", str(file), "--people", "3000", "--json").out)
+    assert shown["plan"] == people["plan"]
+    assert [{key: one[key] for key in people["questions"][0]} for one in shown["precisions"]] == people[
+        "questions"
+    ]
+    plan = file.with_name("plan.json")
+    said = run("plan", str(file), "--people", "3000", "-o", str(plan)).out
+    assert shown["text"] == said.rstrip("\n")
+    assert shown["why"] in " ".join(said.split())
+    for text in shown["warnings"]:
+        assert " ".join(text.split()) in " ".join(said.split())
+    attack = json.loads(run("attack", str(plan), "--json").out)
+    about = ("blind", "report", "reported")
+    wanted = {one["name"]: [one[key] for key in about] for one in attack["ignorant"]["attributes"]}
+    assert {one["attribute"]: [one[key] for key in about] for one in shown["guesses"]} == wanted
+
+
+def test_more_people_err_less_and_a_larger_epsilon_reveals_more(client: Client) -> None:
+    draft = draft_of(client)
+    few, many = (
+        client.post("forecast", json=draft | {"people": n}).json()["forecast"] for n in (500, 50_000)
+    )
+    for one, other in zip(few["precisions"], many["precisions"], strict=True):
+        assert one["margin"] > 9 * other["margin"]
+    draft["study"]["epsilon"] = 4
+    wide = client.post("forecast", json=draft | {"people": 500}).json()["forecast"]
+    guess = {one["attribute"]: one["report"] for one in wide["guesses"]}
+    assert guess["smokes"] > {one["attribute"]: one["report"] for one in few["guesses"]}["smokes"]
+
+
+def test_a_file_is_written_and_read_back(client: Client, file: Path) -> None:
+    draft = draft_of(client)
+    draft["study"]["epsilon"] = 3
+    written = client.put("study", json=draft | {"people": 2000})
+    assert written.status_code == 200
+    text = file.read_text(encoding="utf-8")
+    assert text.endswith(TEXT.replace("epsilon = 2.0", "epsilon = 3"))
+    again = client.get("study").json()
+    assert (again["people"], again["study"]["epsilon"]) == (2000, 3)
+    assert again["version"] == written.json()["version"]
+    assert again["questions"] == draft["questions"]
+    assert [one.name for one in file.parent.iterdir()] == ["study.toml"]
+
+
+def test_what_changed_on_disk_is_not_overwritten_unasked(client: Client, file: Path) -> None:
+    draft = draft_of(client)
+    changed = TEXT.replace("# The first line.", "# Another hand.")
+    file.write_text(changed, encoding="utf-8")
+    draft["study"]["epsilon"] = 3
+    refused = client.put("study", json=draft)
+    assert (refused.status_code, refused.json()["reason"]) == (409, "changed")
+    assert file.read_text(encoding="utf-8") == changed
+    assert client.put("study", json=draft | {"force": True}).status_code == 200
+    assert file.read_text(encoding="utf-8") == changed.replace("epsilon = 2.0", "epsilon = 3")
+    file.unlink()
+    assert client.put("study", json=draft | {"version": ""}).status_code == 200  # as if it had never been
+
+
+def test_an_incomplete_study_is_not_written(client: Client, file: Path) -> None:
+    draft = draft_of(client)
+    for wrong in ([], [*draft["questions"], {"name": "new", "keys": {"values": []}, "was": None}]):
+        refused = client.put("study", json=draft | {"questions": wrong})
+        assert (refused.status_code, refused.json()["reason"]) == (422, "incomplete")
+    assert file.read_text(encoding="utf-8") == TEXT
+
+
+def test_a_half_written_question_leaves_the_others_their_figures(client: Client) -> None:
+    draft = draft_of(client)
+    draft["questions"].append({"name": "new", "keys": {"low": 0, "high": 7}, "was": None})
+    found = client.post("forecast", json=draft | {"people": 100}).json()
+    assert [(one["question"], one["field"]) for one in found["problems"]] == [(4, "step")]
+    assert {one["attribute"] for one in found["forecast"]["precisions"]} == {"smokes", "age", "pay", "vote"}
+    wrong = client.post("forecast", json=draft_of(client) | {"people": "many"}).json()
+    assert [one["field"] for one in wrong["problems"]] == ["people"]
+
+
+def test_messages_that_no_page_sends_are_refused(client: Client) -> None:
+    for path, content, status in (
+        ("forecast", b"{", 400),
+        ("forecast", b"[]", 400),
+        ("forecast", b'{"study": 1}', 422),
+        ("preview", b'{"plan": "0", "truth": "even", "seed": 1}', 409),
+        ("forecast", b" " * (5 << 20), 413),
+    ):
+        answer = client.post(path, content=content, headers={"content-type": "application/json"})
+        assert answer.status_code == status
+        assert answer.json()["detail"]
+    assert client.post("forecast", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
+
+
+def test_a_stale_draft_is_not_computed(file: Path) -> None:
+    workshop = Workshop(file)
+    draft = Draft.read(TEXT)
+    workshop.forecast(draft, 100, "page", 2)
+    with pytest.raises(Exception, match="changed since"):
+        workshop.forecast(draft, 100, "page", 1)
+    workshop.forecast(draft, 100, "another page", 1)
+
+
+def test_the_survey_is_that_of_the_plan(client: Client) -> None:
+    found = client.post("forecast", json=draft_of(client) | {"people": 100}).json()["forecast"]
+    page = client.get(f"survey/{found['plan']}/")
+    assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
+    assert page.text.index("assets/preview.js") < page.text.index("assets/survey.js")
+    assert client.get(f"survey/{found['plan']}/assets/preview.js").status_code == 200
+    [one] = client.get(f"survey/{found['plan']}/plans").json()["plans"]
+    plan = Plan.from_json(client.get(f"survey/{found['plan']}/plans/{one['id']}").content)
+    assert plan.id == found["plan"]
+    assert client.post(f"survey/{found['plan']}/reports", content=b"").status_code in (404, 405)
+
+
+def test_simulated_people_are_estimated_beside_the_truth(client: Client) -> None:
+    """Truth and intervals are of the same people."""
+    found = client.post("forecast", json=draft_of(client) | {"people": 20_000}).json()["forecast"]
+    body = {"plan": found["plan"], "truth": "uneven", "seed": 1}
+    first = client.post("preview", json=body).json()
+    assert client.post("preview", json=body).json() == first
+    assert client.post("preview", json=body | {"seed": 2}).json() != first
+    by_name = {one["attribute"]: one for one in first["questions"]}
+    assert abs(sum(row["truth"] for row in by_name["vote"]["rows"]) - 1) < 1e-9
+    mean = by_name["pay"]["mean"]
+    assert abs(mean["value"] - mean["truth"]) < mean["high"] - mean["low"]
+    assert client.post("preview", json=body | {"truth": "odd"}).status_code == 422
+
+
+def test_a_preview_is_of_at_most_so_many_people(file: Path) -> None:
+    import deniable as dn
+
+    plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=10**9)
+    found = preview(plan, "even", 3)
+    assert found["people"] == 100_000
+    assert all(abs(row["truth"] - 0.5) < 0.01 for row in found["questions"][0]["rows"])

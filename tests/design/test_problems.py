@@ -1,0 +1,97 @@
+"""What is wrong with a draft is said in the library's words, at the field that it is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from deniable.design.draft import Draft, Question
+from deniable.design.problems import Checked
+from deniable.design.problems import check as check_in
+from tests.cases import check_each
+
+
+def check(draft: Draft) -> Checked:
+    return check_in(draft, Path())
+
+
+YES_NO = Question("smokes", {"values": ["yes", "no"]})
+PLACE = {"south": 47.6, "west": 6.8, "north": 47.7, "east": 6.95, "rows": 8, "columns": 10}
+
+WRONG: dict[str, tuple[dict[str, Any], str | None, str]] = {
+    "no values": ({"values": []}, "values", "at least two values"),
+    "one value": ({"values": ["only"]}, "values", "at least two values, got 1"),
+    "twice the same": ({"values": ["a", "a"]}, "values", "occurs twice"),
+    "no step": ({"low": 0, "high": 10}, "step", "this has no 'step'"),
+    "an uneven step": ({"low": 0, "high": 10, "step": 3}, "step", "does not divide the range"),
+    "no number": ({"low": "many", "high": 10, "step": 1}, "low", "'many'"),
+    "upside down": ({"low": 10, "high": 0, "step": 1}, "low", "goes up from low"),
+    "no epsilon": ({"low": 0, "high": 9, "step": 1, "privacy": "metric"}, "epsilon", "epsilon"),
+    "no south": ({"north": 47.7, "rows": 8, "columns": 8}, "south", "south"),
+    "no radius": (PLACE | {"level": 2}, "level", "level and radius"),
+    "too important": ({"values": ["a", "b"], "importance": -1}, "importance", "importance"),
+    "a long question": ({"values": ["a", "b"], "question": "?" * 501}, "question", "at most 500"),
+    "an unknown key": ({"values": ["a", "b"], "vlues": []}, "values", "did you mean 'values'"),
+    "no map": (PLACE | {"epsilon": 0.001, "map": "none.geojson"}, None, "none.geojson"),
+    "nothing": ({}, None, ""),
+}
+
+
+def test_every_half_written_question_is_blamed_at_its_field_and_the_others_are_planned() -> None:
+    def blame(case: tuple[dict[str, Any], str | None, str]) -> None:
+        keys, field, words = case
+        checked = check(Draft({"epsilon": 1.0}, (YES_NO, Question("asked", keys))))
+        [problem] = checked.problems
+        assert problem.question == 1
+        assert words in problem.text
+        assert field is None or problem.field == field
+        assert "attributes.asked" not in problem.text
+        assert checked.study is not None
+        assert list(checked.study.attributes) == ["smokes"]
+
+    check_each(blame, WRONG.items())
+
+
+def test_names_are_blamed() -> None:
+    asked = [Question(name, {"values": ["a", "b"]}) for name in ("", "one", "one", "two\n")]
+    checked = check(Draft({"epsilon": 1.0}, tuple(asked)))
+    assert [(one.question, one.field) for one in checked.problems] == [(0, "name"), (2, "name"), (3, "name")]
+    assert "short name" in checked.problems[0].text
+    assert checked.study is not None
+    assert list(checked.study.attributes) == ["one"]
+
+
+def test_what_is_wrong_with_the_study_is_blamed_there() -> None:
+    cases: list[tuple[str, tuple[dict[str, Any], str | None]]] = [
+        ("negative", ({"epsilon": -1}, "epsilon")),
+        ("no number", ({"epsilon": "much"}, "epsilon")),
+        ("none", ({}, "epsilon")),
+        ("per", ({"epsilon": 1, "per": "person"}, "per")),
+        ("mechanism", ({"epsilon": 1, "mechanism": "spilt"}, None)),
+        ("first above forever", ({"repeat": {"epsilon_first": 2, "epsilon_forever": 1}}, "epsilon_first")),
+        ("an unknown key", ({"epsilon": 1, "titel": "?"}, None)),
+    ]
+
+    def blame(case: tuple[dict[str, Any], str | None]) -> None:
+        study, field = case
+        checked = check(Draft(study, (YES_NO,)))
+        [problem] = checked.problems
+        assert checked.study is None
+        assert problem.question is None
+        assert field is None or problem.field == field
+
+    check_each(blame, cases)
+
+
+def test_a_question_that_does_not_fit_the_others_is_named() -> None:
+    metric = Question("age", {"low": 0, "high": 9, "step": 1, "privacy": "metric", "epsilon": 0.5})
+    checked = check(Draft({"epsilon": 1.0, "missing": "value"}, (YES_NO, metric)))
+    [problem] = checked.problems
+    assert problem.question == 1
+    assert "no answer" in problem.text
+
+
+def test_a_right_draft_has_no_problem() -> None:
+    assert check(Draft({"epsilon": 1.0}, (YES_NO,))).problems == ()
+    nothing = check(Draft({"epsilon": 1.0}))
+    assert (nothing.study, nothing.problems) == (None, ())
