@@ -79,6 +79,7 @@ endure: .venv/ready  ## the collector through kills, attacks, full and broken di
 
 docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/python docs/api.py
+	$(BIN)/python docs/notebooks.py
 	$(BIN)/zensical build --clean
 
 hashes: .venv/bin/python  ## write hashes.txt anew: the hash of every file that a pin of constraints.txt can be installed from
