@@ -193,7 +193,9 @@ function show(problems: readonly Problem[], forecast: Forecast | null): void {
   for (const { id, name } of questions) {
     const place = document.getElementById(`q${id}-verdict`);
     const isWrong = problems.some(({ question }) => question !== null && questions[question]?.id === id);
-    const found = forecast?.precisions.find(({ attribute }) => attribute === name);
+    const found = forecast?.precisions.find(
+      ({ attribute }) => attribute === name || attribute.startsWith(`${name}: `),
+    );
     if (!place) continue;
     place.textContent = isWrong ? "not complete" : found ? verdict(found) : "";
     place.className = `verdict ${isWrong ? "wrong" : (found?.use ?? "")}`;
@@ -202,7 +204,16 @@ function show(problems: readonly Problem[], forecast: Forecast | null): void {
   if (!forecast) return;
   shown = forecast;
   const { plan, people } = forecast;
-  panels.warnings.replaceChildren(...h("div", {}, warnings(forecast)).childNodes);
+  const left = [
+    ...new Set(problems.map(({ question }) => (question === null ? "" : questions[question]?.name))),
+  ];
+  const note = left.filter(Boolean).map((name) => `“${name}”`);
+  panels.warnings.replaceChildren(
+    ...(note.length
+      ? [h("p", { class: "notice" }, `All figures leave out what is not complete yet: ${note.join(", ")}.`)]
+      : []),
+    ...h("div", {}, warnings(forecast)).childNodes,
+  );
   panels.errors.replaceChildren(...h("div", {}, errors(forecast)).childNodes);
   panels.guesses.replaceChildren(...h("div", {}, guesses(forecast)).childNodes);
   const isUnfolded = panels.choice.querySelector("details")?.open ?? false;

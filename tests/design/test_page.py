@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import tomllib
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from deniable.commands.design import _open_browser as open_browser
 from deniable.design import serving
 from tests.collect.test_pages import PATIENCE, check_access
 from tests.collect.test_pages import browser as browser
@@ -233,6 +235,7 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
         expect(south).to_have_attribute("aria-invalid", "true")
         expect(page.locator(".asked").last.get_by_text(re.compile("This has no 'south'"))).to_be_visible()
         expect(page.locator(".known")).to_have_count(4)  # the others keep their figures
+        expect(page.get_by_text("All figures leave out")).to_contain_text("“question4”")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text(re.compile("Not saved, since the study is not complete"))).to_be_visible()
         assert file.read_text(encoding="utf-8") == TEXT
@@ -285,6 +288,15 @@ def test_everybody_can_use_the_page(browser: Browser, file: Path, scheme: Any, s
         expect(page.get_by_label("Epsilon of any number of reports")).to_be_visible()
         check_access(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_browser_for_terminals_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened_by: list[str] = []
+    for kind in (webbrowser.BackgroundBrowser, webbrowser.GenericBrowser):
+        monkeypatch.setattr(kind, "open", lambda one, link: opened_by.append(f"{one.name} {link}"))
+        monkeypatch.setattr(webbrowser, "get", lambda kind=kind: kind("see"))
+        open_browser("http://127.0.0.1:1/token/")
+    assert opened_by == ["see http://127.0.0.1:1/token/"]
 
 
 def test_no_browser_is_opened_for_what_is_no_study(run: Run, tmp_path: Path) -> None:

@@ -38,6 +38,16 @@ def design_study(study: Path, people: int | None, port: int, no_browser: bool) -
         click.echo(f"design  {link}")
         click.echo("Ctrl+C ends it; only what you save is kept", err=True)
         if not no_browser:
-            webbrowser.open(link)
+            _open_browser(link)
         serving.run(designer, taken)
     click.echo("stopped", err=True)
+
+
+def _open_browser(link: str) -> None:
+    """Open the link, unless the only browser is one for terminals, which would take this one."""
+    try:
+        found = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if type(found) is not webbrowser.GenericBrowser:
+        found.open(link)

@@ -94,14 +94,15 @@ def _make_study(draft: Draft, folder: Path) -> Study | str:
 
 
 def _check_alone(question: Question, folder: Path) -> str | None:
-    """What is wrong with a question whatever the others are."""
-    data: dict[str, Any] = {"attributes": {question.name: dict(question.keys)}}
+    """What is wrong with a question whatever the others are, which it may name."""
+    alone = replace(question, keys={key: one for key, one in question.keys.items() if key != "only_if"})
+    data: dict[str, Any] = {"attributes": {alone.name: dict(alone.keys)}}
     try:
-        domain = list_options(data, folder)["attributes"][question.name]
+        domain = list_options(data, folder)["attributes"][alone.name]
     except _REFUSALS as problem:
         return str(problem)
-    budget = {} if domain.privacy == "metric" else {"epsilon": 1.0}
-    found = _make_study(Draft(budget, (question,)), folder)
+    budget = {} if getattr(domain, "privacy", "equal") == "metric" else {"epsilon": 1.0}
+    found = _make_study(Draft(budget, (alone,)), folder)
     return found if isinstance(found, str) else None
 
 
