@@ -256,16 +256,15 @@ def test_the_survey_is_shown_and_sends_nothing(browser: Browser, file: Path) -> 
     text = TEXT.partition("[attributes.age]")[0] + TEXT[TEXT.index("[survey]") :]
     file.write_text(text, encoding="utf-8")
     with designing(file) as link, opened(browser, link, viewport=DESK) as page:
-        page.on("request", lambda one: sent.append(one.url) if "/survey/" in one.url else None)
+        page.on("request", lambda one: sent.append(one.url) if one.method != "GET" else None)
         survey = page.frame_locator("iframe")
         expect(survey.get_by_text("Three questions.")).to_be_visible()
-        sent.clear()
         survey.get_by_label("yes", exact=True).check()
         survey.get_by_role("button", name="Review my answers").click()
         survey.get_by_role("button", name="Make my report").click()
         survey.get_by_role("button", name="Send").click()
         expect(survey.get_by_text(re.compile("This is a preview: nothing is sent"))).to_be_visible()
-        assert sent == []
+        assert [url for url in sent if "/survey/" in url] == []
         assert page.evaluate("localStorage.length + sessionStorage.length") == 0
         page.locator("#title").fill("Another title")
         expect(survey.get_by_role("heading", level=1)).to_have_text("Another title")
