@@ -220,8 +220,20 @@ async function offer(
     ...(isAll ? [] : [drawnFirst(asked.length, plan.attributes.length)]),
     ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
     ...(invitation ? [invitation.element] : []),
-    (form = questions(plan, asked, locations, async (given) => (await following()).review(head, one, given))),
+    (form = questions(plan, asked, locations, async (given) => {
+      const part = await following().catch(() => null);
+      part?.review(head, one, given);
+      complain(part === null ? t("unreachable") : "");
+    })),
   );
+}
+
+/** Say above the button why nothing happens. */
+function complain(words: string): void {
+  const old = form?.querySelector(".act .notice");
+  const notice = h("p", { class: "notice bad", role: "alert" }, words);
+  if (words) form?.querySelector(".act")?.prepend(notice);
+  old?.remove();
 }
 
 /** Who asks, how to reach them, and what else they say. */

@@ -125,6 +125,37 @@ def test_every_language_is_small() -> None:
             assert re.fullmatch(r"[^<]*", text)  # no HTML
 
 
+def answer(visit: Visit) -> None:
+    page = visit.page
+    page.get_by_label("yes", exact=True).check()
+    page.get_by_label("red", exact=True).check()
+    page.locator("#q2").fill("42")
+    page.locator("main form button.main").click()
+
+
+def test_who_loses_the_connection_while_answering_goes_on(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="en-US") as visit:
+        page = visit.survey(PLAIN)
+        expect(page.locator("#device")).to_be_visible()
+        visit.context.set_offline(True)
+        answer(visit)
+        page.locator("#consent").check()
+        page.locator("button.main").click()
+        expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
+
+
+def test_what_cannot_be_loaded_is_said_and_tried_again(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="en-US") as visit:
+        visit.context.route("**/survey-report.js", lambda route: route.abort())
+        page = visit.survey(PLAIN)
+        answer(visit)
+        expect(page.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+        visit.context.unroute("**/survey-report.js")
+        page.locator("main form button.main").click()
+        expect(page.get_by_role("heading", name="Your answers")).to_be_focused()
+        visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
+
+
 # What is sent compressed.
 
 
