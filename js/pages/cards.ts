@@ -10,16 +10,26 @@ import type { Given } from "./questions.js";
 
 const MOST = 12;
 
-/** The two cards. Without answers they were given before, and nobody has kept them. */
-export function cards(plan: Plan, report: Report, given: readonly Given[] | null, sent = false): HTMLElement {
-  return h("div", { class: "cards" }, stays(plan, given), leaves(plan, report, t(sent ? "left" : "leaves")));
+/** The two cards. Without answers they were given before, and nobody has kept them. A page with several has keys. */
+export function cards(
+  plan: Plan,
+  report: Report,
+  given: readonly Given[] | null,
+  sent = false,
+  key = "",
+): HTMLElement {
+  const left = leaves(plan, report, t(sent ? "left" : "leaves"), key);
+  return h("div", { class: "cards" }, stays(plan, given, key), left);
 }
 
-function stays(plan: Plan, given: readonly Given[] | null): HTMLElement {
+/** The headings that name a card: its own and, among several, that of the study. */
+const named = (id: string, key: string): string => (key ? `${id}${key} part${key}` : id);
+
+function stays(plan: Plan, given: readonly Given[] | null, key: string): HTMLElement {
   return h(
     "section",
-    { class: "card stays", "aria-labelledby": "stays" },
-    h("h3", { id: "stays" }, t(given ? "stays" : "stayed")),
+    { class: "card stays", "aria-labelledby": named("stays", key) },
+    h("h3", { id: `stays${key}` }, t(given ? "stays" : "stayed")),
     given ? answersOf(plan, given) : h("p", {}, t("stayed_hint")),
     given && h("p", { class: "soft" }, t("stays_hint")),
   );
@@ -34,12 +44,12 @@ export function answersOf(plan: Plan, given: readonly Given[]): HTMLElement {
   );
 }
 
-function leaves(plan: Plan, report: Report, title: string): HTMLElement {
+function leaves(plan: Plan, report: Report, title: string, key: string): HTMLElement {
   const said = new Map(report.readable.map((one) => [one.attribute, one]));
   return h(
     "section",
-    { class: "card leaves", "aria-labelledby": "leaves" },
-    h("h3", { id: "leaves" }, title),
+    { class: "card leaves", "aria-labelledby": named("leaves", key) },
+    h("h3", { id: `leaves${key}` }, title),
     h(
       "dl",
       {},

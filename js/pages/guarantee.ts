@@ -101,9 +101,9 @@ interface Guessed {
 /**
  * The promise as a whole: what is guessed most often, in a sentence and a picture, and the worst of what distances
  * reveal. The rest is folded: which answers are sent, question by question, and the exact numbers. Whatever is
- * folded away is not worse than what is not.
+ * folded away is not worse than what is not. A page with several of them has a key for each.
  */
-export function promise(plan: Plan): HTMLElement {
+export function promise(plan: Plan, key = ""): HTMLElement {
   const guesses = plan.attributes.map(({ name }) => guessed(plan, name));
   const easiest = largest(guesses);
   const answers = guesses.filter(({ kind }) => kind !== "number"); // of a number only its half is guessed
@@ -116,8 +116,8 @@ export function promise(plan: Plan): HTMLElement {
   const folded = distant.slice(MOST_SHOWN);
   return h(
     "section",
-    { class: "promise", "aria-labelledby": "promise-title" },
-    h("h2", { id: "promise-title", class: "verified" }, check(), t("verified")),
+    { class: "promise", "aria-labelledby": `promise-title${key}${key && ` part${key}`}` },
+    h("h2", { id: `promise-title${key}`, class: "verified" }, check(), t("verified")),
     h("p", { class: "headline" }, easiest.once),
     bars(easiest.oneReport, easiest.blind, t("picture")),
     easiest.again && h("p", { class: "again" }, easiest.again),

@@ -3,6 +3,7 @@
 import { invitationIn, keepInvitation } from "./collector.js";
 import { h } from "./dom.js";
 import { t } from "./messages.js";
+import { plansIn } from "./plans_link.js";
 import { shared } from "./shared.js";
 
 /**
@@ -31,6 +32,10 @@ export function askInvitation(isBroken = false): {
     input: () => void take(field.value.trim() === ""),
   });
   const take = (quietly: boolean): boolean => {
+    if (isElsewhere(field.value)) {
+      location.hash = field.value.slice(field.value.indexOf("#")).trim(); // and so the page begins again
+      return false;
+    }
     const found = invitationIn(field.value);
     const isWrong = found === null && !quietly;
     complaint.textContent = isWrong ? t(field.value.trim() ? "invitation_none" : "invitation_needed") : "";
@@ -52,4 +57,12 @@ export function askInvitation(isBroken = false): {
     field.select();
   };
   return { element, take, again };
+}
+
+/** Whether a link that was pasted has plans, and not just the one that is shown. */
+function isElsewhere(text: string): boolean {
+  if (!text.includes("#")) return false;
+  const [linked, here] = [plansIn(text), plansIn(location.hash)];
+  const isSame = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
+  return linked.some(({ plan }) => !here.some((one) => isSame(plan, one.plan)));
 }

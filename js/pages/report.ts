@@ -159,7 +159,10 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
   const { plan, round } = one;
   const arrived = isReceived({ plan: plan.id, round });
   field.hidden =
-    !one.summary.invited || shared.invitation !== null || arrived || (shared.tickets?.isKept(shared.ledger, plan) ?? false);
+    !one.summary.invited ||
+    shared.invitation !== null ||
+    arrived ||
+    (shared.tickets?.isKept(shared.ledger, plan) ?? false);
   if (!arrived && shared.tickets?.isDue(shared.ledger, plan, round)) void send();
   return h("div", { class: "act" }, field, !arrived && shared.tickets?.hint(), notice, button);
 
@@ -245,7 +248,8 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
   );
 }
 
-function why(problem: Error): string {
+/** Why a report did not arrive. */
+export function why(problem: Error): string {
   if (!(problem instanceof NotSent)) return sentence(problem.message);
   if (!navigator.onLine) return t("waits_offline");
   if (problem.status === 0) return t("waits_unreachable");

@@ -23,6 +23,7 @@ import { drawnFirst, promise } from "./guarantee.js";
 import { own, owned, paragraphs, settle, speakAll } from "./language.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
+import { followPlans, forgetPlans } from "./plans_link.js";
 import { type LocationFields, questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
 import { hold, put, refuse, shared } from "./shared.js";
@@ -40,6 +41,8 @@ async function start(isForgotten = false): Promise<void> {
     shared.remembering = new AbortController();
   }
   hold();
+  if (isForgotten) forgetPlans();
+  const several = followPlans();
   const isFollowed = /[#&]invitation=[^&]/.test(location.hash);
   const { values, secret } = fragment("invitation");
   if (isFollowed) keepInvitation(secret, values.get("plan"));
@@ -55,6 +58,13 @@ async function start(isForgotten = false): Promise<void> {
     shared.ledger = remembered();
     if (!isSecureContext) throw new Refused("insecure", t("insecure"));
     const { plans } = await askJson<{ plans: Summary[] }>("plans");
+    if (several) {
+      const { showPlans } = await later(import("./plans.js"));
+      const answering = (one: HTMLFormElement | null): void => void (form = one);
+      const isCurrent = (): boolean => mine === turn;
+      const tools = { verified, pick, about, sentAlong, answering, isCurrent, again };
+      return await showPlans(several, plans, tools);
+    }
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
     if (wanted === undefined) return mine === turn ? choose(plans) : undefined;
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
@@ -212,7 +222,9 @@ async function offer(
   const isUninvited = summary.invited && shared.invitation === null && !tickets?.isKept(ledger, plan);
   const invitation = isUninvited ? (await following()).askInvitation(isDamaged) : null;
   const isAll = plan.ask === "all";
-  const asked = isAll ? plan.attributes.map(({ name }) => name) : await (await following()).drawQuestions(plan);
+  const asked = isAll
+    ? plan.attributes.map(({ name }) => name)
+    : await (await following()).drawQuestions(plan);
   if (mine !== turn) return;
   put(
     head,

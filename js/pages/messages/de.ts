@@ -281,6 +281,21 @@ export const de: Messages = {
   cap_now: "Die Grenze ist jetzt {cap}.",
   cap_hint:
     "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Ohne eigene Grenze lehnt dieses Gerät eine Umfrage ab, die mehr als {n} preisgibt. In einer Umfrage mit Runden gilt die Grenze für Antworten, die gleich bleiben.",
+  plans_part: "Teil {n} von {all}",
+  plans_next: "Weiter",
+  plans_back: "Zurück",
+  plans_together:
+    "Zusammen sind Ihre Berichte für diese {n} Studien höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, wenn sich Ihre Antworten nicht ändern.",
+  plans_closed: "„{title}“ ist jetzt nicht offen und wird ausgelassen.",
+  plans_done: "„{title}“ haben Sie schon beantwortet. Es wird nicht noch einmal gefragt.",
+  plans_limit: "Ihre Grenze lehnt „{title}“ ab; es wird ausgelassen.",
+  plans_unknown: "Eine der Studien Ihres Links gibt es hier nicht. Sie wird ausgelassen.",
+  plans_nothing: "Jetzt gibt es nichts zu beantworten",
+  plans_make: "Meine Berichte erstellen",
+  plans_agree: "Ich willige ein, für {titles}",
+  plans_received: "„{title}“ ist angekommen und gezählt.",
+  plans_kept: "„{title}“ ist nicht angekommen. {why}",
+  plans_retry: "Was angekommen ist, bleibt gezählt. Diese Seite versucht den Rest noch einmal.",
   forget: "Alles vergessen",
   forget_title: "Alles vergessen?",
   forget_what:

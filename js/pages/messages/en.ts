@@ -282,6 +282,21 @@ export const en = {
   cap_now: "The limit is {cap} now.",
   cap_hint:
     "At a loss of 1, what was sent is at most {one} likelier from you than from anybody else; at 3, {three}. Unless you set a limit, this device refuses a study that gives away more than {n}. In a study with rounds, the limit holds for answers that stay the same.",
+  plans_part: "Part {n} of {all}",
+  plans_next: "Next",
+  plans_back: "Back",
+  plans_together:
+    "Together, your reports to these {n} studies are at most {times} likelier from you than from anybody else, if your answers do not change.",
+  plans_closed: "“{title}” is not open now, and is left out.",
+  plans_done: "You have answered “{title}” already. It is not asked again.",
+  plans_limit: "Your limit refuses “{title}”, which is left out.",
+  plans_unknown: "This collector does not have one of the studies of your link. It is left out.",
+  plans_nothing: "There is nothing to answer now",
+  plans_make: "Make my reports",
+  plans_agree: "I agree, for {titles}",
+  plans_received: "“{title}” was received, and counted.",
+  plans_kept: "“{title}” has not arrived. {why}",
+  plans_retry: "What has arrived stays counted. This page tries the rest again.",
   forget: "Forget me",
   forget_title: "Forget me?",
   forget_what:

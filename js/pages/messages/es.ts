@@ -277,6 +277,21 @@ export const es: Messages = {
   cap_now: "El límite es ahora {cap}.",
   cap_hint:
     "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. Si no fija un límite, este dispositivo rechaza una encuesta que revele más de {n}. En una encuesta con rondas, el límite vale para respuestas que no cambian.",
+  plans_part: "Parte {n} de {all}",
+  plans_next: "Siguiente",
+  plans_back: "Atrás",
+  plans_together:
+    "Juntos, sus informes para estos {n} estudios son como máximo {times} más probables viniendo de usted que de cualquier otra persona, si sus respuestas no cambian.",
+  plans_closed: "«{title}» no está abierto ahora y se omite.",
+  plans_done: "Ya ha respondido a «{title}». No se pregunta otra vez.",
+  plans_limit: "Su límite rechaza «{title}», que se omite.",
+  plans_unknown: "Este colector no tiene uno de los estudios de su enlace. Se omite.",
+  plans_nothing: "Ahora no hay nada que responder",
+  plans_make: "Crear mis informes",
+  plans_agree: "Acepto, para {titles}",
+  plans_received: "«{title}» se ha recibido y contado.",
+  plans_kept: "«{title}» no ha llegado. {why}",
+  plans_retry: "Lo que ha llegado queda contado. Esta página intenta enviar el resto otra vez.",
   forget: "Olvidar todo",
   forget_title: "¿Olvidar todo?",
   forget_what:

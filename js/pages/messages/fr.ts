@@ -281,6 +281,21 @@ export const fr: Messages = {
   cap_now: "La limite est maintenant {cap}.",
   cap_hint:
     "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. Sans limite de votre part, cet appareil refuse une enquête qui révèle plus de {n}. Dans une enquête à vagues, la limite vaut pour des réponses qui restent les mêmes.",
+  plans_part: "Partie {n} sur {all}",
+  plans_next: "Suivant",
+  plans_back: "Retour",
+  plans_together:
+    "Ensemble, vos rapports pour ces {n} études sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, si vos réponses ne changent pas.",
+  plans_closed: "« {title} » n’est pas ouverte maintenant et est laissée de côté.",
+  plans_done: "Vous avez déjà répondu à « {title} ». Ce n’est pas demandé de nouveau.",
+  plans_limit: "Votre limite refuse « {title} », qui est laissée de côté.",
+  plans_unknown: "Ce collecteur n’a pas l’une des études de votre lien. Elle est laissée de côté.",
+  plans_nothing: "Il n’y a rien à répondre maintenant",
+  plans_make: "Créer mes rapports",
+  plans_agree: "J’accepte, pour {titles}",
+  plans_received: "« {title} » a été reçu et compté.",
+  plans_kept: "« {title} » n’est pas arrivé. {why}",
+  plans_retry: "Ce qui est arrivé reste compté. Cette page essaie de nouveau d’envoyer le reste.",
   forget: "Tout oublier",
   forget_title: "Tout oublier ?",
   forget_what:

@@ -276,6 +276,21 @@ export const pt: Messages = {
   cap_now: "O limite é agora {cap}.",
   cap_hint:
     "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. Sem limite seu, este dispositivo recusa um inquérito que revele mais de {n}. Num inquérito com rondas, o limite vale para respostas que ficam iguais.",
+  plans_part: "Parte {n} de {all}",
+  plans_next: "Seguinte",
+  plans_back: "Voltar",
+  plans_together:
+    "Em conjunto, os seus relatórios para estes {n} estudos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, se as suas respostas não mudarem.",
+  plans_closed: "«{title}» não está aberto agora e fica de fora.",
+  plans_done: "Já respondeu a «{title}». Não é perguntado outra vez.",
+  plans_limit: "O seu limite recusa «{title}», que fica de fora.",
+  plans_unknown: "Este coletor não tem um dos estudos da sua ligação. Fica de fora.",
+  plans_nothing: "Agora não há nada a responder",
+  plans_make: "Criar os meus relatórios",
+  plans_agree: "Concordo, para {titles}",
+  plans_received: "«{title}» foi recebido e contado.",
+  plans_kept: "«{title}» não chegou. {why}",
+  plans_retry: "O que chegou fica contado. Esta página tenta enviar o resto outra vez.",
   forget: "Esquecer tudo",
   forget_title: "Esquecer tudo?",
   forget_what:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("tokens")
-@click.argument("plan", type=FILE)
+@click.argument("plans", metavar="PLAN...", type=FILE, nargs=-1, required=True)
 @click.option(
     "--count", type=Number(partial(whole, least=1, most=10**7)), help="The number of invitations to make."
 )
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
 @console.force
 def make_tokens(
-    plan: Path,
+    plans: tuple[Path, ...],
     count: int | None,
     withdraw: bool,
     yes: bool,
@@ -65,6 +66,9 @@ def make_tokens(
     never an address. Whoever has the list knows who was invited, but not what anybody reported. If PLAN was
     made with --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be
     withdrawn.
+
+    With several plans, each person gets one link with an invitation to each of them: the survey asks all as
+    one.
     """
     if withdraw:
         if (count, url, out, addresses, letters, template, cards) != (*[None] * 6, False):
@@ -72,7 +76,8 @@ def make_tokens(
                 "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --letters, "
                 "--template and --cards"
             )
-        _withdraw_unused(reading.read_plan(plan), store, yes)
+        for named in plans:
+            _withdraw_unused(reading.read_plan(named), store, yes)
         return
     if (count is None) is (addresses is None):
         raise InvalidParameter(
@@ -94,44 +99,73 @@ def make_tokens(
     console.refuse_existing([one for one in (out, letters) if one is not None], force)
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
-    read = reading.read_plan(plan)
+    read = [reading.read_plan(named) for named in plans]
+    _refuse_same(read)
     with suggest_extra():
         from deniable.collect.intake import hash_invitation
         from deniable.collect.letters import Addresses, Letter, write_page
 
     people = Addresses() if addresses is None else Addresses.read(addresses)
-    made = [_draw_token() for _ in range(len(people.rows) if count is None else count)]
-    links = [] if url is None else [_format_link(url, read, token) for token in made]
-    table = people.merge(made, links)
+    number = len(people.rows) if count is None else count
+    made = [[_draw_token() for _ in read] for _ in range(number)]
+    codes = [" ".join(each) for each in made]
+    links = [] if url is None else [_format_link(url, read, each) for each in made]
+    table = people.merge(codes, links)
     page = None
     if letters is not None:
         assert url is not None
         letter = Letter() if template is None else Letter.read(template)
-        title = read.content.title or f"Plan {read.id[:12]}"
+        title = " · ".join(one.content.title or f"Plan {one.id[:12]}" for one in read)
         with suggest_extra():
-            page = write_page(title, url, made, links, people, letter, "cards" if cards else "letters")
+            page = write_page(
+                title,
+                _format_survey(url, read),
+                codes,
+                links,
+                people,
+                letter,
+                "cards" if cards else "letters",
+            )
     with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
         for file, text in ((out, table), (letters, page)):
             if file is not None:
                 both.enter_context(console.writing(file, private=True)).write_text(
                     text or "", encoding="utf-8"
                 )
-        with open_store_of(store, read, invited=True, warn=True) as opened:
-            opened.invite(read.id, [hash_invitation(token.encode()) for token in made], find_actor())
-            left = opened.invitations_left(read.id)
+        left = []
+        for i, plan in enumerate(read):
+            hashes = [hash_invitation(each[i].encode()) for each in made]
+            with open_store_of(store, plan, invited=True, warn=True) as opened:
+                opened.invite(plan.id, hashes, find_actor())
+                left.append(opened.invitations_left(plan.id))
     if (out, letters) == (None, None):
         click.echo(table, nl=False)
-    how = "--invited" if read.ticket_key is None else "--ticket-key"
-    click.echo(f"{_format_unused(left)}; serve the plan with {how}", err=True)
+    for plan, unused in zip(read, left, strict=True):
+        how = "--invited" if plan.ticket_key is None else "--ticket-key"
+        which = f" to {plan.content.title or plan.id[:12]}" if len(read) > 1 else ""
+        click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
 
 
-def _format_link(url: str, plan: Plan, token: str) -> str:
-    """The link of an invitation; it names the whole plan, so that all see that they have the same."""
-    return f"{url.rstrip('/')}/#plan={plan.id}&invitation={token}"
+def _refuse_same(plans: Sequence[Plan]) -> None:
+    if len({plan.id for plan in plans}) < len(plans):
+        raise InvalidParameter("a plan is named twice; a link has each of its plans once")
 
 
-def _format_unused(left: int) -> str:
-    return f"{format_count(left, 'invitation')} {'is' if left == 1 else 'are'} unused"
+def _format_link(url: str, plans: Sequence[Plan], tokens: Sequence[str]) -> str:
+    """The link of invitations; it names whole plans, so that all see that they have the same."""
+    each = (f"plan={plan.id}&invitation={token}" for plan, token in zip(plans, tokens, strict=True))
+    return f"{url.rstrip('/')}/#{'&'.join(each)}"
+
+
+def _format_survey(url: str, plans: Sequence[Plan]) -> str:
+    """Where a code is entered: with several plans, the address names them, as short as a page takes it."""
+    if len(plans) == 1:
+        return url
+    return f"{url.rstrip('/')}/#{'&'.join(f'plan={plan.id[:12]}' for plan in plans)}"
+
+
+def _format_unused(left: int, which: str) -> str:
+    return f"{format_count(left, 'invitation')}{which} {'is' if left == 1 else 'are'} unused"
 
 
 def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:

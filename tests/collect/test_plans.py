@@ -1,0 +1,214 @@
+"""Several plans behind one link, in a real browser: one survey, two reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+import deniable as dn
+from tests.collect.test_pages import Visit, check_access, counted, set_round, visiting
+from tests.collect.test_pages import browser as browser
+from tests.collector import Running, collecting
+from tests.running import Run
+
+WEEKLY = dn.Study(
+    {"How do you feel?": ["well", "so-so", "badly"]},
+    epsilon_first=0.5,
+    epsilon_forever=1.0,
+    rounds=3,
+    title="Mood",
+    survey=dn.Texts(
+        consent={"en": "Asked weekly.", "de": "Jede Woche."}, thanks={"en": "See you.", "de": "Bis bald."}
+    ),
+).plan(people=1000)
+ONCE = dn.Study(
+    {"Do you smoke?": ["yes", "no"], "Sport": ["never", "often"]},
+    epsilon=1.5,
+    mechanism="split",
+    title="Habits",
+    survey=dn.Texts(consent={"en": "Asked once.", "de": "Nur einmal."}),
+).plan(people=1000)
+PHONE = {"width": 360, "height": 640}
+DESK = {"width": 1200, "height": 900}
+BOTH = f"#plan={WEEKLY.id}&plan={ONCE.id}"
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Running]:
+    with collecting(tmp_path, [WEEKLY, ONCE]) as running:
+        yield running
+
+
+def answer(page: Page) -> None:
+    """Both parts, the review, the consent and the reports."""
+    page.locator("form input[type=radio]").first.check()
+    page.locator("form:not(.cap) button.main").click()
+    for group in page.locator("form fieldset").all():
+        group.locator("input").first.check()
+    page.locator("form:not(.cap) button.main").click()
+
+
+@contextmanager
+def following(browser: Browser, collector: Running, link: str, **options: Any) -> Iterator[Visit]:
+    with visiting(browser, collector, **options) as visit:
+        visit.page.goto(link if link.startswith("http") else f"{collector.url}/{link}")
+        yield visit
+
+
+@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE)])
+def test_two_plans_are_one_survey(
+    browser: Browser, collector: Running, locale: str, size: dict[str, int]
+) -> None:
+    is_english = locale == "en-US"
+    with following(browser, collector, BOTH, locale=locale, viewport=size, bypass_csp=True) as visit:
+        page = visit.page
+        expect(page.locator("h1")).to_have_text("Mood and Habits" if is_english else "Mood und Habits")
+        # e^(1 + 1.5) = 12.2: the sum of both
+        expect(page.locator("main > .promise > .headline")).to_contain_text("12.2" if is_english else "12,2")
+        check_access(page)
+        answer(page)
+        expect(page.locator(".review dd")).to_have_count(3)
+        for consent in ("Asked weekly.", "Asked once.") if is_english else ("Jede Woche.", "Nur einmal."):
+            expect(page.get_by_text(consent)).to_be_visible()
+        page.locator("button.main").click()
+        expect(page.locator("#consent")).to_be_focused()
+        expect(page.locator(".consent label")).to_contain_text("Mood")
+        expect(page.locator(".consent label")).to_contain_text("Habits")
+        assert not [one for one in visit.sent if one.method == "POST"]
+        check_access(page)
+        page.locator("#consent").check()
+        page.locator("button.main").click()
+        expect(page.locator(".cards")).to_have_count(2)
+        check_access(page)
+        page.locator(".act button.main").click()
+        expect(page.locator("#receipt")).to_be_focused()
+        expect(page.get_by_text("See you." if is_english else "Bis bald.")).to_be_visible()
+        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        # next week only the weekly question is asked
+        set_round(collector, WEEKLY, 2, None)
+        page.reload()
+        done = "You have answered “Habits” already" if is_english else "„Habits“ haben Sie schon beantwortet"
+        expect(page.get_by_text(done)).to_be_visible()
+        expect(page.locator("h1")).to_have_text("Mood")
+        page.locator("form input[type=radio]").first.check()
+        page.locator("form:not(.cap) button.main").click()
+        page.locator("#consent").check()
+        page.locator("button.main").click()
+        page.locator(".act button.main").click()
+        expect(page.locator("#receipt")).to_be_focused()
+        assert (counted(collector, WEEKLY, 2), counted(collector, ONCE)) == (1, 1)
+
+
+def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collector: Running) -> None:
+    with following(browser, collector, BOTH) as visit:
+        page = visit.page
+        answer(page)
+        page.locator("#consent").check()
+        page.locator("button.main").click()
+        failed: list[int] = []
+
+        def refuse_once(route: Route) -> None:
+            body = route.request.post_data_buffer or b""
+            if body[1:9] == bytes.fromhex(ONCE.id)[:8] and not failed:
+                failed.append(1)
+                route.fulfill(status=422, json={"reason": "form", "detail": "the network changed it"})
+            else:
+                route.continue_()
+
+        visit.context.route("**/reports", refuse_once)
+        page.locator(".act button.main").click()
+        expect(page.get_by_text("“Mood” was received")).to_be_visible()
+        expect(page.get_by_text("“Habits” has not arrived")).to_be_visible()
+        expect(page.get_by_text("What has arrived stays counted")).to_be_visible()
+        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 0)
+        page.reload()  # the report waits on the device: nothing is asked
+        expect(page.get_by_text("You have answered “Mood” already")).to_be_visible()
+        expect(page.locator(".cards")).to_have_count(1)
+        page.locator(".act button.main").click()
+        expect(page.locator("#receipt")).to_be_focused()
+        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        visit.problems.clear()  # the refusal
+
+
+def test_a_page_that_is_left_open_tries_again_by_itself(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector) as visit:
+        page = visit.page
+        page.clock.install()
+        page.goto(f"{collector.url}/{BOTH}")
+        answer(page)
+        page.locator("#consent").check()
+        page.locator("button.main").click()
+        visit.context.route("**/reports", lambda route: route.fulfill(status=422, json={"reason": "form"}))
+        page.locator(".act button.main").click()
+        expect(page.get_by_text("has not arrived")).to_have_count(2)
+        visit.context.unroute("**/reports")
+        page.clock.fast_forward(21_000)
+        expect(page.locator("#receipt")).to_be_focused()
+        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        visit.problems.clear()  # the refusals
+
+
+def test_a_closed_plan_and_an_unknown_one_are_left_out(browser: Browser, collector: Running) -> None:
+    set_round(collector, ONCE, 1, "2020-01-01T00:00:00Z")
+    with following(browser, collector, f"{BOTH}&plan={'0' * 64}") as visit:
+        page = visit.page
+        expect(page.get_by_text("“Habits” is not open now")).to_be_visible()
+        expect(page.get_by_text("does not have one of the studies")).to_be_visible()
+        expect(page.locator("h1")).to_have_text("Mood")
+        expect(page.locator("form input[type=radio]").first).to_be_visible()
+
+
+def test_a_limit_holds_for_the_sum(browser: Browser, collector: Running) -> None:
+    with following(browser, collector, BOTH) as visit:
+        page = visit.page
+        page.locator("#cap").fill("2")
+        page.locator(".cap button").click()
+        expect(page.get_by_text("Your limit refuses “Habits”")).to_be_visible()
+        expect(page.locator("h1")).to_have_text("Mood")
+
+
+def test_links_for_several_plans_carry_their_invitations(
+    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with collecting(tmp_path, [WEEKLY, ONCE], "--invited") as collector:
+        monkeypatch.chdir(tmp_path)
+        files = ["plan-0.json", "plan-1.json"]
+        made = run("tokens", *files, "--count", "3", "--url", collector.url)
+        assert made.code == 0, made.err
+        assert "to Mood are unused" in made.err
+        links = [row.rpartition(",")[2] for row in made.out.split()[1:] if "#" in row]
+        assert len(links) == 3
+        assert re.search(
+            f"#plan={WEEKLY.id}&invitation=[^&]{{32}}&plan={ONCE.id}&invitation=.{{32}}$", links[0]
+        )
+        assert "named twice" in run("tokens", files[0], files[0], "--count", "3").err
+        with following(browser, collector, links[0]) as visit:
+            page = visit.page
+            expect(page).to_have_url(f"{collector.url}/{BOTH}")  # the invitations are out of sight
+            answer(page)
+            page.locator("#consent").check()
+            page.locator("button.main").click()
+            page.locator(".act button.main").click()
+            expect(page.locator("#receipt")).to_be_focused()
+        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        with following(browser, collector, BOTH) as visit:  # somebody types the codes of a letter
+            page = visit.page
+            page.locator("#invitation").fill(" ".join(re.findall("invitation=([^&]*)", links[1])))
+            answer(page)
+            page.locator("#consent").check()
+            page.locator("button.main").click()
+            page.locator(".act button.main").click()
+            expect(page.locator("#receipt")).to_be_focused()
+        with following(browser, collector, f"#plan={ONCE.id}") as visit:  # a link of another plan is pasted
+            page = visit.page
+            expect(page.locator("h1")).to_have_text("Habits")
+            page.locator("#invitation").fill(f"{collector.url}/#plan={WEEKLY.id}&invitation={'a' * 32}")
+            expect(page.locator("h1")).to_have_text("Mood")
+            page.locator("form input[type=radio]").first.wait_for()
+            expect(page.locator("#invitation")).to_have_count(0)
