@@ -121,19 +121,19 @@ function ownLanguage(texts: { readonly [key: string]: Value }, language: string)
   return language in texts ? language : (Object.keys(texts)[0] ?? language);
 }
 
-const DATE = "$toml"; // as the server writes what JSON has no words for
+const TOML = "$toml"; // as the server writes what JSON has no words for
 
 /** A number or date as it is written. */
 export function readField(value: Value | undefined): string {
   if (value === undefined || value === null) return "";
-  return String(isTable(value) && DATE in value ? value[DATE] : value);
+  return String(isTable(value) && TOML in value ? value[TOML] : value);
 }
 
 /** What was written, as a number where it is one; the library says what is wrong with anything else. */
 export function asValue(text: string, before: Value | undefined): Value | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
-  if (isTable(before) && /^\d{4}-\d{2}-\d{2}/.test(trimmed)) return { [DATE]: trimmed };
+  if (isTable(before) && /^\d{4}-\d{2}-\d{2}/.test(trimmed)) return { [TOML]: trimmed };
   const number = Number(trimmed);
   return Number.isFinite(number) ? number : trimmed;
 }

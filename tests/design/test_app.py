@@ -182,6 +182,15 @@ def test_a_file_is_written_and_read_back(client: Client, file: Path) -> None:
     assert [one.name for one in file.parent.iterdir()] == ["study.toml"]
 
 
+def test_a_private_file_stays_private(client: Client, file: Path) -> None:
+    file.chmod(0o600)
+    draft = draft_of(client)
+    draft["study"]["title"] = "City"
+    assert client.put("study", json=draft).status_code == 200
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert 'title = "City"' in file.read_text(encoding="utf-8")
+
+
 def test_what_changed_on_disk_is_not_overwritten_unasked(client: Client, file: Path) -> None:
     draft = draft_of(client)
     changed = TEXT.replace("# The first line.", "# Another hand.")

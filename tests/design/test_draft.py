@@ -21,6 +21,7 @@ RICH = """\
 title = { en = "Health", de = "Gesundheit" }  # two languages
 epsilon = 2.0 # per report
 when = 2026-11-16
+most = inf
 
 [attributes]
 smokes = ["yes", "no"]  # plain

@@ -7,6 +7,7 @@ before anybody gets it: a file that would say something else is refused.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from deniable.errors import InvalidParameter
 
-_DATE = "$toml"  # what JSON has no words for
+_TOML = "$toml"  # what JSON has no words for
 _DATES = (datetime.date, datetime.time)
 _LONG = 90  # characters of a list in one line
 _PEOPLE = re.compile(r"^(#.*--people[ =])([0-9][0-9_,.e]*)", re.MULTILINE)
@@ -138,23 +139,25 @@ def _encode(value: Any) -> Any:
         return {name: _encode(one) for name, one in value.items()}
     if isinstance(value, list):
         return [_encode(one) for one in value]
-    return {_DATE: value.isoformat()} if isinstance(value, _DATES) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_TOML: str(value)}
+    return {_TOML: value.isoformat()} if isinstance(value, _DATES) else value
 
 
 def _decode(value: Any) -> Any:
     if isinstance(value, Mapping):
-        if set(value) == {_DATE}:
-            return _read_date(value[_DATE])
+        if set(value) == {_TOML}:
+            return _read_toml_value(value[_TOML])
         return {name: _decode(one) for name, one in value.items()}
     return [_decode(one) for one in value] if isinstance(value, list) else value
 
 
-def _read_date(text: object) -> Any:
+def _read_toml_value(text: object) -> Any:
     try:
-        found = tomllib.loads(f"date = {text}")["date"]
+        found = tomllib.loads(f"value = {text}")["value"]
     except ValueError:
         found = None
-    if not isinstance(found, _DATES):
+    if not isinstance(found, (*_DATES, float)):
         raise InvalidParameter(f"a date is written as 2026-11-16, got {text!r}")
     return found
 

@@ -123,9 +123,13 @@ class Workshop:
             made = draft.write(_readable(text))
             if people is not None:
                 made = note_people(made, _checked_people(people), self.file.name)
-            with replacing(self.file) as temporary:
+            with replacing(self.file, private=self._is_private()) as temporary:
                 temporary.write_text(made, encoding="utf-8", newline="")
         return {"version": _version(made), "text": made}
+
+    def _is_private(self) -> bool:
+        """Whether nobody else may read the file that is there."""
+        return self.file.exists() and not self.file.stat().st_mode & 0o077
 
     def _text(self) -> str | None:
         try:
