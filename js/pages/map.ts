@@ -67,7 +67,7 @@ export function map(
       svg(
         "text",
         {
-          class: `block${dark > 0.55 ? " light" : ""}${small ? " small" : ""}`,
+          class: `block${dark > 0.7 ? " light" : ""}${small ? " small" : ""}`,
           x: (x + w / 2).toFixed(2),
           y: (y + t / 2 + dy).toFixed(2),
         },

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 )
 @writing.out
 @writing.plot("the shares")
+@writing.figures("every attribute")
 @click.option(
     "--level", type=REAL, default="0.95", show_default=True, help="The confidence of the intervals."
 )
@@ -103,6 +104,7 @@ def estimate_file(
     token_file: Path | None,
     out: Sequence[Path],
     plot_files: Sequence[Path],
+    figure_folder: Path | None,
     level: float,
     project: str | None,
     mle: bool,
@@ -134,10 +136,11 @@ def estimate_file(
         )
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
-    if since is not None and (project or mle or smooth or quantile or unbiased or fakes is not None):
+    others = project or mle or smooth or quantile or unbiased or figure_folder
+    if since is not None and (others or fakes is not None):
         raise InvalidParameter(
             "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, "
-            "--unbiased, --fakes"
+            "--unbiased, --figures, --fakes"
         )
     if fakes is None if model else targets:
         raise InvalidParameter(
@@ -145,6 +148,7 @@ def estimate_file(
         )
     pushed = _read_targets(targets)
     writing.check(out, plot_files, force)
+    writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
     watch = HealthWatch(read)
     if reports is not None:
@@ -181,6 +185,8 @@ def estimate_file(
         table = [row | recovered.columns(row["attribute"], row["value"]) for row in table]
     writing.write_tables(out, table, about)
     writing.save_plots(plot_files, partial(found.plot, bins, unbiased))
+    drawings = [(name, partial(found.plot, bins, unbiased, name)) for name in found.result]
+    writing.save_figures(figure_folder, drawings)
     if as_json:
         console.print_json(about)
     else:

@@ -358,8 +358,11 @@ class Findings:
         """What was asked for beside the shares that are shown, by name."""
         return ("mle", self.likely), ("smoothed", self.smoothed)
 
-    def plot(self, bins: bool = False, unbiased: bool = False) -> Figure:
-        """A figure of matplotlib: shares with intervals, in groups unless `bins`; and what is likely."""
+    def plot(self, bins: bool = False, unbiased: bool = False, only: str | None = None) -> Figure:
+        """A figure of matplotlib: shares with intervals, in groups unless `bins`; and what is likely.
+
+        It is of all attributes, or of one `only`.
+        """
         from deniable.plan.plot import Shown, shares_plot
 
         shares = {
@@ -373,8 +376,11 @@ class Findings:
         if not unbiased:
             means = {name: (one.value, one.low, one.high) for name, one in self.means.items()}
             shown = Shown(self.shares, self.group_shares, means)
-        about = result.means, result.domains, bins, shares, self._positions(), shown
-        return shares_plot(result.estimates, title, self.level, *about)
+        chosen = [name for name in result if only in (None, name)]
+        estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
+        numbers = {name: result.means[name] for name in chosen if name in result.means}
+        about = numbers, result.domains, bins, shares, self._positions(), shown
+        return shares_plot(estimates, title, self.level, *about)
 
     def _positions(self) -> dict[str, dict[str, float]]:
         """Means and quantiles of ranges, by name, but for those beyond an open end."""

@@ -103,7 +103,8 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     if not any(known):
         return "most likely shares, without intervals"
     kinds = list(dict.fromkeys(panel.method for panel in panels if panel.bars or panel.grid))
-    which = f"{kinds[0] if len(kinds) == 1 else 'possible'} shares" if kinds else "means"
+    kind = kinds[0] if len(kinds) == 1 else "possible"
+    which = f"{'nearest possible' if kind == 'projected' else kind} shares" if kinds else "means"
     noisy = any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
     return (
         f"{which} with {100 * level:g} % intervals"

@@ -10,7 +10,6 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from xml.sax.saxutils import escape
@@ -28,18 +27,6 @@ TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 """The colors of bars and of what is estimated."""
 NOISE = "#8c8c8c"
 """The color of what is too noisy to read."""
-
-# Okabe and Ito's, which everybody can distinguish
-_COLORS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-    "#8c8c8c",
-)
-_MARKERS = "os^Dv*Xp"
 _STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,
@@ -51,6 +38,7 @@ _STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "deniable",
+    "pdf.fonttype": 42,  # text that journals accept and readers can search
 } | dict.fromkeys(
     ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK
 )
@@ -121,14 +109,6 @@ def drawable(rows: Sequence[_Member]) -> Sequence[_Member]:
     if not rows:
         raise InvalidParameter("there is nothing to plot: every row was refused")
     return rows
-
-
-def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """A color and a marker for each name, the same in every panel."""
-    return {
-        name: {"color": color, "marker": marker, "markersize": 4.0, "linewidth": 1.2}
-        for name, color, marker in zip(dict.fromkeys(names), cycle(_COLORS), cycle(_MARKERS), strict=False)
-    }
 
 
 def panels(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.estimate import Estimate
+from deniable.plot.errors import Curve, draw_curves, find_ends
 from deniable.plot.figure import (
     ESTIMATE,
     FORMATS,
@@ -19,13 +20,13 @@ from deniable.plot.figure import (
     format_tick,
     grouped,
     inline_svg,
-    looks,
     panels,
     require_matplotlib,
     save,
     style,
     value_axis,
 )
+from deniable.plot.looks import looks
 from deniable.simulate.measure import SweepCell, highest_success
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def error_plot(rows: Iterable[SweepCell]) -> Figure:
     look_of = looks(row.protocol for row in done)
 
     def draw(axes: Axes, members: Sequence[SweepCell]) -> None:
+        curves = []
         for name, group in _lines(members, lambda row: row.expected_mse):
             x = [row.epsilon for row in group]
             errors = [row.metrics["mse"] for row in group]
@@ -62,9 +64,10 @@ def error_plot(rows: Iterable[SweepCell]) -> Figure:
             axes.plot(
                 x, [row.expected_mse or np.nan for row in group], color=look_of[name]["color"], linewidth=1.2
             )
-            looks_like = look_of[name] | {"linestyle": "none", "capsize": 2}
-            axes.errorbar(x, [error.mean for error in errors], reach, label=name, **looks_like)
-        axes.set_yscale("log")
+            look = look_of[name] | {"linestyle": "none"}
+            curves.append(Curve(x, [error.mean for error in errors], reach, name, look))
+        known = [row.expected_mse for row in members if row.expected_mse]
+        draw_curves(axes, curves, find_ends([*known, *(y for curve in curves for y in curve.y)]))
         axes.set_ylabel("mean squared error of a share")
         axes.set_xlabel(_EPSILON)
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from deniable.attack.page.wording import among_best
 from deniable.formatting import format_count, shorten_names
-from deniable.plot.figure import INK, format_tick, looks, require_matplotlib, style
+from deniable.plot.figure import INK, format_tick, require_matplotlib, style
+from deniable.plot.looks import looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -41,6 +41,7 @@ class Choices:
     out: Sequence[Path]
     as_json: bool
     plot_files: Sequence[Path]
+    figure_folder: Path | None
     force: bool
     quick: bool
 
@@ -57,6 +58,7 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
         def run(**given: Any) -> None:
             choices = Choices(**{one.name: given.pop(one.name) for one in fields(Choices)})
             writing.check(choices.out, choices.plot_files, choices.force)
+            writing.check_folder(choices.figure_folder, choices.force)
             command(choices=choices, **given)
 
         found: Command = run
@@ -74,6 +76,7 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
                 writing.out,
                 console.as_json,
                 writing.plot("the figures"),
+                writing.figures("every figure and dataset"),
                 console.force,
                 click.option("--quick", is_flag=True, help=quick),
             )
@@ -151,9 +154,25 @@ def write_measurements(
     choices: Choices, rows: Sequence[Any], draw: Callable[[Any], Figure], printed: bool = False
 ) -> bool:
     """Write and draw all rows. Whether all is printed."""
+    if choices.figure_folder is not None:
+        parts: dict[str, list[Any]] = {}
+        for row in rows:
+            parts.setdefault(_name_figure(row), []).append(row)
+        drawings = [
+            (name, partial(draw, part))
+            for name, part in parts.items()
+            if any(row.refused is None for row in part)
+        ]
+        writing.save_figures(choices.figure_folder, drawings)
     return writing.write_measurements(
         rows, draw, choices.out, choices.plot_files, choices.as_json, printed=printed
     )
+
+
+def _name_figure(row: Any) -> str:
+    """The figure and the dataset that a row belongs to, or how its people are distributed."""
+    names = (getattr(row, name, None) for name in ("figure", "dataset", "prior"))
+    return " ".join(str(name) for name in names if name)
 
 
 def _prints_rows(as_json: bool) -> bool:

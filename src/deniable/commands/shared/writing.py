@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ENDINGS = (".csv", ".json", ".parquet")
+FIGURES = (".pdf", ".svg", ".png")
 out = click.option(
     "-o",
     "--out",
@@ -41,6 +43,43 @@ def plot(what: str, name: str = "--plot") -> Callable[[Any], Any]:
         multiple=True,
         help=f"Draw {what} to a file (.png, .svg, .pdf); may be repeated.",
     )
+
+
+def figures(what: str) -> Callable[[Any], Any]:
+    """An option that draws figures for print into a folder."""
+    return click.option(
+        "--figures",
+        "figure_folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="FOLDER",
+        help=f"Draw {what} for print, each to files of its own (.pdf, .svg, .png).",
+    )
+
+
+def check_folder(folder: Path | None, overwrite: bool) -> None:
+    """Refuse a folder for figures that holds other files, before any work is done."""
+    if folder is None:
+        return
+    from deniable.plot.figure import require_matplotlib
+
+    require_matplotlib()
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise InvalidParameter(f"{folder} holds files already; name another folder, or say --force")
+
+
+def save_figures(folder: Path | None, drawings: Iterable[tuple[str, Callable[[], Figure]]]) -> None:
+    """Draw each figure to files that are named for it."""
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    taken: dict[str, int] = {}
+    for name, draw in drawings:
+        plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure"
+        taken[plain] = taken.get(plain, 0) + 1
+        number = f"-{taken[plain]}" if taken[plain] > 1 else ""
+        figure = draw()
+        for ending in FIGURES:
+            console.save_plot(figure, folder / f"{plain}{number}{ending}")
 
 
 def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> None:

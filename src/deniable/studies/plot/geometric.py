@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
-from deniable.plot.figure import drawable, grouped, looks, panels
+from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.looks import looks
 from deniable.studies import geometric
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 _SIZE = (4.4, 3.5)
 _MOST_PANELS = 24
+_WIDE = 52  # letters above a panel
+_BELOW = 2.0  # how far below the smallest measured error a panel begins
 _ABOVE = 4.0
 """How far above the largest measured error a panel reaches: what is expected can be many powers of ten above
 that.
@@ -24,20 +29,22 @@ that.
 def geometric_plot(rows: Sequence[geometric.ChannelPoint]) -> Figure:
     """Measured errors with two standard errors (solid), and what is expected of many people (dotted).
 
-    An expected error beyond the panel is a triangle at its upper edge; a channel without one is named in the
-    corner.
+    An expected error beyond the panel is a triangle at its upper edge; a channel without one is named above
+    the panel.
     """
     done = drawable([row for row in rows if row.refused is None])
     look_of = looks(geometric.CHANNELS)
 
     def draw(axes: Axes, members: Sequence[geometric.ChannelPoint]) -> None:
-        top = _ABOVE * max((row.mse for row in members if row.mse), default=1.0)
-        for position, (channel, line) in enumerate(grouped(members, lambda row: row.channel).items()):
-            drawn = sorted((row for row in line if row.refused is None), key=lambda row: row.epsilon)
+        measured = [row.mse for row in members if row.mse]
+        low, top = min(measured, default=1.0) / _BELOW, _ABOVE * max(measured, default=1.0)
+        lines = {
+            channel: sorted((row for row in line if row.refused is None), key=lambda row: row.epsilon)
+            for channel, line in grouped(members, lambda row: row.channel).items()
+        }
+        draw_curves(axes, [_curve(line, look_of[name]) for name, line in lines.items() if line], (low, top))
+        for position, (channel, drawn) in enumerate(lines.items()):
             epsilons, look = [row.epsilon for row in drawn], look_of[channel]
-            heights = [math.nan if row.mse is None else row.mse for row in drawn]
-            reach = [2 * (row.mse_stderr or 0.0) for row in drawn]
-            axes.errorbar(epsilons, heights, reach, label=channel, capsize=1.5, elinewidth=0.8, **look)
             expected = [_per_share(row) for row in drawn]
             axes.plot(epsilons, expected, color=look["color"], linestyle=":", linewidth=0.9)
             beyond = [epsilon for epsilon, error in zip(epsilons, expected, strict=True) if error > top]
@@ -45,15 +52,12 @@ def geometric_plot(rows: Sequence[geometric.ChannelPoint]) -> Figure:
                 edge = {"color": look["color"], "markerfacecolor": "none", "markersize": 5 + 2 * position}
                 axes.plot(beyond, [top] * len(beyond), "^", clip_on=False, in_layout=False, **edge)
         axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_ylim(top=top)
         axes.set_xlabel("epsilon per step")
-        axes.set_ylabel("MSE of a share")
-        axes.text(0.02, 0.02, _absent(members), transform=axes.transAxes, fontsize=7, in_layout=False)
+        axes.set_ylabel("mean squared error of a share")
 
     shown = {f"{row.prior}, n = {row.n}" for row in done}
     groups = {
-        name: group
+        "\n".join([name, *_list_absent(group)]): group
         for name, group in grouped(rows, lambda row: f"{row.prior}, n = {row.n}").items()
         if name in shown
     }
@@ -70,12 +74,18 @@ def _per_share(row: geometric.ChannelPoint) -> float:
     return math.nan if row.l2 is None else row.l2 / (row.people * (row.n + 1))
 
 
-def _absent(members: Sequence[geometric.ChannelPoint]) -> str:
-    """Lists at the left the channels whose error is infinite, and at which epsilons."""
+def _curve(line: Sequence[geometric.ChannelPoint], look: dict[str, Any]) -> Curve:
+    heights = [math.nan if row.mse is None else row.mse for row in line]
+    reach = [2 * (row.mse_stderr or 0.0) for row in line]
+    return Curve([row.epsilon for row in line], heights, reach, line[0].channel, look)
+
+
+def _list_absent(members: Sequence[geometric.ChannelPoint]) -> list[str]:
+    """The channels whose error is infinite, and at which epsilons: lines above a panel."""
     missing = grouped(
         (row for row in members if row.refused == geometric.UNDETERMINED), lambda row: row.channel
     )
-    lines = [
+    named = [
         f"{channel} at {', '.join(f'{row.epsilon:g}' for row in line)}" for channel, line in missing.items()
     ]
-    return "\n".join(["not drawn, infinite:", *lines] if lines else [])
+    return wrap(f"not drawn, infinite: {'; '.join(named)}", _WIDE) if named else []

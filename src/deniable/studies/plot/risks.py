@@ -12,7 +12,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
-from deniable.plot.figure import INK, drawable, format_tick, grouped, looks, panels
+from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.figure import INK, drawable, format_tick, grouped, panels
+from deniable.plot.looks import looks
 from deniable.studies import tradeoffs
 from deniable.studies.accuracy import COMPUTED, AttackPoint, describe_measurement
 
@@ -25,6 +27,8 @@ _MOST_PANELS = 24
 _WIDE = 56  # letters above a panel
 _LARGE, _SMALL = 7.0, 4.5  # points in a list: of the strongest attack, and of others
 _BELOW = 3.0  # how far below the lowest point, as a factor, bars are shown
+_ABOVE = 1.5
+_LOGARITHMIC = ("value", "reidentify")
 _SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
 _LOOKS: dict[str, dict[str, Any]] = {
     "bayes": {"linewidth": 2.2},
@@ -59,47 +63,39 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
             )
             look["markersize"] = _LARGE if _LOOKS.get(row.attack, {}).get("linewidth") else _SMALL
             reach = 2 * (row.stderr or 0.0)
+            right = row.accuracy or 0.0
+            shorter = max(0.0, min(reach, right - _ends(members)[0]))  # no bar runs through the panel
             axes.errorbar(
-                [row.accuracy or 0.0],
+                [right],
                 [names.index(_line(row))],
-                xerr=[reach],
+                xerr=[[shorter], [reach]],
                 capsize=1.5,
                 elinewidth=0.8,
                 **look,
             )
+            if shorter < reach:
+                edge = {"color": look["color"], "markersize": 3.5, "clip_on": False}
+                axes.plot([_ends(members)[0]], [names.index(_line(row))], "<", **edge)
         axes.axvline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
-        axes.annotate(
-            "blind",
-            (members[0].baseline, 1.0),
-            xycoords=("data", "axes fraction"),
-            rotation=90,
-            ha="right",
-            va="top",
-        )
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
-        if members[0].figure in ("value", "reidentify"):
+        if members[0].figure in _LOGARITHMIC:
             axes.set_xscale("log")
-            axes.set_xlim(left=_lowest(members))
+            axes.set_xlim(left=_ends(members)[0])
         axes.xaxis.set_major_formatter(format_tick)
-        axes.set_xlabel("attack is right")
+        axes.set_xlabel("attack is right (dotted: blind guess)")
 
     def draw(axes: Axes, members: Sequence[AttackPoint]) -> None:
+        curves = []
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
             look: dict[str, Any] = look_of[_choose_color(line[0])] | _LOOKS.get(line[0].attack, {})
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
             reach = [2 * (row.stderr or 0.0) for row in line]
-            axes.errorbar(
-                [row.epsilon for row in line], heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look
-            )
-        axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":")
-        axes.annotate(
-            "blind", (0.99, members[0].baseline), xycoords=("axes fraction", "data"), ha="right", va="bottom"
-        )
-        if members[0].figure in ("value", "reidentify"):
-            axes.set_yscale("log")
-            axes.set_ylim(bottom=_lowest(members))
+            curves.append(Curve([row.epsilon for row in line], heights, reach, name, look))
+        low, high = _ends(members)
+        draw_curves(axes, curves, (low, high), log=members[0].figure in _LOGARITHMIC)
+        axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":", label="blind guess")
         axes.yaxis.set_major_formatter(format_tick)
         axes.set_xlabel("epsilon")
         axes.set_ylabel("attack is right")
@@ -147,7 +143,7 @@ def tradeoffs_plot(rows: Sequence[AttackPoint]) -> Figure:
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(format_tick)
         axes.set_xlabel("best guess is right")
-        axes.set_ylabel("MSE of a share")
+        axes.set_ylabel("mean squared error of a share")
 
     measured = describe_measurement([row for row in done if row.attack in COMPUTED])
     how = f"{done[0].dataset}, k = {done[0].k}, {measured}"
@@ -185,6 +181,10 @@ def _budgets(rows: Sequence[AttackPoint]) -> str:
     return f"{epsilons[0]:g}" if len(epsilons) == 1 else f"{epsilons[0]:g} to {epsilons[-1]:g}"
 
 
-def _lowest(rows: Sequence[AttackPoint]) -> float:
-    """Where a logarithmic axis begins."""
-    return min(rows[0].baseline, *(row.accuracy for row in rows if row.accuracy)) / _BELOW
+def _ends(rows: Sequence[AttackPoint]) -> tuple[float, float]:
+    """Where the axis of a panel begins and ends."""
+    shown = [rows[0].baseline, *(row.accuracy for row in rows if row.accuracy)]
+    if rows[0].figure in _LOGARITHMIC:
+        return min(shown) / _BELOW, max(shown) * _ABOVE
+    room = 0.1 * (max(shown) - min(shown)) or 0.05
+    return max(0.0, min(shown) - room), min(1.0, max(shown) + room)

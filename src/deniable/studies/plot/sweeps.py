@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.formatting import format_count
-from deniable.plot.figure import drawable, grouped, looks, panels
+from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.looks import looks
 from deniable.studies import allomfree, rsfd
 from deniable.studies.sweep import Point
 
@@ -26,12 +28,14 @@ def rsfd_plot(rows: Sequence[rsfd.RsfdPoint]) -> Figure:
     look_of = looks(name for name in rsfd.METHODS if not name.endswith(_AT_RECORD))
 
     def draw(axes: Axes, members: Sequence[rsfd.RsfdPoint]) -> None:
+        curves = []
         for method, line in grouped(members, lambda row: row.method).items():
             look = look_of[method.removesuffix(_AT_RECORD)]
             if method.endswith(_AT_RECORD):
                 look = look | {"linestyle": "--", "markerfacecolor": "white"}
             line.sort(key=lambda row: row.epsilon)
-            _line(axes, [row.epsilon for row in line], line, look)
+            curves.append(_curve([row.epsilon for row in line], line, look))
+        _draw(axes, curves)
         epsilons = sorted({row.epsilon for row in members})
         axes.set_xticks(epsilons, [_as_logarithm(epsilon) for epsilon in epsilons])
         axes.set_xlabel("epsilon that is claimed")
@@ -55,9 +59,11 @@ def allomfree_plot(rows: Sequence[allomfree.AllomfreePoint]) -> Figure:
     look_of = looks(allomfree.METHODS)
 
     def draw(axes: Axes, members: Sequence[allomfree.AllomfreePoint]) -> None:
+        curves = []
         for method, line in grouped(members, lambda row: row.method).items():
             line.sort(key=lambda row: row.epsilon_forever)
-            _line(axes, [row.epsilon_forever for row in line], line, look_of[method])
+            curves.append(_curve([row.epsilon_forever for row in line], line, look_of[method]))
+        _draw(axes, curves)
         axes.set_xlabel("epsilon of all reports of one value")
 
     def name(row: allomfree.AllomfreePoint) -> str:
@@ -81,12 +87,15 @@ def _published_fake(method: str) -> bool:
     return method.startswith("RS+FD") and not method.endswith(_AT_RECORD)
 
 
-def _line(axes: Axes, x: Sequence[float], points: Sequence[Point], look: dict[str, Any]) -> None:
+def _curve(x: Sequence[float], points: Sequence[Point], look: dict[str, Any]) -> Curve:
     reach = [2 * (point.mse_avg_stderr or 0.0) for point in points]
     heights = [math.nan if point.mse_avg is None else point.mse_avg for point in points]
-    axes.errorbar(x, heights, reach, label=points[0].method, capsize=1.5, elinewidth=0.8, **look)
-    axes.set_yscale("log")
-    axes.set_ylabel("MSE_avg")
+    return Curve(x, heights, reach, points[0].method, look)
+
+
+def _draw(axes: Axes, curves: Sequence[Curve]) -> None:
+    draw_curves(axes, curves)
+    axes.set_ylabel("mean squared error of a share")
 
 
 def _as_logarithm(epsilon: float) -> str:
