@@ -384,8 +384,11 @@ class Findings:
 
     def _positions(self) -> dict[str, dict[str, float]]:
         """Means and quantiles of ranges, by name, but for those beyond an open end."""
+        noisy = {one.attribute for one in self.noise if one.what == MEAN}
         found = {
-            name: {MEAN: mean.value} for name, mean in self.means.items() if name in self.result.estimates
+            name: {MEAN: mean.value}
+            for name, mean in self.means.items()
+            if name in self.result.estimates and name not in noisy
         }
         for name, shares in self.all_quantiles.items():
             told = {

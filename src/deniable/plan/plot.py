@@ -42,7 +42,8 @@ _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
-_LINES = ("-.", ":", "--", "-")  # of numbers that are marked
+_LINES = ("-.", ":", "--", "-")  # of numbers that are marked in a panel
+_MARKS = "<Dso"  # and beside it
 
 
 class Shown(NamedTuple):
@@ -245,10 +246,20 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
             label=of,
             linestyle="none",
         )
-    for (name, position), line in zip(panel.positions.items(), cycle(_LINES), strict=False):
-        # as if people were even in a bar
+    for (name, position), marker in zip(panel.positions.items(), cycle(_MARKS), strict=False):
+        # as if people were even in a bar; beside the panel, where no data are
         at = np.interp(position, np.asarray(panel.edges), np.arange(len(positions) + 1) - 0.5)
-        axes.axhline(float(at), color=INK, linewidth=1, linestyle=line, label=f"{name} {position:.4g}")
+        axes.plot(
+            [1.025],
+            [float(at)],
+            marker,
+            transform=axes.get_yaxis_transform(),
+            color=INK,
+            markersize=5,
+            linestyle="none",
+            clip_on=False,
+            label=f"{name} {position:.4g}",
+        )
     _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
     axes.set_yticks(positions, [bar.label for bar in panel.bars])
@@ -296,12 +307,12 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     assert panel.shares is not None
     shown = panel.shares.copy()
     for cells, block in panel.blocks:
-        shown[cells] = block.share
+        shown[cells] = np.nan if block.noisy else block.share
     shares = 100 * shown.reshape(grid.rows, grid.columns)
-    most = float(np.abs(shares).max())
+    most = float(np.nanmax(np.abs(shares))) if np.isfinite(shares).any() else 1.0
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
-    colors, least = ("Reds", 0.0) if shares.min() >= 0 else ("RdBu_r", -most)
+    colors, least = ("Reds", 0.0) if not (shares < 0).any() else ("RdBu_r", -most)
     drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
     axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
     for values, block in panel.blocks:
@@ -310,7 +321,7 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
             box[0] + (box[1] - box[0]) * across / grid.columns,
             box[2] + (box[3] - box[2]) * down / grid.rows,
         )
-        dark = abs(block.share) * 100 > 0.6 * most
+        dark = abs(block.share) * 100 > 0.6 * most and not block.noisy
         ends = f"{100 * block.low:.0f} to {100 * block.high:.0f}"
         text = f"noisy\n{ends}" if block.noisy else f"{100 * block.share:.1f}\n{ends}"
         axes.text(x, y, text, fontsize=6, ha="center", va="center", color="white" if dark else INK)
