@@ -2,7 +2,8 @@
  * Builds the survey in parts: what is there before the first question is one file, the rest is loaded on demand.
  *
  * Every part that is loaded on demand imports the entry. So all code that the entry needs is shared by all parts, and
- * esbuild puts it into one chunk. Of the messages, those that occur in that code are loaded at first.
+ * esbuild puts it into one chunk. Of the messages, those that occur in that code are loaded at first, and those that
+ * occur in fields are loaded with them.
  */
 
 import { readFile } from "node:fs/promises";
@@ -11,13 +12,23 @@ import { build, transform } from "esbuild";
 
 const ENTRY = "survey.ts";
 const CHUNK = "survey-chunk.js";
+const FIELDS = ["location.ts", "question_kinds.ts"]; // parts that are loaded before the first question, for some plans
 
 /** The files by name, those that are loaded before the first question, and esbuild's analysis of the inputs. */
 export async function buildSurvey(common, here) {
   const whole = await bundle(common, here, null);
-  const used = await messagesIn(whole, here);
-  const { files, metafile } = await bundle(common, here, used);
-  return { files, metafile, first: firstOf(metafile) };
+  const fields = Object.entries(whole.metafile.outputs).filter(([, one]) => FIELDS.includes(one.entryPoint));
+  const used = await messagesIn(whole, loadedWith(whole.metafile, ["survey.js"]), here);
+  const usedInFields = await messagesIn(
+    whole,
+    loadedWith(
+      whole.metafile,
+      fields.map(([name]) => name),
+    ),
+    here,
+  );
+  const { files, metafile } = await bundle(common, here, [used, usedInFields]);
+  return { files, metafile, first: loadedWith(metafile, ["survey.js"]) };
 }
 
 async function bundle(common, here, used) {
@@ -58,31 +69,37 @@ function onDemand(entry) {
   };
 }
 
-/** Messages that are loaded at first, and the others: en.ts has the ones, en_more.ts the others. */
-function divided(used) {
-  const catalog = async (path, isUsed) => {
+/** Messages that are loaded at first are in en.ts, those of fields in en_fields.ts, the others in en_more.ts. */
+function divided([used, usedInFields]) {
+  const partOf = (key) => (used.has(key) ? "file" : usedInFields.has(key) ? "fields" : "more");
+  const catalog = async ({ path, namespace }) => {
     const { code } = await transform(await readFile(path, "utf8"), { loader: "ts", format: "esm" });
-    const [[tag, messages]] = Object.entries(await import(`data:text/javascript,${encodeURIComponent(code)}`));
-    const some = Object.entries(messages).filter(([key]) => used.has(key) === isUsed);
+    const [[tag, messages]] = Object.entries(
+      await import(`data:text/javascript,${encodeURIComponent(code)}`),
+    );
+    const some = Object.entries(messages).filter(([key]) => partOf(key) === namespace);
     return { contents: `export const ${tag} = ${JSON.stringify(Object.fromEntries(some))};`, loader: "ts" };
   };
   return {
     name: "divided",
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^\.\/\w\w\.js$/, namespace: "file" }, ({ path, importer, resolveDir }) =>
-        importer.endsWith("_more.ts")
-          ? { path: join(resolveDir, path.replace(".js", ".ts")), namespace: "more" }
+        /_(fields|more)\.ts$/.test(importer)
+          ? {
+              path: join(resolveDir, path.replace(".js", ".ts")),
+              namespace: importer.endsWith("_more.ts") ? "more" : "fields",
+            }
           : undefined,
       );
-      onLoad({ filter: /messages.\w\w\.ts$/, namespace: "file" }, ({ path }) => catalog(path, true));
-      onLoad({ filter: /.*/, namespace: "more" }, ({ path }) => catalog(path, false));
+      onLoad({ filter: /messages.\w\w\.ts$/, namespace: "file" }, catalog);
+      for (const namespace of ["fields", "more"]) onLoad({ filter: /.*/, namespace }, catalog);
     },
   };
 }
 
-/** The strings in the code that is loaded at first: each may be the name of a message, or of one with a plural. */
-async function messagesIn({ metafile }, here) {
-  const inputs = firstOf(metafile).flatMap((name) => Object.entries(metafile.outputs[name].inputs));
+/** The strings in the code of these files: each may be the name of a message, or of one with a plural. */
+async function messagesIn({ metafile }, names, here) {
+  const inputs = names.flatMap((name) => Object.entries(metafile.outputs[name].inputs));
   const paths = inputs.filter(([path, { bytesInOutput }]) => /^\w+\.ts$/.test(path) && bytesInOutput > 0);
   const texts = await Promise.all(paths.map(([path]) => readFile(join(here, path), "utf8")));
   for (const [i, text] of texts.entries())
@@ -92,9 +109,9 @@ async function messagesIn({ metafile }, here) {
   return new Set(strings.flatMap((name) => [name, `${name}_one`, `${name}_other`]));
 }
 
-/** The files that are loaded before the first question, but for the language: the entry and all that it imports. */
-function firstOf({ outputs }) {
-  const found = new Set([ENTRY.replace(".ts", ".js")]);
+/** These files and all that they import; of the entry, what is loaded before the first question but for the language. */
+function loadedWith({ outputs }, names) {
+  const found = new Set(names);
   for (const name of found)
     for (const { path, kind } of outputs[name].imports) if (kind === "import-statement") found.add(path);
   return [...found];
@@ -117,7 +134,9 @@ function renamed(outputFiles, { inputs, outputs }, here) {
   for (const { path, text } of outputFiles) {
     const own = path.slice(here.length + 1);
     const used = idle.reduce((all, one) => all.replaceAll(`import"./${one}";`, ""), text);
-    outputs[own].imports = outputs[own].imports.filter(({ path: to }) => !idle.includes(to) || used.includes(to));
+    outputs[own].imports = outputs[own].imports.filter(
+      ({ path: to }) => !idle.includes(to) || used.includes(to),
+    );
     files.set(names.get(own), Buffer.from(rename(used)));
   }
   return { files, metafile: { inputs, outputs: JSON.parse(rename(JSON.stringify(outputs))) } };

@@ -6,26 +6,41 @@ import { recalled, remember } from "./collector.js";
 import { find, h } from "./dom.js";
 import { type Messages, speak, t } from "./messages.js";
 
-const CATALOGS: Readonly<Record<string, () => Promise<Messages>>> = {
-  en: async () => (await import("./messages/en.js")).en,
-  de: async () => (await import("./messages/de.js")).de,
-  fr: async () => (await import("./messages/fr.js")).fr,
-  es: async () => (await import("./messages/es.js")).es,
-  pt: async () => (await import("./messages/pt.js")).pt,
+type Part = () => Promise<Messages>;
+
+/** The messages of each language: those of the first load, of fields that only some questions have, and the others. */
+const CATALOGS: Readonly<Record<string, readonly [first: Part, fields: Part, more: Part]>> = {
+  en: [
+    async () => (await import("./messages/en.js")).en,
+    async () => (await import("./messages/en_fields.js")).en,
+    async () => (await import("./messages/en_more.js")).en,
+  ],
+  de: [
+    async () => (await import("./messages/de.js")).de,
+    async () => (await import("./messages/de_fields.js")).de,
+    async () => (await import("./messages/de_more.js")).de,
+  ],
+  fr: [
+    async () => (await import("./messages/fr.js")).fr,
+    async () => (await import("./messages/fr_fields.js")).fr,
+    async () => (await import("./messages/fr_more.js")).fr,
+  ],
+  es: [
+    async () => (await import("./messages/es.js")).es,
+    async () => (await import("./messages/es_fields.js")).es,
+    async () => (await import("./messages/es_more.js")).es,
+  ],
+  pt: [
+    async () => (await import("./messages/pt.js")).pt,
+    async () => (await import("./messages/pt_fields.js")).pt,
+    async () => (await import("./messages/pt_more.js")).pt,
+  ],
 };
 const RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"];
-/** What only the parts have that are loaded on demand: see build.mjs. */
-const MORE: Readonly<Record<string, () => Promise<Messages>>> = {
-  en: async () => (await import("./messages/en_more.js")).en,
-  de: async () => (await import("./messages/de_more.js")).de,
-  fr: async () => (await import("./messages/fr_more.js")).fr,
-  es: async () => (await import("./messages/es_more.js")).es,
-  pt: async () => (await import("./messages/pt_more.js")).pt,
-};
 let chosen = "en";
 let catalog = "en";
 let locale = "en";
-let hasMore = false;
+let loaded = 1; // parts of the catalog
 let offered: readonly string[] = Object.keys(CATALOGS);
 
 const base = (tag: string): string => tag.split("-")[0] as string;
@@ -61,17 +76,17 @@ export async function settle(plan: Plan | null, changed: () => unknown): Promise
   find("language").replaceChildren(field);
 }
 
-/** Load the messages of all parts. */
-export function speakAll(): Promise<void> {
-  hasMore = true;
+/** Load the messages of fields too, or those of all parts. */
+export function speakMore(what: "fields" | "all"): Promise<void> {
+  loaded = Math.max(loaded, what === "all" ? 3 : 2);
   return speakCatalog();
 }
 
 async function speakCatalog(): Promise<void> {
-  const [tag, isAll] = [catalog, hasMore];
-  const parts = await Promise.all([CATALOGS[tag]?.(), isAll ? MORE[tag]?.() : undefined]);
-  if (tag !== catalog || isAll !== hasMore) return speakCatalog(); // it was changed meanwhile
-  speak({ ...parts[0], ...parts[1] } as Messages, locale);
+  const [tag, many] = [catalog, loaded];
+  const parts = await Promise.all((CATALOGS[tag] ?? []).slice(0, many).map((part) => part()));
+  if (tag !== catalog || many !== loaded) return speakCatalog(); // it was changed meanwhile
+  speak(Object.assign({}, ...parts), locale);
 }
 
 /** A language's name in that language. */

@@ -20,7 +20,7 @@ import {
 } from "./collector.js";
 import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { drawnFirst, promise } from "./guarantee.js";
-import { own, owned, paragraphs, settle, speakAll } from "./language.js";
+import { own, owned, paragraphs, settle, speakMore } from "./language.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
 import { followPlans, forgetPlans } from "./plans_link.js";
@@ -73,7 +73,7 @@ async function start(isForgotten = false): Promise<void> {
     if (plan.texts !== null) await settle(plan, again); // it may be in a language that the page does not speak
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
     const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
-      ? await later(import("./location.js"))
+      ? await later(import("./location.js"), "fields")
       : null;
     shared.tickets = plan.ticketKey === null ? null : await later(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
@@ -86,8 +86,8 @@ async function start(isForgotten = false): Promise<void> {
 }
 
 /** A part of the page that is loaded on demand, and the messages that only such parts have. */
-async function later<Part>(part: Promise<Part>): Promise<Part> {
-  return (await Promise.all([part, speakAll()]))[0];
+async function later<Part>(part: Promise<Part>, messages: "fields" | "all" = "all"): Promise<Part> {
+  return (await Promise.all([part, speakMore(messages)]))[0];
 }
 
 /** What follows the questions. */
