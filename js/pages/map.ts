@@ -1,8 +1,10 @@
 /** Draws shares on a grid: darker cells or blocks have larger shares. */
 
 import type { Grid } from "../src/index.js";
+import type { PlanMap } from "../src/maps.js";
 import { NOISY, percent, spoken } from "./charts.js";
 import { h, svg } from "./dom.js";
+import { outlineOf } from "./map_outline.js";
 import type { Row } from "./results.js";
 
 const TALLEST = 420;
@@ -43,7 +45,7 @@ function boxesOf(rows: readonly Row[], grid: Grid, blocks: boolean): Box[] {
 
 /**
  * The map, as wide as there is room, with north at the top. Rows are in the order of the cells, or of blocks
- * of them, in which their shares are written.
+ * of them, in which their shares are written. What the survey draws under the cells is drawn here too.
  */
 export function map(
   name: string,
@@ -52,6 +54,7 @@ export function map(
   width: number,
   level: number,
   blocks: boolean,
+  under?: PlanMap,
 ): HTMLElement {
   const [high, broad] = grid.meters; // so that it has the shape that it has on the ground
   const scale = Math.min((width - 4) / (grid.columns * broad), TALLEST / (grid.rows * high));
@@ -95,6 +98,7 @@ export function map(
     ];
   });
   const largest = [...clear].sort((one, other) => other.share - one.share).slice(0, 3);
+  const outline = under ? outlineOf(under, cell * grid.columns, tall * grid.rows) : [];
   const drawing = svg(
     "svg",
     {
@@ -105,7 +109,10 @@ export function map(
       height: (tall * grid.rows + 2).toFixed(1),
     },
     svg("desc", {}, rows.map(spoken).join("; ")),
-    boxes.flat(),
+    under?.image !== undefined && outline,
+    boxes.map(([box]) => box),
+    under?.lines !== undefined && outline, // over cells, which would hide it, and under words
+    boxes.flatMap(([, ...words]) => words),
   );
   const confidence = `${Number((100 * level).toFixed(3))} % confidence`;
   const corner = (latitude: number, longitude: number): string =>

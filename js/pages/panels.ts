@@ -5,8 +5,8 @@ import {
   around,
   besides,
   figured,
-  type Kind,
   inside,
+  type Kind,
   MOST_ROWS,
   mean,
   means,
@@ -144,7 +144,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
     if (domain?.kind === "grid")
-      return map(name, now, domain, left, view.estimates?.level ?? 0, hasGroups);
+      return map(name, now, domain, left, view.estimates?.level ?? 0, hasGroups, view.plan.maps[name]);
     return (long ? profile : shares)(name, now, left);
   };
   const tabled = (): Child => {
@@ -239,11 +239,14 @@ function change(
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
   if (old && now)
-    lines.push(["Mean", ...[
-      now.unbiased - old.unbiased,
-      now.unbiased_low - old.unbiased_high,
-      now.unbiased_high - old.unbiased_low,
-    ].map((one) => figured(one, now))]);
+    lines.push([
+      "Mean",
+      ...[
+        now.unbiased - old.unbiased,
+        now.unbiased_low - old.unbiased_high,
+        now.unbiased_high - old.unbiased_low,
+      ].map((one) => figured(one, now)),
+    ]);
   const since = `Change since round ${earlier.round ?? 1}`;
   return h(
     "details",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
+from deniable.wire import Report, Wire
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import check_access, visiting
-from tests.collector import Running, collecting
+from tests.collector import BINARY, TOKEN, Running, collecting
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)
@@ -145,6 +148,20 @@ def test_a_zoomed_map_is_dragged_and_a_drag_chooses_nothing(browser: Browser, co
         page.mouse.up()
         assert page.locator(".box").get_attribute("viewBox") != before
         expect(page.locator("#q0-latitude")).to_have_value("")
+
+
+def test_the_dashboard_draws_the_same_outline(browser: Browser, collector: Running) -> None:
+    wire, people = Wire(ISLAND), [{"beach": (54.1 + i % 20 / 100, 10.4)} for i in range(200)]
+    made = wire.bodies(ISLAND.privatize(people, dn.seeded(1)))
+    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in made]
+    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+    answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
+    assert answer.json()["counted"] == 200
+    with visiting(browser, collector, viewport=DESK) as visit:
+        visit.page.goto(f"{collector.url}/dashboard#plan={ISLAND.id}&token={TOKEN}")
+        expect(visit.page.locator("svg.map .outline")).to_be_visible()
+        [outline], [frame] = (boxes(visit.page.locator(one)) for one in ("svg.map .outline", "svg.map"))
+        assert 0.5 < outline["width"] / frame["width"] < 1
 
 
 @pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE)])
