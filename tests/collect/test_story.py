@@ -16,6 +16,7 @@ from deniable.client import Client
 from tests.collect.test_pages import PATIENCE, Visit, counted
 from tests.collect.test_pages import browser as browser
 from tests.collector import Running, collecting
+from tests.design.test_page import designing, opened
 from tests.running import Outcome, Run
 
 STUDY = """
@@ -59,6 +60,7 @@ def test_a_study_from_its_file_to_the_change_between_two_rounds(
     browser: Browser, run: Run, tmp_path: Path
 ) -> None:
     Path("study.toml").write_text(STUDY, encoding="utf-8")
+    design(browser)
     names = ["Ada", "Émile", *(f"Person {i}" for i in range(2, PEOPLE))]
     Path("people.csv").write_text("\n".join(["name", *names]) + "\n", encoding="utf-8")
     Path("letter.txt").write_text(LETTER, encoding="utf-8")
@@ -83,6 +85,18 @@ def test_a_study_from_its_file_to_the_change_between_two_rounds(
         finally:
             for device in devices:
                 device.close()
+
+
+def design(browser: Browser) -> None:
+    """Change a question on the page of `deniable design`, and save it."""
+    file = Path("study.toml")
+    with designing(file) as link, opened(browser, link) as page:
+        asked = page.get_by_label("What people are asked").first
+        expect(asked).to_have_value("Are you rested?")
+        asked.fill("Are you rested today?")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+    assert file.read_text(encoding="utf-8") == STUDY.replace("rested?", "rested today?")
 
 
 def well(outcome: Outcome) -> dict[str, object]:
@@ -113,9 +127,9 @@ def answer_in_browser(device: BrowserContext, collector: Running, link: str, res
     visit = Visit(device, collector.url)
     page = visit.page
     page.goto(link)
+    page.locator("input[type=radio]").first.wait_for()
     language = str(page.evaluate("document.documentElement.lang"))
     yes, work, thanks = WORDS[language]
-    page.locator("input[type=radio]").first.wait_for()
     assert "invitation" not in page.url
     page.get_by_label(yes if rested is None else {"de": "nein"}.get(language, "no"), exact=True).check()
     page.get_by_label(work, exact=True).check()
