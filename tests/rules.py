@@ -20,6 +20,7 @@ from deniable.plan.notation import mechanism_to_dict
 from deniable.records import Prior, Sample
 from deniable.wire import Report, Wire, to_batch
 from deniable.words import FULL
+from tests import asked
 from tests.vectors import (
     COLORS,
     KS,
@@ -100,6 +101,7 @@ def refusals() -> Iterator[Case]:
     yield from survey_texts()
     yield from asking()
     yield from maps()
+    yield from questions()
     yield from attributes()
     yield from domains()
     yield from record_mechanisms()
@@ -350,6 +352,11 @@ def maps() -> Iterator[Case]:
 
 def b64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
+
+
+def questions() -> Iterator[Case]:
+    for name, refused, plan, change in asked.changes():
+        yield changed(asked.changed(plan, change), refused, f"questions, {name}")
 
 
 VISIBLE = [

@@ -21,6 +21,7 @@ from deniable.plan import Plan, canonical, metric_mechanism
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
+from tests import asked
 from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -413,11 +414,14 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "repeated": repeated,
     "metric/reports": metric,
     "nested": nested,
+    "questions": asked.plans,
 }
 
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
+    if "works" in plan.names:
+        return asked.ANSWERS["distant" if "pay" in plan.names else "work"]
     if set(plan.names) == set(QUESTIONS):
         some = (
             ANSWERS[:3]
@@ -481,6 +485,7 @@ def device_plans() -> dict[str, Plan]:
     """A plan of every kind that takes words."""
     some = {name: nested()[name] for name in ("a sample and fakes", "nested, no answer is random")}
     some |= {"by weights": sample()["by weights"], "kept, by weights": repeated()["repeated, by weights"]}
+    some |= {f"questions, {name}": plan for name, plan in asked.plans().items()}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     return one_of_each() | metric_of_each() | some
@@ -492,7 +497,9 @@ def device_cases() -> Iterator[dict[str, Any]]:
         secret = hashlib.sha256(name.encode()).digest()
         first, *others = answers_of(plan)
         attribute = plan.names[-1]
-        changed = first | {attribute: others[0][attribute]} if others else first
+        changed = first | {attribute: others[0][attribute]} if others and attribute in first else first
+        if "works" in plan.names:  # what applies to a person goes together
+            changed = others[0]
         for i, (given, number) in enumerate(((first, 1), (changed, 1), (first, plan.content.rounds or 1))):
             if i and (given, number) == (first, 1):
                 continue

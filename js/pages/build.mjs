@@ -14,6 +14,7 @@ const MOST = {
   "survey-report.js": 45_000,
   "survey-rare_kinds.js": 30_000,
   "survey-location.js": 16_000,
+  "survey-question_kinds.js": 8_000,
   "survey-tickets.js": 50_000,
   "dashboard.js": 375_000,
   "design.js": 60_000,

@@ -36,11 +36,23 @@ function stays(plan: Plan, given: readonly Given[] | null, key: string): HTMLEle
 }
 
 /** The answers next to their questions. */
-export function answersOf(plan: Plan, given: readonly Given[]): HTMLElement {
+export function answersOf(plan: Plan, given: readonly Given[], edit?: (name: string) => void): HTMLElement {
+  const back = (name: string): HTMLElement | null =>
+    edit
+      ? h(
+          "button",
+          { type: "button", class: "link", click: () => edit(name) },
+          t("change_one"),
+          h("span", { class: "unseen" }, " ", asking(plan, name)),
+        )
+      : null;
   return h(
     "dl",
     {},
-    given.map(({ name, shown }) => [h("dt", {}, asking(plan, name)), h("dd", {}, h("bdi", {}, shown))]),
+    given.map(({ name, shown }) => [
+      h("dt", {}, asking(plan, name)),
+      h("dd", {}, h("bdi", {}, shown), " ", back(name)),
+    ]),
   );
 }
 

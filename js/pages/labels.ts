@@ -2,10 +2,15 @@
 
 import type { Attribute, Plan } from "../src/index.js";
 import { labelsOf } from "./language.js";
-import { count, t } from "./messages.js";
+import { count, month, t } from "./messages.js";
 
 /** A value's name in the person's language. */
-export function localized(plan: Plan, { name, domain }: Attribute, label: string): string {
+export function localized(plan: Plan, attribute: Attribute, label: string): string {
+  const { name, domain } = attribute;
+  if (attribute.onlyIf && label === "not applicable") return t("not_applicable");
+  if (attribute.several ?? attribute.answers) return label === "yes" || label === "no" ? t(label) : nothing();
+  if (domain.kind === "range" && domain.unit && attribute.labels.indexOf(label) < domain.k)
+    return counted(domain.unit, label);
   if (domain.kind === "categories") {
     const code = domain.labels.indexOf(label);
     return code < 0 ? nothing() : (labelsOf(plan, name)?.[code] ?? label);
@@ -19,6 +24,12 @@ export function localized(plan: Plan, { name, domain }: Attribute, label: string
   const [, start] = /^(-?[\d.]+) or more$/.exec(label) ?? [];
   if (start) return t("bin_more", { low: number(start) });
   return /^-?[\d.]+$/.test(label) ? number(label) : nothing();
+}
+
+/** A whole number, month or year as the locale writes it. */
+function counted(unit: string, label: string): string {
+  if (unit === "year") return label;
+  return unit === "month" ? month(label) : count(Number(label)).replace("-", "−");
 }
 
 /** The value of those who do not answer, as it stands among others. */

@@ -96,7 +96,7 @@ function nameOf(tag: string): string {
 }
 
 function languagesOf(plan: Plan | null): string[] {
-  const { language, attributes = {}, ...texts } = plan?.texts ?? { language: "en" };
+  const { language, attributes = {}, pages: _, ...texts } = plan?.texts ?? { language: "en" };
   const each = [...Object.values(texts), ...Object.values(attributes).flatMap((one) => Object.values(one))];
   return plan?.texts ? [language, ...each.flatMap((text) => Object.keys(text as object))] : [];
 }
@@ -124,8 +124,18 @@ export function paragraphs(plan: Plan, text: Text | undefined): HTMLElement[] {
   return each.map((words) => h("p", { lang: found?.tag, dir: "auto", class: "own" }, words));
 }
 
-/** What is asked: the question, or the attribute's name. */
+/** What is asked: the question, or the attribute's name; of an option, both. */
 export function asking(plan: Plan, name: string): HTMLElement {
+  const { several, option, answers } = plan.attributes.find((one) => one.name === name) ?? {};
+  if (several)
+    return h(
+      "span",
+      {},
+      asking(plan, several),
+      ": ",
+      h("bdi", {}, optionOf(plan, several, option as string)),
+    );
+  if (answers) return h("span", {}, asking(plan, answers), ` (${t("answered_or_not")})`);
   return owned(plan, plan.texts?.attributes?.[name]?.question) ?? h("bdi", {}, name);
 }
 
@@ -136,4 +146,17 @@ export function labelsOf(plan: Plan, name: string): readonly string[] | undefine
   const tag = matched([chosen], Object.keys(labels), "");
   // the values themselves are in the first language
   return base(tag) === base(chosen) ? labels[tag] : undefined;
+}
+
+/** What an option is called in the person's language. */
+export function optionOf(plan: Plan, name: string, option: string): string {
+  const options = plan.attributes.filter((one) => one.several === name).map((one) => one.option);
+  return labelsOf(plan, name)?.[options.indexOf(option)] ?? option;
+}
+
+/** What the ends of a scale mean. */
+export function endsOf(plan: Plan, name: string): readonly [string, string] | null {
+  const ends = plan.texts?.attributes?.[name]?.ends;
+  const tag = ends && matched([chosen], Object.keys(ends), plan.texts?.language ?? "en");
+  return tag ? (ends[tag] as unknown as readonly [string, string]) : null;
 }

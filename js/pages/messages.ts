@@ -54,3 +54,9 @@ export function moment(text: string): string {
 export function clock(at: Date): string {
   return at.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
 }
+
+/** A month such as 2024-06. */
+export function month(text: string): string {
+  const format = { month: "long", year: "numeric", timeZone: "UTC" } as const;
+  return new Date(`${text}-01T00:00:00Z`).toLocaleDateString(language, format);
+}

@@ -17,6 +17,7 @@ import { likelier, titleOf } from "./phrases.js";
 import { askInvitations } from "./plans_invitation.js";
 import { keptFor, type Linked } from "./plans_link.js";
 import { sendAll } from "./plans_send.js";
+import { hasRareQuestions } from "./question_items.js";
 import { type Given, questions } from "./questions.js";
 import { isReceived } from "./receipts.js";
 import { type Offer, put, refuse, shared } from "./shared.js";
@@ -67,6 +68,8 @@ export async function showPlans(
   }
   const hasPlaces = parts.some(({ plan }) => plan.attributes.some(({ domain }) => domain.kind === "grid"));
   const locations = hasPlaces ? await import("./location.js") : null;
+  const isRare = parts.some(({ plan }) => hasRareQuestions(plan));
+  const kinds = isRare ? await import("./question_kinds.js") : null;
   const tickets = parts.some(({ plan }) => plan.ticketKey !== null) ? await import("./tickets.js") : null;
   if (!tools.isCurrent()) return;
   const titles = parts.map(({ title }) => title);
@@ -90,13 +93,13 @@ export async function showPlans(
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): HTMLFormElement {
-    const form = questions(part.plan, part.asked, locations, async (given) => {
+    const form = questions(part.plan, part.asked, locations, kinds, async (given) => {
       answers.set(part, given);
       if (i + 1 < open.length) show(i + 1);
       else reviewAll(head, parts, answers, tickets, () => show(i));
     });
     const button = form.querySelector<HTMLButtonElement>(".act .main");
-    if (button && i + 1 < open.length) button.textContent = t("plans_next");
+    if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("plans_next");
     const back = h("button", { type: "button", click: () => show(i - 1) }, t("plans_back"));
     if (i > 0) form.querySelector(".act")?.append(back);
     return form;

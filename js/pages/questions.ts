@@ -5,28 +5,32 @@ import type { Attribute, Domain, Grid, Plan, Range } from "../src/index.js";
 import type { PlanMap } from "../src/maps.js";
 import { type Child, h, quoted } from "./dom.js";
 import { localized } from "./labels.js";
-import { asking, labelsOf, paragraphs } from "./language.js";
+import { asking, endsOf, labelsOf, optionOf, paragraphs } from "./language.js";
 import { count, rich, spoken, t } from "./messages.js";
 import { readNumber } from "./numbers.js";
 import { sentence } from "./phrases.js";
+import { type Item, pagesOf } from "./question_items.js";
 
 /** What only plans that ask for locations need; it is loaded for them. */
 export type LocationFields = typeof import("./location.js");
+/** What only plans with several options, scales, dates, conditions or pages need; it is loaded for them. */
+export type QuestionKinds = typeof import("./question_kinds.js");
 
 const MOST_BUTTONS = 7;
+const MOST_STEPS = 11; // of a scale
 
 /** An answer as the client takes it, and as the person reads it. */
 export interface Given {
   readonly name: string;
-  readonly answer: string | null;
+  readonly answer: string | readonly string[] | null;
   readonly shown: string;
 }
 
 /** One question: its fields, what they say now, and where to complain. */
 export interface Question {
   readonly element: HTMLElement;
-  /** The answer; null for none; undefined where nothing was chosen. */
-  read(): string | null | undefined;
+  /** The answer, or all that apply; null for none; undefined where nothing was chosen. */
+  read(): string | readonly string[] | null | undefined;
   /** What may be wrong with an answer that is not taken; empty where nobody knows. */
   suspect?(answer: string): string;
   /** What to ask back, where what was written can be read in two ways. */
@@ -35,54 +39,86 @@ export interface Question {
   readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
 }
 
+/** How to show a question of a form. */
+const shows = new WeakMap<HTMLFormElement, (name: string) => void>();
+
+/** Show a question, whatever page it is on, and move there. */
+export function showQuestion(form: HTMLFormElement | null, name: string): void {
+  if (form) shows.get(form)?.(name);
+}
+
 /** The form of a plan, with the questions that are asked. `done` gets the answers once all of them can be taken. */
 export function questions(
   plan: Plan,
-  asked: readonly string[],
+  names: readonly string[],
   locations: LocationFields | null,
+  kinds: QuestionKinds | null,
   done: (given: readonly Given[]) => Promise<void>,
 ): HTMLFormElement {
-  const optional = plan.missing !== "refuse";
-  const nothing = t(plan.missing === "random" ? "no_answer_random" : "no_answer");
-  const attributes = plan.attributes.filter(({ name }) => asked.includes(name));
-  const fields = attributes.map((attribute) =>
-    question(plan, attribute, plan.attributes.indexOf(attribute), optional, locations),
-  );
+  const pages = pagesOf(plan)
+    .map((items) =>
+      items
+        .filter(({ attributes }) => attributes.some(({ name }) => names.includes(name)))
+        .map((item) => ({ ...item, ...question(plan, item, locations, kinds) })),
+    )
+    .filter((items) => items.length);
+  const asked = pages.flat();
   const button = h("button", { type: "submit", class: "main" }, t("review"));
-  return h(
+  const form = h(
     "form",
     { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
-    fields.map(({ element }) => element),
+    asked.map(({ element }) => element),
     h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
+  const elements = pages.map((page) => page.map(({ element }) => element));
+  const paged = pages.length > 1 ? kinds?.paginate(form, elements, button) : undefined;
+  kinds?.follow(form, asked, () => paged?.update());
+  const show = (one: (typeof asked)[number] | undefined): void => {
+    if (!one) return;
+    paged?.show(one.element);
+    (one.fields.find((field) => "checked" in field && field.checked) ?? one.fields[0])?.focus();
+  };
+  shows.set(form, (name) => show(asked.find((one) => one.name === name)));
+  return form;
 
   async function submitted(event: Event): Promise<void> {
     event.preventDefault();
-    const given = attributes.map((attribute, j) => answered(plan, attribute, fields[j] as Question, nothing));
-    const wrong = given.indexOf(null);
-    if (wrong >= 0) {
-      fields[wrong]?.fields[0]?.focus();
-      return;
-    }
+    const there = paged ? asked.filter(({ element }) => paged.shown().includes(element)) : asked;
+    if (read(there) === null || paged?.next()) return;
+    const given = read(asked);
+    if (given === null) return;
     button.disabled = true;
     try {
-      await done(given as Given[]);
+      await done(given);
     } finally {
       button.disabled = false;
     }
+  }
+
+  /** The answers to what applies, or null where one is wrong, which is shown. */
+  function read(some: typeof asked): Given[] | null {
+    const visible = some.filter(({ element }) => !element.hidden);
+    const given = visible.map((one) => answered(plan, one));
+    const wrong = given.indexOf(null);
+    if (wrong < 0) return given as Given[];
+    paged?.show(visible[wrong]?.element as HTMLElement);
+    visible[wrong]?.fields[0]?.focus();
+    return null;
   }
 }
 
 function answered(
   plan: Plan,
-  attribute: Attribute,
-  { read, complaint, fields, suspect, doubt }: Question,
-  nothing: string,
+  { name, attributes, read, complaint, fields, suspect, doubt }: Item & Question,
 ): Given | null {
+  const attribute = attributes[0] as Attribute;
   const answer = read();
   const asked = doubt?.();
   let problem: Child = asked ?? (answer === undefined ? t("choose_answer") : null);
-  let shown = nothing;
+  const usual = plan.missing === "refuse" ? "prefer_not" : "no_answer";
+  let shown = t(attribute.missing === "random" ? "no_answer_random" : usual);
+  if (Array.isArray(answer)) shown = answer.map((one) => optionOf(plan, name, one)).join(", ");
+  if (Array.isArray(answer) && !answer.length) shown = t("none_of_these");
   if (typeof answer === "string" && !asked) {
     try {
       shown = kept(plan, answer, attribute);
@@ -94,7 +130,7 @@ function answered(
   }
   complaint.replaceChildren(...(problem === null ? [] : [h("span", {}, problem)]));
   for (const field of fields) field.setAttribute("aria-invalid", String(problem !== null));
-  return problem === null ? { name: attribute.name, answer: answer ?? null, shown } : null;
+  return problem === null ? { name, answer: answer ?? null, shown } : null;
 }
 
 /** An answer as it stays: with the bin or the cell that it is in, where that is not the answer itself. */
@@ -104,6 +140,7 @@ function kept(plan: Plan, answer: string, attribute: Attribute): string {
   if (domain.kind === "categories") return localized(plan, attribute, domain.label(code));
   if (domain.kind === "number") return written(answer);
   if (domain.kind === "grid") return `${answer} (${t("the_cell", { cell: domain.label(code) })})`;
+  if (domain.unit) return localized(plan, attribute, domain.label(code));
   return `${written(answer)} (${localized(plan, attribute, domain.label(code))})`;
 }
 
@@ -114,15 +151,25 @@ function written(answer: string): string {
 
 function question(
   plan: Plan,
-  attribute: Attribute,
-  j: number,
-  optional: boolean,
+  { name, attributes, j, optional }: Item,
   locations: LocationFields | null,
+  kinds: QuestionKinds | null,
 ): Question {
-  const { name, domain } = attribute;
+  const { domain, several } = attributes[0] as Attribute;
   const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
-  const about = { j, optional, complaint, title: asking(plan, name), help: helping(plan, name, j) };
+  const none = t(plan.missing === "refuse" ? "prefer_not" : "no_answer");
+  const about = { j, optional, none, complaint, title: asking(plan, name), help: helping(plan, name, j) };
+  if (several !== null) {
+    const options = attributes.map(({ option }) => option);
+    const shown = options.map((option) => optionOf(plan, name, option));
+    return (kinds as QuestionKinds).askSeveral(options, shown, about);
+  }
   if (domain.kind === "grid") return location(domain, plan.maps[name], about, locations as LocationFields);
+  if (domain.kind === "range" && domain.unit) {
+    const { askScale, askDate } = kinds as QuestionKinds;
+    if (domain.unit !== "whole") return askDate(domain, about);
+    if (domain.bins <= MOST_STEPS) return askScale(domain, endsOf(plan, name), about);
+  }
   if (domain.kind !== "categories") return number(domain, about);
   const { labels } = domain;
   const shown = labelsOf(plan, name) ?? labels;
@@ -130,9 +177,11 @@ function question(
 }
 
 /** What is the same for all kinds of questions. */
-interface About {
+export interface About {
   readonly j: number;
   readonly optional: boolean;
+  /** What people choose to give no answer. */
+  readonly none: string;
   readonly complaint: HTMLElement;
   readonly title: HTMLElement;
   readonly help: HTMLElement | null;
@@ -154,7 +203,7 @@ function buttons(labels: readonly string[], shown: readonly string[], about: Abo
     return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, quoted(label)))];
   };
   const choices = shown.map((label, i) => choice(label, String(i)));
-  if (about.optional) choices.push(choice(t("no_answer"), "", "none"));
+  if (about.optional) choices.push(choice(about.none, "", "none"));
   const fields = choices.map(([field]) => field);
   return {
     element: h(
@@ -181,7 +230,7 @@ function list(labels: readonly string[], shown: readonly string[], about: About)
     { id: `q${j}`, "aria-describedby": described(about) },
     h("option", { value: "?", selected: true, disabled: true }, t("choose")),
     shown.map((label, i) => h("option", { value: i, dir: "auto" }, label)),
-    about.optional && h("option", { value: "" }, t("no_answer")),
+    about.optional && h("option", { value: "" }, about.none),
   );
   return {
     element: h(
@@ -241,7 +290,7 @@ function number(domain: Domain, about: About): Question {
         "div",
         { class: "number" },
         field,
-        about.optional && h("label", { class: "choice none" }, none, h("span", {}, t("no_answer"))),
+        about.optional && h("label", { class: "choice none" }, none, h("span", {}, about.none)),
       ),
       complaint,
     ),
@@ -290,7 +339,7 @@ function location(
         t("paste_both", { example: exampleOf(domain) }),
       ),
       element,
-      none && h("label", { class: "choice none" }, none, h("span", {}, t("no_answer"))),
+      none && h("label", { class: "choice none" }, none, h("span", {}, about.none)),
     ),
     complaint,
   };
@@ -319,7 +368,8 @@ function ends(low: number, high: number, openLow: boolean, openHigh: boolean): s
   return openHigh ? `${t("number_up", values)}; ${above}` : `${t("number_up_to", values)}; ${below}`;
 }
 
-function bins({ low, step, bins, digits, openLow, openHigh }: Range): string {
+function bins({ low, step, bins, digits, openLow, openHigh, unit }: Range): string {
+  if (unit) return t("whole_between", { low, high: low + bins - 1 });
   const values = { low: low / 10 ** digits, high: (low + bins * step) / 10 ** digits };
   if (openLow && openHigh) return t("number_any");
   if (openHigh) return t("number_up", values);

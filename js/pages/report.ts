@@ -16,7 +16,7 @@ import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { plural, rich, t } from "./messages.js";
 import { loss, moment, sentence } from "./phrases.js";
-import type { Given } from "./questions.js";
+import { type Given, showQuestion } from "./questions.js";
 import { isReceived, markReceived } from "./receipts.js";
 import { current, type Offer, put, refusal, refuse, shared } from "./shared.js";
 
@@ -71,9 +71,10 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
   const tick = one.plan.texts?.consent ? consenting(one.plan) : null;
   const next = h("button", { type: "button", class: "main", click: () => void go() }, t("make"));
   const back = h("button", { type: "button", click: () => goBack() }, t("change"));
-  const goBack = (): void => {
+  const goBack = (name?: string): void => {
     put(...before);
-    head.querySelector("h1")?.focus();
+    if (name === undefined) head.querySelector("h1")?.focus();
+    else showQuestion(before.find((shown) => shown instanceof HTMLFormElement) ?? null, name);
   };
   const go = async (): Promise<void> => {
     if (tick && !tick.isGiven()) return;
@@ -84,7 +85,7 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
     head,
     title,
     h("p", {}, t("review_hint")),
-    h("section", { class: "card stays review", "aria-label": t("review_title") }, answersOf(one.plan, given)),
+    h("section", { class: "card stays review", "aria-label": t("review_title") }, answersOf(one.plan, given, goBack)),
     ...(tick ? [tick.element] : []),
     h("div", { class: "act row" }, next, back),
   );

@@ -24,12 +24,14 @@ import { own, owned, paragraphs, settle, speakMore } from "./language.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
 import { followPlans, forgetPlans } from "./plans_link.js";
-import { type LocationFields, questions } from "./questions.js";
+import { hasRareQuestions, pagesOf } from "./question_items.js";
+import { type LocationFields, type QuestionKinds, questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
 import { hold, put, refuse, shared } from "./shared.js";
 
 let isDamaged = false; // the invitation in the link that was followed
 let turn = 0;
+let kinds: QuestionKinds | null = null; // where the study has them
 let form: HTMLFormElement | null = null; // what is being answered
 
 async function start(isForgotten = false): Promise<void> {
@@ -75,6 +77,7 @@ async function start(isForgotten = false): Promise<void> {
     const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
       ? await later(import("./location.js"), "fields")
       : null;
+    kinds = hasRareQuestions(plan) ? await later(import("./question_kinds.js")) : null;
     shared.tickets = plan.ticketKey === null ? null : await later(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
     if (mine === turn) await offer(plan, summary, rounds, plans.length > 1, locations);
@@ -192,7 +195,7 @@ async function offer(
     h(
       "p",
       { class: "soft" },
-      `${plural("questions", plan.attributes.length)} · ${times}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
+      `${plural("questions", pagesOf(plan).flat().length)} · ${times}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
     ),
     first,
     about(plan, more),
@@ -232,7 +235,7 @@ async function offer(
     ...(isAll ? [] : [drawnFirst(asked.length, plan.attributes.length)]),
     ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
     ...(invitation ? [invitation.element] : []),
-    (form = questions(plan, asked, locations, async (given) => {
+    (form = questions(plan, asked, locations, kinds, async (given) => {
       const part = await following().catch(() => null);
       part?.review(head, one, given);
       complain(part === null ? t("unreachable") : "");

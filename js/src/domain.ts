@@ -73,7 +73,9 @@ export class Categories implements Values {
 /** Numbers in bins of one width. With an open end, the last bin on that side has no limit. */
 export class Range implements Values {
   readonly kind = "range";
-  private readonly unit: number;
+  /** What is counted one by one; null for numbers in bins. */
+  readonly unit: "whole" | "month" | "year" | null = null;
+  private readonly scale: number;
 
   /**
    * Bin i is from (low + i step) / 10^digits to under (low + (i + 1) step) / 10^digits, each quotient
@@ -96,7 +98,7 @@ export class Range implements Values {
     must(high <= LARGEST, "range", () => "a range's numbers have at most 15 digits");
     const isShort = !digits || [low, high, step].some((number) => number % 10);
     must(isShort, "canonical", () => `the plan ${NOT_CANONICAL}: a range has too many digits`);
-    this.unit = Number(`1e${digits}`);
+    this.scale = Number(`1e${digits}`);
   }
 
   get k(): number {
@@ -127,7 +129,7 @@ export class Range implements Values {
   }
 
   private edge(i: number): number {
-    return (this.low + this.step * i) / this.unit;
+    return (this.low + this.step * i) / this.scale;
   }
 
   private end(i: number): string {

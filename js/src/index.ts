@@ -21,6 +21,7 @@ export {
   type Answers,
   type Attribute,
   type BestGuess,
+  type Condition,
   type Losses,
   type MetricLosses,
   type Missing,

@@ -17,7 +17,7 @@ import {
 
 /** Kinds that only some plans have. */
 export type RareKinds = Readonly<
-  Pick<typeof import("./rare_kinds.js"), "mechanisms" | "domains" | "records">
+  Pick<typeof import("./rare_kinds.js"), "mechanisms" | "domains" | "records" | "counted">
 >;
 
 const SIZES = ["k", "size", "g"];
@@ -72,36 +72,33 @@ export const recordMechanism = (data: unknown, rare?: RareKinds): RecordMechanis
   return record(data);
 };
 
-/** Whether a canonical text has a kind that is loaded on demand, or weights, which are too. */
+/** Whether a canonical text has a kind or a field that is loaded on demand. */
 export const hasRareKind = (text: string): boolean => {
   const common = Object.keys({ ...MECHANISMS, ...RECORDS, categories: 0, range: 0 });
-  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"|"weights":/g))
+  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"|"(?:weights|unit|only_if|several|answers)":/g))
     if (!common.includes(kind as string)) return true;
   return false;
 };
 
 /** What an attribute's values are. */
-export const domain = (data: unknown, rare?: RareKinds["domains"]): Domain => {
-  const kind = checkedKind(data, "a domain", ["categories", "range", ...Object.keys({ ...rare })]);
-  if (rare?.[kind]) return rare[kind](data);
+export const domain = (data: unknown, rare?: RareKinds): Domain => {
+  const kind = checkedKind(data, "a domain", ["categories", "range", ...Object.keys({ ...rare?.domains })]);
+  if (rare?.domains[kind]) return rare.domains[kind](data);
   if (kind === "categories") {
     const { labels } = checkedFields(data, "categories", ["kind", "labels"]);
     return new Categories(checkedList(labels, "labels").map((label) => checkedString(label, "a label")));
   }
   const numbers = ["low", "step", "bins", "digits"];
-  const fields = checkedFields(data, "a range", ["kind", ...numbers, "open_low", "open_high"]);
+  const hasUnit = rare && "unit" in Object(data);
+  const names = ["kind", ...numbers, "open_low", "open_high", ...(hasUnit ? ["unit"] : [])];
+  const fields = checkedFields(data, "a range", names);
   const [low, step, bins, digits] = numbers.map((name) => checkedInteger(fields[name], name)) as [
     number,
     number,
     number,
     number,
   ];
-  return new Range(
-    low,
-    step,
-    bins,
-    digits,
-    checkedBoolean(fields.open_low),
-    checkedBoolean(fields.open_high),
-  );
+  const ends = [checkedBoolean(fields.open_low), checkedBoolean(fields.open_high)] as const;
+  const range = new Range(low, step, bins, digits, ...ends);
+  return hasUnit ? rare.counted(fields, range) : range;
 };

@@ -31,6 +31,8 @@ type RareKinds = typeof import("./rare_kinds.js");
 const VERSION = 2;
 const MOST_ROUNDS = 1000;
 const NO_ANSWER_LABEL = "no answer";
+const NOT_APPLICABLE = "not applicable";
+const POLICIES = ["refuse", "value", "random"];
 
 // A page must not freeze on a plan that somebody made for that.
 const MOST_BYTES = 1 << 24;
@@ -83,23 +85,51 @@ export interface BestGuess {
   readonly sentence: string;
 }
 
+/** An attribute is asked only of people who gave one of these answers to another one. */
+export interface Condition {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
 /** What is asked under one name. */
 export class Attribute {
+  /** The values beside those of the domain: not applicable, and no answer. */
+  readonly extras: readonly string[];
+
   /** @internal */
   constructor(
     readonly name: string,
     readonly domain: Domain,
-    private readonly missing: Missing,
-  ) {}
+    /** What a missing answer means. */
+    readonly missing: Missing,
+    /** Whether metric values or numbers leave no place for other values. */
+    isFilled: boolean,
+    readonly onlyIf: Condition | null,
+    /** The question of which this is one option: people choose all that apply. */
+    readonly several: string | null,
+    /** The attribute of which this says whether it is answered. */
+    readonly answers: string | null,
+  ) {
+    this.extras = [
+      ...(onlyIf && !isFilled ? [NOT_APPLICABLE] : []),
+      ...(missing === "value" ? [NO_ANSWER_LABEL] : []),
+    ];
+  }
+
+  /** What this option is called in its question; empty where it is none. */
+  get option(): string {
+    const start = `${this.several}: `;
+    return this.name.startsWith(start) ? this.name.slice(start.length) : "";
+  }
 
   /** How many values it has: no answer may be one of them. */
   get k(): number {
-    return this.domain.k + Number(this.missing === "value");
+    return this.domain.k + this.extras.length;
   }
 
   /** A value's name. */
   label(code: number): string {
-    return code === this.domain.k ? NO_ANSWER_LABEL : this.domain.label(code);
+    return this.extras[code - this.domain.k] ?? this.domain.label(code);
   }
 
   /** The names of all values; numbers have none. */
@@ -107,11 +137,16 @@ export class Attribute {
     return Array.from({ length: this.domain.kind === "number" ? 0 : this.k }, (_, code) => this.label(code));
   }
 
+  /** @internal Whether an answer may be drawn at random: a missing one, or one that does not apply. */
+  get draws(): boolean {
+    return this.missing === "random" || (this.onlyIf !== null && !this.extras.length);
+  }
+
   /** @internal An answer's code; -1 where it is to be random. */
   code(answer: unknown): number {
     const code = this.domain.code(answer, this.name);
     if (code !== NO_ANSWER || this.missing === "random") return code;
-    if (this.missing === "value") return this.domain.k;
+    if (this.missing === "value") return this.k - 1;
     throw new InvalidValue(`${shown(this.name)} has no answer, and this plan takes no missing ones`);
   }
 }
@@ -140,6 +175,7 @@ export class Plan {
   readonly stated: Losses;
   /** @internal */
   readonly mechanism: RecordMechanism;
+  private readonly hasQuestions: boolean;
   private truth: Losses | undefined;
 
   private constructor(
@@ -172,29 +208,29 @@ export class Plan {
     this.people = wholeNumber("people", "people", people, 1, Number.MAX_SAFE_INTEGER);
     const missing = (this.missing = data.missing as Missing);
     must(
-      ["refuse", "value", "random"].includes(missing),
+      POLICIES.includes(missing),
       "missing",
       () => `${shown(missing)} is not a policy for missing answers`,
     );
     const asked = checkedList(data.attributes, "attributes");
     const isShort = asked.length <= MOST_ATTRIBUTES;
     must(isShort, "attributes", () => `a plan has at most ${MOST_ATTRIBUTES} attributes`);
-    this.attributes = asked.map((one) => {
-      const fields = checkedFields(one, "an attribute", ["name", "domain"]);
-      const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
-      return new Attribute(name, domain(fields.domain, rare?.domains), missing);
-    });
     this.mechanism = recordMechanism(data.mechanism, rare);
     const found = this.mechanisms.length;
     const isComplete = found === asked.length;
     must(isComplete, "parts", () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
+    this.attributes = asked.map((one, j) =>
+      readAttribute(one, missing, isFull(this.mechanisms[j] as Mechanism), rare),
+    );
+    this.hasQuestions = this.attributes.some((one) => one.onlyIf ?? one.several ?? one.answers);
     this.checkSizes();
     this.rounds = data.rounds === null ? null : checkedInteger(data.rounds, "rounds");
     const again = this.mechanisms.filter(isRepeated).length;
     must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
-    this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups) : "all";
+    if (this.hasQuestions) rare?.checkQuestions(this.attributes);
+    this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
     must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
     this.maps = (rare && "maps" in data && rare.readMaps(data.maps, this.attributes)) || {};
     this.texts = "texts" in data ? readTexts(data.texts, this.title, this.attributes) : null;
@@ -229,11 +265,12 @@ export class Plan {
   }
 
   /**
-   * @internal How many words one record takes: the mechanism's, then one per attribute if missing answers
-   * are random.
+   * @internal How many words one record takes: the mechanism's, then one per attribute if answers may be
+   * random.
    */
   get words(): number {
-    return this.mechanism.words + (this.missing === "random" ? this.mechanisms.length : 0);
+    const draws = this.attributes.some((one) => one.draws);
+    return this.mechanism.words + (draws ? this.mechanisms.length : 0);
   }
 
   /** @internal What one of several reports of one person gives away, in billionths. */
@@ -315,8 +352,10 @@ export class Plan {
   encode(answers: Answers, names = this.attributes.map(({ name }) => name)): number[] {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     // misspelt, it would be taken as no answer
-    const unknown = Object.keys(answers).find((name) => !names.includes(name));
+    const known = this.attributes.flatMap(({ several }) => several ?? []);
+    const unknown = Object.keys(answers).find((name) => !names.includes(name) && !known.includes(name));
     if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(names)})`);
+    if (this.hasQuestions && this.rare) return this.rare.encodeAnswers(this.attributes, answers);
     return this.attributes.map((one) =>
       !names.includes(one.name) ? 0 : one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null),
     );
@@ -324,19 +363,17 @@ export class Plan {
 
   private checkSizes(): void {
     const names = new Set<string>();
-    for (const [j, { name, domain, k }] of this.attributes.entries()) {
+    for (const [j, { name, domain, k, extras, missing }] of this.attributes.entries()) {
       must(!names.has(name), "names", () => `the attribute ${shown(name)} occurs twice`);
       names.add(name);
-      const isFree =
-        this.missing !== "value" || domain.kind !== "categories" || !domain.labels.includes(NO_ANSWER_LABEL);
-      must(isFree, "no-answer", () => `${shown(name)} has a value "${NO_ANSWER_LABEL}" already`);
+      const labels = domain.kind === "categories" ? domain.labels : [];
+      const taken = extras.find((label) => labels.includes(label));
+      must(taken === undefined, "no-answer", () => `${shown(name)} has a value ${shown(taken)} already`);
       const part = this.mechanisms[j] as Mechanism;
-      const isNumeric = "stands" in part;
-      const isFull = isNumeric || "perUnit" in part; // it has no value for no answer
-      const many = isFull ? domain.k : k;
-      const fits = part.k === many && isNumeric === (domain.kind === "number");
+      const many = isFull(part) ? domain.k : k;
+      const fits = part.k === many && "stands" in part === (domain.kind === "number");
       must(fits, "fit", () => `${shown(name)} has ${many} values, its mechanism ${part.k}`);
-      const isValue = isFull && this.missing === "value";
+      const isValue = isFull(part) && missing === "value";
       must(!isValue, "no-answer", () => `${shown(name)} is a number or metric: no answer is not its value`);
     }
     must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
@@ -344,13 +381,49 @@ export class Plan {
 }
 
 /** Only what a report names, and does not hold anyway, can be left out. */
-const checkedAsk = (ask: unknown, groups: readonly Group[]): "sampled" => {
+const checkedAsk = (ask: unknown, groups: readonly Group[], isTied: boolean): "sampled" => {
   must(ask === "sampled" || ask === "all", "ask", () => `${shown(ask)} is not which questions to ask`);
   must(ask === "sampled", "canonical", () => `the plan ${NOT_CANONICAL}: all questions are asked anyway`);
   const isHidden = groups.some(({ named, real, size }) => !named && real < size);
   const isSome = groups.some(({ named, size }) => named && named < size);
+  must(!isTied, "ask", () => "questions that depend on each other are all asked");
   must(isSome && !isHidden, "ask", () => "only questions that a report names can be asked alone");
   return ask;
+};
+
+/** Whether a mechanism has no value for no answer: metric ones, and those for means. */
+const isFull = (part: Mechanism): boolean => "stands" in part || "perUnit" in part;
+
+const readAttribute = (data: unknown, usual: Missing, filled: boolean, rare?: RareKinds): Attribute => {
+  const there = ["missing", ...(rare ? ["only_if", "several", "answers"] : [])];
+  const fields = checkedFields(data, "an attribute", [
+    "name",
+    "domain",
+    ...there.filter((name) => Object.hasOwn(Object(data), name)),
+  ]);
+  const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
+  const { missing = usual, only_if: condition } = fields;
+  must(
+    POLICIES.includes(checkedString(missing, "missing")),
+    "missing",
+    () => `${shown(missing)} is not a policy`,
+  );
+  must(
+    fields.missing !== usual,
+    "canonical",
+    () => `the plan ${NOT_CANONICAL}: a policy of an attribute is the plan's`,
+  );
+  let onlyIf: Condition | null = null;
+  if (condition !== undefined) {
+    const given = checkedFields(condition, "a condition", ["name", "values"]);
+    const values = checkedList(given.values, "values").map((value) => checkedString(value, "a value"));
+    onlyIf = { name: checkedString(given.name, "name"), values };
+  }
+  const text = (key: string): string | null => (key in fields ? checkedString(fields[key], key) : null);
+  const [several, answers] = [text("several"), text("answers")];
+  if (several !== null) checkedText(several, "a question's name");
+  const domainOf = domain(fields.domain, rare);
+  return new Attribute(name, domainOf, missing as Missing, filled, onlyIf, several, answers);
 };
 
 const wrongVersion = (version: unknown): string => {

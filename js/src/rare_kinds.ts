@@ -72,5 +72,7 @@ export const domains: Readonly<Record<string, (data: unknown) => Domain>> = {
 
 export const records: Readonly<Record<string, RecordKind>> = { faked: FAKED, sample: WEIGHTED };
 
+export { counted } from "./counted.js";
 export { readMaps } from "./maps.js";
 export { statedMetric, verifiedMetric } from "./metric_losses.js";
+export { checkQuestions, encodeAnswers } from "./questions.js";

@@ -13,6 +13,8 @@ export interface AttributeTexts {
   readonly help?: Text;
   /** The values as they are shown in other languages. */
   readonly labels?: Readonly<Record<string, readonly string[]>>;
+  /** What the two ends of a scale mean. */
+  readonly ends?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What a survey says in the operator's own words: plain text, never HTML. */
@@ -28,6 +30,8 @@ export interface Texts {
   readonly privacy_notice?: Text;
   readonly thanks?: Text;
   readonly attributes?: Readonly<Record<string, AttributeTexts>>;
+  /** The questions of each page, by name. */
+  readonly pages?: readonly (readonly string[])[];
 }
 
 const MOST_LANGUAGES = 20;
@@ -42,21 +46,18 @@ const LONGEST: Readonly<Record<string, number>> = {
   question: 500,
   help: 2000,
   labels: 200,
+  ends: 200,
 };
 const OF_SURVEY = Object.keys(LONGEST).slice(0, 7);
 const OF_ATTRIBUTE = Object.keys(LONGEST).slice(7);
-const ONE_LINE = ["title", "contact", "privacy_notice", "question", "labels"];
+const ONE_LINE = ["title", "contact", "privacy_notice", "question", "labels", "ends"];
 const TAG = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$/;
 const LINK = /^(https:\/\/|mailto:)[!-~]+$/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:\S/i;
 
 /** The texts of a plan with these attributes and this title. */
-export const readTexts = (
-  data: unknown,
-  title: string,
-  attributes: readonly { readonly name: string; readonly domain: Domain }[],
-): Texts => {
-  const given = some(data, "texts", ["language"], [...OF_SURVEY, "attributes"]);
+export const readTexts = (data: unknown, title: string, attributes: readonly Asked[]): Texts => {
+  const given = some(data, "texts", ["language"], [...OF_SURVEY, "attributes", "pages"]);
   const language = checkedLanguage(checkedString(given.language, "language"));
   const languages = new Set([language]);
   const read = (text: unknown, kind: string): void => {
@@ -77,11 +78,21 @@ export const readTexts = (
     const texts = some(one, "the texts of an attribute", [], OF_ATTRIBUTE);
     must(Object.keys(texts).length, "canonical", () => `the plan ${NOT_CANONICAL}: an empty text`);
     for (const kind of ["question", "help"]) if (kind in texts) read(texts[kind], kind);
-    const domain = attributes.find((each) => each.name === name)?.domain;
-    must(domain, "texts", () => `${shown(name)} has a text, and is not an attribute`);
-    if ("labels" in texts)
-      for (const tag of readLabels(texts.labels, domain, name)) languages.add(checkedLanguage(tag));
+    const options = attributes.filter((each) => each.several === name);
+    const domain = attributes.find((each) => each.name === name && !each.several && !each.answers)?.domain;
+    must(domain || options.length, "texts", () => `${shown(name)} has a text, and is not an attribute`);
+    const size = domain?.kind === "categories" ? domain.k : options.length;
+    const isScale = domain?.kind === "range" && domain.unit === "whole";
+    for (const [kind, many] of [
+      ["labels", size],
+      ["ends", isScale ? 2 : 0],
+    ] as const)
+      if (kind in texts)
+        for (const tag of readLabels(texts[kind], kind, many, name)) languages.add(checkedLanguage(tag));
+    const { ends } = texts;
+    must(!ends || language in Object(ends), "language", () => `ends are not given in ${language}`);
   }
+  if ("pages" in given) readPages(given.pages, attributes);
   must(
     languages.size <= MOST_LANGUAGES,
     "language",
@@ -95,15 +106,41 @@ export const readTexts = (
   return texts;
 };
 
-const readLabels = (data: unknown, domain: Domain, name: string): readonly string[] => {
-  const each = Object.entries(any(data, "labels"));
-  must(each.length, "type", () => "labels are lists by language");
+/** What texts are about. */
+interface Asked {
+  readonly name: string;
+  readonly domain: Domain;
+  readonly several: string | null;
+  readonly answers: string | null;
+}
+
+/** Every question is on one page, once. */
+const readPages = (data: unknown, attributes: readonly Asked[]): void => {
+  const asked = new Set(attributes.filter((one) => !one.answers).map((one) => one.several ?? one.name));
+  const pages = checkedList(data, "pages").map((page) => checkedList(page, "a page"));
+  const names = pages.flat().map((name) => checkedString(name, "a question's name"));
+  must(
+    pages.every((page) => page.length),
+    "type",
+    () => "a page has no question",
+  );
+  must(pages.length, "canonical", () => `the plan ${NOT_CANONICAL}: no pages`);
+  const isWhole = names.length === asked.size && names.every((name) => asked.delete(name));
+  must(isWhole, "texts", () => "pages do not have every question once");
+};
+
+const readLabels = (data: unknown, kind: string, many: number, name: string): readonly string[] => {
+  const each = Object.entries(any(data, kind));
+  must(each.length, "type", () => `${kind} are lists by language`);
   for (const [tag, given] of each) {
-    const labels = checkedList(given, "labels");
-    for (const label of labels) checked(label, "labels");
-    must(new Set(labels).size === labels.length, "texts", () => `the labels in ${tag} are not all different`);
-    const fits = domain.kind === "categories" && domain.k === labels.length;
-    must(fits, "texts", () => `${shown(name)} has not ${labels.length} labels`);
+    const labels = checkedList(given, kind);
+    for (const label of labels) checked(label, kind);
+    must(
+      new Set(labels).size === labels.length,
+      "texts",
+      () => `the ${kind} in ${tag} are not all different`,
+    );
+    must(many === labels.length, "texts", () => `${shown(name)} has not ${labels.length} ${kind}`);
   }
   return each.map(([tag]) => tag);
 };

@@ -9,7 +9,7 @@ import importlib as _importlib
 import typing as _typing
 
 from deniable.client import AboveCap, Client, CopiedLedger, Ledger, NotSent, composed_loss
-from deniable.domain import Categories, Range
+from deniable.domain import Categories, Range, Several
 from deniable.errors import (
     DeniableError,
     DeniableWarning,
@@ -229,6 +229,7 @@ __all__ = [
     "Records",
     "Sample",
     "SetMechanism",
+    "Several",
     "Shuffled",
     "Single",
     "Split",

@@ -288,7 +288,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "'age' is metric, so its first answer is not kept",
     ),
     "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fake data"),
-    "no answer as a value": (lambda: mixed(missing="value"), 'so "no answer" cannot be one of its values'),
+    "no answer as a value": (
+        lambda: Plan.of({"age": dn.Range(0, 5)}, dn.geometric(4, 1.0), people=10, missing="value"),
+        'so "no answer" cannot be one of its values',
+    ),
     "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
     "a protocol for a mean": (
         lambda: mixed(protocol={"income": "grr"}).plan(10),

@@ -62,6 +62,7 @@ PUBLIC = [
     "ChannelMechanism",
     "MetricMechanism",
     "SetMechanism",
+    "Several",
     "Moments",
     "NotExact",
     "NotSent",

@@ -162,13 +162,16 @@ def check_content(plan: Data) -> None:
     must(len(asked) <= 4096, "attributes")
     sizes = []
     for one in asked:
-        check_text(typed(fields(one, "name", "domain")["name"], str))
+        optional = [name for name in ("missing", "only_if", "several", "answers") if name in typed(one, dict)]
+        check_text(typed(fields(one, "name", "domain", *optional)["name"], str))
+        check_optional(one, plan["missing"])
         sizes.append(check_domain(one["domain"]))
     must(len({one["name"] for one in asked}) == len(asked), "names")
     parts = [*check_record(plan["mechanism"], ("single", "split", "sample", "faked"))]
     must(len(parts) == len(asked), "parts")
     for one, size, part in zip(asked, sizes, parts, strict=True):
-        check_fit(plan, one["domain"], size, part)
+        check_fit(plan, one, size, part)
+    check_questions(asked)
     cells = [part["noise"] for part in parts if part["kind"] == "planar-geometric"]
     must(sum(len(noise) * len(noise[0]) for noise in cells) <= 1 << 14, "cells")
     repeated = [part["kind"] in REPEATED for part in parts]
@@ -176,16 +179,68 @@ def check_content(plan: Data) -> None:
     rounds = plan["rounds"]
     must(rounds is None or type(rounds) is int, "type")
     must(1 <= (rounds or 0) <= 1000 if all(repeated) else rounds is None, "rounds")
-    words = count_words(plan["mechanism"]) + len(asked) * (plan["missing"] == "random")
-    must(words <= 1 << 22, "words")
+    full = [part["kind"] in METRIC or part["kind"] in MEANS for part in parts]
+    draws = [
+        one.get("missing", plan["missing"]) == "random" or ("only_if" in one and filled)
+        for one, filled in zip(asked, full, strict=True)
+    ]
+    must(count_words(plan["mechanism"]) + len(asked) * any(draws) <= 1 << 22, "words")
     if "ask" in plan:
         must(plan["ask"] in ("sampled", "all"), "ask")
         must(plan["ask"] != "all", "canonical")
         check_asking(plan["mechanism"])
+        must(not any({"only_if", "several", "answers"} & set(one) for one in asked), "ask")
     if "maps" in plan:
         check_maps(plan["maps"], {one["name"]: one["domain"] for one in asked})
     if "texts" in plan:
-        check_texts(plan["texts"], plan["title"], {one["name"]: one["domain"] for one in asked})
+        questions = {one["name"]: one["domain"] for one in asked if not {"several", "answers"} & set(one)}
+        for one in asked:
+            if "several" in one:
+                options = questions.setdefault(one["several"], {"kind": "several", "labels": []})
+                options["labels"].append(one["name"])
+        check_texts(plan["texts"], plan["title"], questions)
+
+
+def check_optional(one: Data, usual: str) -> None:
+    if "missing" in one:
+        must(typed(one["missing"], str) in ("refuse", "value", "random"), "missing")
+        must(one["missing"] != usual, "canonical")
+    for name in ("several", "answers"):
+        typed(one.get(name, ""), str)
+    if "several" in one:
+        check_text(one["several"])
+    if "only_if" in one:
+        condition = fields(one["only_if"], "name", "values")
+        typed(condition["name"], str)
+        for value in typed(condition["values"], list):
+            typed(value, str)
+
+
+def check_questions(asked: Sequence[Data]) -> None:
+    by_name = {one["name"]: one for one in asked}
+    for one in asked:
+        yes_no = one["domain"].get("labels") == ["yes", "no"]
+        if "several" in one:
+            start = one["several"] + ": "
+            must(yes_no and one["name"].startswith(start) and one["name"] != start, "questions")
+            others = [each for each in asked if each.get("several") == one["several"]]
+            must(len(others) > 1 and one["several"] not in by_name, "questions")
+            for each in others:
+                same = each.get("missing") == one.get("missing")
+                must(same and each.get("only_if") == one.get("only_if"), "questions")
+        if "answers" in one:
+            about = by_name.get(one["answers"], {}).get("only_if")
+            told = about == {"name": one["name"], "values": ["yes"]}
+            must(yes_no and "several" not in one and told, "questions")
+        seen, here = set[str](), one
+        while "only_if" in here:
+            must(here["name"] not in seen, "only-if")
+            seen.add(here["name"])
+            parent, values = by_name.get(here["only_if"]["name"]), here["only_if"]["values"]
+            labels = (parent or {}).get("domain", {}).get("labels", [])
+            must(parent and 0 < len(set(values)) == len(values) < len(labels), "only-if")
+            must(set(values) <= set(labels), "only-if")
+            here = parent or {}
 
 
 def check_text(text: str) -> None:
@@ -214,7 +269,7 @@ LINES = ("title", "contact", "privacy_notice", "question", "label")
 
 
 def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
-    known = (*LONGEST, "attributes")
+    known = (*LONGEST, "attributes", "pages")
     fields(texts, "language", *(name for name in known if name in typed(texts, dict)))
     language = check_language(typed(texts["language"], str))
     languages = {language}
@@ -222,7 +277,7 @@ def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
         if name in texts:
             languages |= check_languages(texts[name], name, LONGEST[name], language)
     for name, one in typed(texts.get("attributes", {}), dict).items():
-        fields(one, *(kind for kind in ("question", "help", "labels") if kind in typed(one, dict)))
+        fields(one, *(kind for kind in ("question", "help", "labels", "ends") if kind in typed(one, dict)))
         must(one, "canonical")
         must(name in asked, "texts")
         if "question" in one:
@@ -230,7 +285,17 @@ def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
         if "help" in one:
             languages |= check_languages(one["help"], "help", 2000, language)
         if "labels" in one:
-            languages |= check_translated(one["labels"], asked[name])
+            languages |= check_translated(one["labels"], len(asked[name].get("labels", ())))
+        if "ends" in one:
+            must(asked[name].get("unit") == "whole", "texts")
+            languages |= check_translated(one["ends"], 2)
+            must(language in one["ends"], "language")
+    if "pages" in texts:
+        pages = [typed(page, list) for page in typed(texts["pages"], list)]
+        must(pages, "canonical")
+        must(all(pages), "type")
+        names = [typed(name, str) for page in pages for name in page]
+        must(sorted(names) == sorted(asked), "texts")
     must(len(languages) <= 20, "language")
     must(len(texts) > 1 and texts.get("attributes", texts), "canonical")
     must("title" not in texts or texts["title"][language] == title, "texts")
@@ -244,13 +309,13 @@ def check_languages(text: Any, name: str, longest: int, language: str) -> set[st
     return set(text)
 
 
-def check_translated(labels: Any, domain: Data) -> set[str]:
+def check_translated(labels: Any, size: int) -> set[str]:
     must(typed(labels, dict), "type")
     for tag, each in labels.items():
         check_language(tag)
         for label in typed(each, list):
             check_lines(typed(label, str), "label", 200)
-        must(len(set(each)) == len(each) == len(domain.get("labels", ())), "texts")
+        must(len(set(each)) == len(each) == size, "texts")
     return set(labels)
 
 
@@ -326,7 +391,8 @@ def check_domain(domain: Any) -> int:
         must(all(unicodedata.is_normalized("NFC", label) for label in labels), "canonical")
         size = len(labels)
     elif kind == "range":
-        fields(domain, "kind", "low", "step", "bins", "digits", "open_low", "open_high")
+        unit = ["unit"] if "unit" in domain else []
+        fields(domain, "kind", "low", "step", "bins", "digits", "open_low", "open_high", *unit)
         between(domain["bins"], 2, SAFE, "range")
         size = domain["bins"]
         low = between(domain["low"], -(10**15), 10**15, "range")
@@ -334,6 +400,8 @@ def check_domain(domain: Any) -> int:
         if size <= 1 << 20:
             between(low + size * step, -SAFE, 10**15, "range")
             check_digits(domain, (low, step, low + size * step), "range")
+        if unit:
+            check_unit(domain, typed(domain["unit"], str))
     elif kind == "number":
         fields(domain, "kind", "low", "high", "digits", "open_low", "open_high")
         low, high = (between(domain[end], -(10**15), 10**15, "number") for end in ("low", "high"))
@@ -349,6 +417,14 @@ def check_domain(domain: Any) -> int:
         must(domain["south"] < domain["north"] and 0 < wide(domain) <= 180, "grid")
     must(size <= 1 << 20, "values")
     return size
+
+
+def check_unit(domain: Data, unit: str) -> None:
+    must(unit in ("whole", "month", "year"), "range")
+    must(domain["step"] == 1 and not domain["digits"], "range")
+    must(not (domain["open_low"] or domain["open_high"]), "range")
+    year = {"whole": 0, "month": 12, "year": 1}[unit]
+    must(not year or year <= domain["low"] <= domain["low"] + domain["bins"] <= 10_000 * year, "range")
 
 
 def check_digits(domain: Data, numbers: Iterable[int], reason: str) -> None:
@@ -491,17 +567,20 @@ def check_noise(data: Data) -> None:
         between(step, 1, 1 << 40, "steps")
 
 
-def check_fit(plan: Data, domain: Data, size: int, part: Data) -> None:
-    kind, valued = part["kind"], plan["missing"] == "value"
+def check_fit(plan: Data, one: Data, size: int, part: Data) -> None:
+    kind, valued = part["kind"], one.get("missing", plan["missing"]) == "value"
+    domain, more = one["domain"], valued + ("only_if" in one)
     must((kind in MEANS) == (domain["kind"] == "number"), "fit")
     if kind in METRIC or kind in MEANS:
         must(not valued, "no-answer")
     elif kind == "memoized":
-        must(part["first"]["k"] == size + valued, "fit")
+        must(part["first"]["k"] == size + more, "fit")
     else:
-        must(part["k"] == size + valued, "fit")
+        must(part["k"] == size + more, "fit")
     if valued and domain["kind"] == "categories":
         must("no answer" not in domain["labels"], "no-answer")
+    if "only_if" in one and domain["kind"] == "categories":
+        must("not applicable" not in domain["labels"], "no-answer")
     if kind == "geometric":
         must(domain["kind"] == "range" and len(part["tails"]) == size, "fit")
     if kind == "planar-geometric":

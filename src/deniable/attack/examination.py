@@ -62,9 +62,8 @@ def examine(
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
-    filled = _fill_missing(
-        plan, codes, numbers_from(seed, "missing"), had if plan.content.missing == "random" else np.arange(0)
-    )
+    drawn = [j for j in had.tolist() if plan.content.missing_of(plan.content.attributes[j]) == "random"]
+    filled = _fill_missing(plan, codes, numbers_from(seed, "missing"), np.array(drawn, dtype=np.int64))
     complete = filled[:, (filled[had] >= 0).all(axis=0)]
     n = complete.shape[1]
     if n < 2:

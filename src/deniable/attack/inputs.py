@@ -26,7 +26,7 @@ from deniable.errors import (
 )
 from deniable.formatting import shorten_names
 from deniable.mechanisms import integers
-from deniable.plan import Plan, Reports, records_of
+from deniable.plan import Plan, Reports, encode_alone, records_of
 from deniable.records import Records
 from deniable.tables import DEGREES, column_names, columns_of, is_table, split_locations
 from deniable.wire import Report, Wire
@@ -223,7 +223,7 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
         rows.append([-1] * len(plan.names))
         for j, (one, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
             if one.name in answers:
-                way = one, part.numeric, plan.content.missing == "value"
+                way = one, part.numeric, plan.content.extras(one)
                 if way not in coded:
                     coded[way] = _numbers_of(plan, j, answers[one.name])
                 rows[-1][j] = list(coded).index(way)
@@ -264,9 +264,7 @@ def encode_people(plan: Plan, people: object) -> Integers:
     codes = np.full((len(plan.names), n), NO_ANSWER, dtype=np.int64)
     for j, one in enumerate(plan.content.attributes):
         if one.name in answers:
-            codes[j] = one.domain.codes(answers[one.name], one.name)
-            if plan.content.missing == "value":
-                codes[j][codes[j] == NO_ANSWER] = one.domain.k
+            codes[j] = encode_alone(plan.content, one, answers[one.name])
     return codes
 
 
@@ -279,13 +277,11 @@ def holds_records(people: object) -> bool:
 def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
     """The answers to an attribute as the values that its reports are compared with."""
     one, part = plan.content.attributes[j], plan.content.parts[j]
-    codes = one.domain.codes(answers, one.name)
+    codes = encode_alone(plan.content, one, answers)
     if (codes == NO_ANSWER).any():
-        if plan.content.missing != "value":
-            raise InvalidValue(
-                f"the background has no {one.name!r} in some rows; fill them in, or leave the column out"
-            )
-        codes = np.where(codes == NO_ANSWER, one.domain.k, codes)
+        raise InvalidValue(
+            f"the background has no {one.name!r} in some rows; fill them in, or leave the column out"
+        )
     return cells_of(part, codes)
 
 

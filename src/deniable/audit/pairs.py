@@ -45,7 +45,7 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
             f"or pairs=[('red', 'blue')] for the only answer, called {VALUE!r}"
         )
     content = plan.content
-    values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
+    values = {one.name: _answers(one, content.missing_of(one) == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
@@ -72,7 +72,7 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     pairs of neighbors. Of many couples, each attribute has as many.
     """
     content = plan.content
-    values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
+    values = {one.name: _answers(one, content.missing_of(one) == "value") for one in content.attributes}
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
     far = metric_parts(plan)
     names = [name for name in plan.names if name not in far]
@@ -99,7 +99,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     as they are.
     """
     content = plan.content
-    values = {one.name: _answers(one, content.missing == "value") for one in content.attributes}
+    values = {one.name: _answers(one, content.missing_of(one) == "value") for one in content.attributes}
     first = {name: listed[0] for name, listed in values.items()}
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
@@ -126,14 +126,15 @@ def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int
 
     No answer is one of them where the plan says so.
     """
-    no_answer = plan.content.missing == "value"
+    content = plan.content
+    by_name = {one.name: one for one in content.attributes}
     asked: dict[str, set[str]] = {}
     for side in sides:
         for record in side:
             for name, answer in record.items():
-                if answer is not None or no_answer:
+                if answer is not None or content.missing_of(by_name[name]) == "value":
                     asked.setdefault(name, set()).add(repr(answer))
-    whole = {one.name: one.domain.k + no_answer for one in plan.content.attributes if _is_listed(one)}
+    whole = {one.name: content.size(one) for one in plan.content.attributes if _is_listed(one)}
     return {name: (len(asked.get(name, ())), count) for name, count in whole.items()}
 
 

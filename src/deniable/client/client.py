@@ -30,7 +30,7 @@ from deniable.client.ledger import Ledger
 from deniable.domain import is_missing
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
-from deniable.plan import InvalidPlan, Plan
+from deniable.plan import InvalidPlan, Plan, list_questions
 from deniable.tables import DEGREES
 from deniable.tickets import Blinding, Ticket
 from deniable.wire import Report, Wire
@@ -116,9 +116,10 @@ class Client:
         """One report of one person's answers; a round that was answered gives the same report again.
 
         A question that is left out, or answered with None, has no answer; the plan decides whether that can
-        be reported. Where only drawn questions are asked, only answers to `client.questions` are taken. To
-        change an answer on purpose, say `change`: that is a second report, which the
-        collector counts as another person's, and the ledger adds its loss.
+        be reported. Where several answers may apply, the answer is a list of them. What does not apply to
+        the person is left out. Where only drawn questions are asked, only answers to `client.questions` are
+        taken. To change an answer on purpose, say `change`: that is a second report, which the collector
+        counts as another person's, and the ledger adds its loss.
         """
         if not isinstance(answers, Mapping):
             raise InvalidParameter(
@@ -128,12 +129,13 @@ class Client:
             allowed = f"a whole number from 1 to {self._wire.rounds}"
             raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
         answers = self._join_degrees(answers)
+        known = [*list_questions(self.plan.content.attributes), *self.plan.names]
         for name in answers:
-            if name not in self.plan.names:
-                raise InvalidParameter(not_among(str(name), "asked in this plan", self.plan.names))
+            if name not in known:
+                raise InvalidParameter(not_among(str(name), "asked in this plan", dict.fromkeys(known)))
         asked = self.questions
         for name in answers:
-            if name not in asked:
+            if name in self.plan.names and name not in asked:
                 raise InvalidParameter(
                     f"{name!r} was not drawn by this device, which asks only {', '.join(map(repr, asked))}; "
                     "leave it out, and do not ask it: client.questions has the names"
@@ -164,13 +166,22 @@ class Client:
 
     def _encode_answers(self, answers: Mapping[str, object], asked: Sequence[str] | None = None) -> Integers:
         """Codes of all attributes; those that are not asked have any, since no report holds them."""
-        given = dict.fromkeys(self.plan.names if asked is None else asked) | dict(answers)
-        absent = [name for name, answer in given.items() if is_missing(answer)]
-        if absent and self.plan.content.missing == "refuse":
-            raise InvalidValue(
-                f"{absent[0]!r} has no answer, and this plan takes only records in which everything is "
-                "answered"
-            )
+        attributes = [one for one in self.plan.content.attributes if asked is None or one.name in asked]
+        # an option that is left out where its question is answered was not chosen; the plan reads both
+        given: dict[str, object] = {
+            one.name: None
+            for one in attributes
+            if one.answers is None and (one.several is None or one.several not in answers)
+        }
+        given |= dict(answers)
+        for one in attributes:
+            name = one.several if one.several in given else one.name
+            must = one.only_if is None and self.plan.content.missing_of(one) == "refuse"
+            if must and name in given and is_missing(given[name]):
+                raise InvalidValue(
+                    f"{name!r} has no answer, and this plan takes only records in which everything is "
+                    "answered"
+                )
         try:
             return self.plan.encode([given], asked)
         except InvalidValue as problem:  # a person who answers cannot change the study

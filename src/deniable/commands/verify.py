@@ -29,6 +29,7 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     states is refused.
     """
     from deniable.plan import InvalidPlan
+    from deniable.plan.questions import explain_questions
 
     read = reading.read_plan(plan)
     loss = read.verify()
@@ -67,6 +68,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     if loss.repeated is not None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
+    for line in explain_questions(read.content):
+        click.echo(line)
     _print_texts(read.content.texts)
     for name, drawn in read.content.maps:
         click.echo(f"under the cells of {name!r}: {drawn}")
@@ -94,7 +97,7 @@ def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from (
                 (f"{kind} of {one!r}", said) for one, each in text.items() for kind, said in each.items()
             )
-        elif name != "language":
+        elif name not in ("language", "pages"):
             yield name.replace("_", " "), text
 
 

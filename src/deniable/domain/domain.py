@@ -30,6 +30,15 @@ from deniable.domain.answer import (
     quote,
     to_list,
 )
+from deniable.domain.counted import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    UNITS,
+    Unit,
+    date_ends,
+    name_counted,
+    number_counted,
+)
 from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
 from deniable.exact import positive_epsilon, whole_number
 from deniable.formatting import format_count, shorten_names
@@ -197,6 +206,8 @@ class Range(Domain):
     open_high: bool = False
     privacy: Privacy = "equal"
     epsilon: float | None = None
+    unit: Unit = ""
+    """Where values are counted one by one: "whole" numbers, or the "month" or "year" of a date."""
 
     def __post_init__(self) -> None:
         check_privacy(self)
@@ -224,13 +235,64 @@ class Range(Domain):
         if bins < 2:
             raise InvalidParameter(f"a range has 2 bins or more, got {bins:,}; change the step", "range")
         refuse_many_values(bins, "; use a larger step")
+        self._check_unit()
+
+    def _check_unit(self) -> None:
+        if self.unit not in UNITS:
+            raise InvalidParameter(
+                f"a range's unit is 'whole', 'month' or 'year', got {self.unit!r}", "range"
+            )
+        if self.unit and (self.digits or self.step != 1 or self.open_low or self.open_high):
+            raise InvalidParameter(
+                f"values that are counted one by one ({self.unit}) are whole, with step 1 and no open ends",
+                "range",
+            )
+        if self.unit in ("month", "year"):
+            first, last = FIRST_YEAR, LAST_YEAR + 1
+            many = 12 if self.unit == "month" else 1
+            if not first * many <= self.low or not self.high <= last * many:
+                raise InvalidParameter(f"dates have years from {first} to {LAST_YEAR}", "range")
+
+    @staticmethod
+    def scale(low: int, high: int, privacy: Privacy = "equal", epsilon: float | None = None) -> Range:
+        """Whole numbers from low to high, both among them.
+
+        >>> Range.scale(1, 7).labels
+        ('1', '2', '3', '4', '5', '6', '7')
+        """
+        for end, given in (("low", low), ("high", high)):
+            whole_number(f"{end} of a scale", given, -LARGEST, LARGEST)
+        return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit="whole")
+
+    @staticmethod
+    def dates(
+        first: object,
+        last: object,
+        by: str = "month",
+        privacy: Privacy = "equal",
+        epsilon: float | None = None,
+    ) -> Range:
+        """Months or years from one date to another, both among them.
+
+        >>> Range.dates("2020-01-01", "2026-12-31", by="year").labels[-1]
+        '2026'
+        """
+        low, high = date_ends([first, last], by)
+        return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit=by)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
+        if self.unit:
+            counted = "whole number" if self.unit == "whole" else self.unit
+            unit = "unit" if self.unit == "whole" else self.unit
+            many = format_count(self.k, counted)
+            return f"{many} from {self.labels[0]} to {self.labels[-1]}{format_privacy(self, unit)}"
         ends = format_ends(self.low, self.high, self.open_low, self.open_high)
         return f"{self.k:,} bins of {self.step:,}, {ends}{format_privacy(self, 'unit')}"
 
     @staticmethod
-    def from_integers(low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool) -> Range:
+    def from_integers(
+        low: int, step: int, bins: int, digits: int, open_low: bool, open_high: bool, unit: Unit = ""
+    ) -> Range:
         """Makes a range from integers: its numbers times 10^digits."""
         whole_number("bins", bins, 2, reason="range")
         refuse_many_values(bins)
@@ -244,6 +306,7 @@ class Range(Domain):
             from_integer(step, digits),
             open_low,
             open_high,
+            unit=unit,
         )
 
     @cached_property
@@ -280,12 +343,19 @@ class Range(Domain):
 
     @cached_property
     def edges(self) -> Floats:
-        """Where the bins begin, and where the last one ends: integers over 10^digits, each rounded once."""
+        """Where the bins begin, and where the last one ends: integers over 10^digits, each rounded once.
+
+        A whole number is in the middle of its bin.
+        """
+        if self.unit:
+            return np.asarray(self.scaled_low - 0.5 + np.arange(self.bins + 1))
         whole = self.scaled_low + self.scaled_step * np.arange(self.bins + 1, dtype=np.int64)
         return np.asarray(whole / float(10**self.digits))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
+        if self.unit:
+            return tuple(name_counted(self.scaled_low + i, self.unit) for i in range(self.bins))
         ends = [
             _plain_text(self.scaled_low + self.scaled_step * i, self.digits) for i in range(self.bins + 1)
         ]
@@ -299,11 +369,15 @@ class Range(Domain):
     @property
     def _extent(self) -> str:
         """The range in words; with two open ends it has every number."""
+        if self.unit:
+            return f"{self.labels[0]} to {self.labels[-1]}"
         if self.open_high:
             return f"{self.low} or more"
         return f"under {self.high}" if self.open_low else f"{self.low} to under {self.high}"
 
     def codes(self, values: object, name: str = SELF) -> Integers:
+        if self.unit:
+            values = np.array(number_counted(to_list(values, name), self.unit, name), dtype=np.float64)
         numbers, missing = numbers_of(values, name)
         codes = np.searchsorted(self.edges, numbers, side="right").astype(np.int64) - 1
         outside = ~missing & (
@@ -311,6 +385,9 @@ class Range(Domain):
         )
         if outside.any():
             wrong = _plain_float(float(numbers[np.argmax(outside)]))
+            if self.unit:
+                named = name_counted(int(wrong), self.unit)
+                raise InvalidValue(f"{named} is not a value of {quote(name)} ({self._extent})")
             end = "open_low" if float(wrong) < self.low else "open_high"
             which = "first" if end == "open_low" else "last"
             raise InvalidValue(

@@ -61,6 +61,8 @@ def _join_labels(labels: Sequence[str], first: int, last: int) -> str:
     one, other = labels[first], labels[last - 1]
     if first + 1 == last:
         return one
+    if " to under " not in one + other and not one.startswith("under ") and not other.endswith(" or more"):
+        return f"{one} to {other}"  # whole numbers, months or years
     low, high = one.split(" to under ")[0], other.split(" to under ")[-1]
     if one.startswith("under "):
         return f"under {high}"

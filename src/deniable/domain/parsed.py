@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
+from deniable.domain.counted import date_ends
 from deniable.domain.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
+from deniable.domain.several import Several
 from deniable.errors import InvalidParameter, find_nearest, suggest_name
 from deniable.metric import per_meter
 
@@ -17,6 +19,10 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "range": ("low", "high", "step", "open_low", "open_high", "privacy", "epsilon"),
     "mean": ("mean", "low", "high", "open_low", "open_high"),
     "grid": ("south", "west", "north", "east", "rows", "columns", "privacy", "epsilon", "level", "radius"),
+    "scale": ("scale", "privacy", "epsilon"),
+    "dates": ("dates", "by", "privacy", "epsilon"),
+    "yes_no": ("yes_no",),
+    "several": ("several",),
 }
 """The keys of a section, by what it is about."""
 _CALLED = {
@@ -24,9 +30,31 @@ _CALLED = {
     "range": "a range",
     "mean": "a number whose mean is wanted",
     "grid": "locations on a grid",
+    "scale": "a scale of whole numbers",
+    "dates": "a range of dates",
+    "yes_no": "a yes/no question",
+    "several": "a question with several answers",
 }
-_NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]}
-_ALLOWED = "an attribute has values, or low, high and step"
+_NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]} | {
+    kind: (kind,) for kind in ("scale", "dates", "yes_no")
+}
+_ALLOWED = "an attribute has values, or low, high and step, or scale, dates, yes_no or several"
+
+
+def as_question(values: object, name: str = "this attribute") -> Domain | Several:
+    """A domain, or the options of a question of which all that apply are chosen."""
+    if isinstance(values, Several):
+        return values
+    if not isinstance(values, Mapping) or "several" not in values:
+        return as_domain(values, name)
+    _refuse_unknown(values, f"attributes.{name}", "several")
+    options = values["several"]
+    if not isinstance(options, list | tuple):
+        raise InvalidParameter(f"attributes.{name}.several must be a list of options, got {options!r}")
+    try:
+        return Several(options)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{name!r}: {problem}") from None
 
 
 def as_domain(values: object, name: str = "this attribute") -> Domain:
@@ -60,6 +88,22 @@ def as_domain(values: object, name: str = "this attribute") -> Domain:
 def _read_section(table: Mapping[Any, Any], where: str) -> Domain:
     """The values, range, numbers or grid that a section of a TOML file describes."""
     kind = _kind(table)
+    _refuse_unknown(table, where, kind)
+    if kind == "values":
+        if not isinstance(table["values"], list):
+            raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
+        return as_domain(table["values"], where)
+    for key in _NEEDED[kind]:
+        if key not in table:
+            raise InvalidParameter(f"{where} has no {key!r}; {_needs(kind)}")
+    try:
+        return _build_domain(kind, dict(table))
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{where}: {problem}") from None
+
+
+def _refuse_unknown(table: Mapping[Any, Any], where: str, kind: str) -> None:
+    """Refuse keys that this kind of attribute does not have."""
     known = _KINDS[kind]
     for key in table:
         if key not in known:
@@ -72,17 +116,6 @@ def _read_section(table: Mapping[Any, Any], where: str) -> Domain:
                 _ALLOWED if kind in ("values", "range") else f"{_CALLED[kind]} may have {', '.join(known)}"
             )
             raise InvalidParameter(f"{where}.{shown}: {allowed}, and no {str(key)!r}{hint}")
-    if kind == "values":
-        if not isinstance(table["values"], list):
-            raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
-        return as_domain(table["values"], where)
-    for key in _NEEDED[kind]:
-        if key not in table:
-            raise InvalidParameter(f"{where} has no {key!r}; {_needs(kind)}")
-    try:
-        return _build_domain(kind, dict(table))
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"{where}: {problem}") from None
 
 
 def _for_others(key: str, kind: str) -> str:
@@ -99,8 +132,9 @@ def _for_others(key: str, kind: str) -> str:
 
 
 def _kind(table: Mapping[Any, Any]) -> str:
-    if "values" in table:
-        return "values"
+    for kind in ("values", "scale", "dates", "yes_no"):
+        if kind in table:
+            return kind
     if any(key in table for key in ("south", "west", "north", "east", "rows", "columns")):
         return "grid"
     return "mean" if "mean" in table else "range"
@@ -120,6 +154,16 @@ def _needs(kind: str) -> str:
 def _build_domain(kind: str, table: dict[str, Any]) -> Domain:
     if kind == "range":
         return Range(**table)
+    if kind == "scale":
+        return _build_scale(table.pop("scale"), table)
+    if kind == "dates":
+        dates, by = table.pop("dates"), table.pop("by", "month")
+        first, last = date_ends(dates, by)
+        return Range(first, last + 1, 1, unit=by, **table)
+    if kind == "yes_no":
+        if table["yes_no"] is not True:
+            raise InvalidParameter("yes_no is true where a question is answered with yes or no")
+        return Categories(["yes", "no"])
     if kind == "mean":
         if table.pop("mean") is not True:
             raise InvalidParameter("mean is true where the mean of a number is wanted, or left out")
@@ -130,6 +174,12 @@ def _build_domain(kind: str, table: dict[str, Any]) -> Domain:
     return (
         Grid(**table) if level is None or radius is None else Grid(**table, epsilon=per_meter(level, radius))
     )
+
+
+def _build_scale(ends: object, table: dict[str, Any]) -> Domain:
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
+        raise InvalidParameter(f"a scale is its lowest and highest number, such as [1, 7], got {ends!r}")
+    return Range.scale(*ends, **table)
 
 
 def _is_number(value: object) -> bool:

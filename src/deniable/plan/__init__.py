@@ -1,10 +1,11 @@
 """Plans a study: what is asked, how it is reported, what a report gives away, and what comes out."""
 
+from deniable.plan.attribute import Attribute, list_questions
 from deniable.plan.change import MEAN, Change
-from deniable.plan.document import Attribute
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical
 from deniable.plan.plan import Plan, Tallies
+from deniable.plan.questions import encode_alone, gather_columns
 from deniable.plan.reports import Reports, records_of
 from deniable.plan.result import Result
 from deniable.plan.shuffle import Shuffled, shuffled
@@ -24,6 +25,9 @@ __all__ = [
     "Stated",
     "Tallies",
     "canonical",
+    "encode_alone",
+    "gather_columns",
+    "list_questions",
     "metric_mechanism",
     "records_of",
     "rest_loss",

@@ -28,6 +28,7 @@ from deniable.formatting import (
 )
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
+from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
@@ -50,6 +51,7 @@ def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequenc
         _attributes(content, here),
         _losses(content, loss),
         _missing(content),
+        "\n".join(explain_questions(content)),
         _shuffle(content, loss),
         explain_choice(considered),
         _choices(considered, content.rounds),
@@ -182,6 +184,13 @@ def _promises(content: Content, loss: Loss) -> list[str]:
 
 
 def _missing(content: Content) -> str:
+    own = [one for one in content.attributes if one.missing is not None and one.answers is None]
+    means = {"value": 'one more value, "no answer"', "random": "a random value", "refuse": "refused"}
+    also = "".join(f" A missing answer to {one.name!r} is {means[one.missing or 'refuse']}." for one in own)
+    return _usual_missing(content) + also
+
+
+def _usual_missing(content: Content) -> str:
     if content.missing == "value":
         return 'A missing answer is a value of its own, "no answer", and as deniable as any other.'
     if content.missing == "random":

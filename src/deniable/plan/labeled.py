@@ -11,6 +11,7 @@ from deniable.arrays import Array
 from deniable.domain import NO_ANSWER, Domain, refuse_missing
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.mechanisms import ExactMechanism, Tally
+from deniable.plan.attribute import NO_ANSWER_LABEL
 from deniable.plan.units import describe_unit_loss
 from deniable.words import Words
 
@@ -32,7 +33,7 @@ class LabeledMechanism:
     @property
     def has_no_answer(self) -> bool:
         """Whether a missing answer is a value of its own."""
-        return not self.mechanism.numeric and self.mechanism.k > self.domain.k
+        return not self.mechanism.numeric and self.labels[-1] == NO_ANSWER_LABEL
 
     def privatize(self, answers: object, words: Words | None = None) -> Array:
         """One report per answer; without words, from the operating system's.
@@ -44,7 +45,7 @@ class LabeledMechanism:
         """
         codes = self.domain.codes(answers, self.name)
         if self.has_no_answer:
-            codes = np.where(codes == NO_ANSWER, self.domain.k, codes)
+            codes = np.where(codes == NO_ANSWER, self.mechanism.k - 1, codes)
         refuse_missing(codes, self.name, self.domain.has_no_answer)
         return self.mechanism.privatize(codes, words)
 

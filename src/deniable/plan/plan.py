@@ -16,22 +16,23 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.domain import NO_ANSWER, people_of, refuse_missing
+from deniable.domain import NO_ANSWER, people_of
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
-from deniable.domain.refusals import locate_refusal
-from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_among
+from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import references, reports_file
+from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.change import MEAN
-from deniable.plan.document import VERSION, Ask, Attribute, Content, Missing
+from deniable.plan.document import VERSION, Ask, Content
 from deniable.plan.labeled import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.maps import Map
 from deniable.plan.notation import InvalidPlan, canonical, parsed
+from deniable.plan.questions import encode_columns, gather_columns
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import Result, Unreported, bins_of
 from deniable.plan.texts import Texts
@@ -87,7 +88,10 @@ class Plan:
         >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
         (True, True)
         """
-        asked = tuple(Attribute(name, as_domain(values, name).plain) for name, values in attributes.items())
+        asked = tuple(
+            values if isinstance(values, Attribute) else Attribute(name, as_domain(values, name).plain)
+            for name, values in attributes.items()
+        )
         content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts)
         return Plan(content, Stated.of(content.loss()), tuple(considered))
 
@@ -153,8 +157,8 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """How many 64-bit words a record takes; one more per attribute if missing answers are random."""
-        return self.mechanism.words + (len(self.names) if self.content.missing == "random" else 0)
+        """How many 64-bit words a record takes; one more per attribute if answers may be random."""
+        return self.content.words
 
     @cached_property
     def loss(self) -> Loss:
@@ -251,23 +255,13 @@ class Plan:
     def encode(self, answers: object, asked: Collection[str] | None = None) -> Integers:
         """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random.
 
-        If only some attributes are asked, all others are 0: for reports that do not hold them.
+        A question with several options takes lists of them, or texts such as `tv;web`, in one column. If only
+        some attributes are asked, all others are 0: for reports that do not hold them.
         """
         attributes = [one for one in self.content.attributes if asked is None or one.name in asked]
-        names = [one.name for one in attributes]
-        columns = table.columns_of(answers, names, [name for name in self.locations if name in names])
-        codes = {}
-        for attribute, column in zip(attributes, columns, strict=True):
-            try:
-                found = attribute.domain.codes(column, attribute.name)
-            except InvalidValue as problem:
-                raise locate_refusal(problem, attribute.domain, column, attribute.name) from None
-            if self.content.missing == "refuse":
-                refuse_missing(found, attribute.name, self.content.has_no_answer)
-            elif self.content.missing == "value":
-                found[found == NO_ANSWER] = attribute.domain.k
-            codes[attribute.name] = found
-        nothing = np.zeros_like(codes[names[0]])
+        columns = gather_columns(self.content, attributes, answers, self.locations)
+        codes = encode_columns(self.content, attributes, columns)
+        nothing = np.zeros_like(next(iter(codes.values())))
         return np.stack([codes.get(name, nothing) for name in self.names])
 
     def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports:
@@ -297,7 +291,7 @@ class Plan:
         rows = checked_source(words).rows(n, self.words)
         if people is not None:
             rows = rows.of(people)
-        if self.content.missing == "random":
+        if self.content.draws:
             codes = codes.copy()
             for j, attribute in enumerate(self.content.attributes):
                 absent = np.flatnonzero(codes[j] == NO_ANSWER)

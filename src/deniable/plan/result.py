@@ -34,7 +34,7 @@ def bins_of(domain: Domain, k: int) -> Bins | None:
     """Where the values are on a line: of a range, unless having no answer is one of them."""
     if not isinstance(domain, Range) or domain.k != k:
         return None
-    return Bins(domain.edges, domain.open_low, domain.open_high)
+    return Bins(domain.edges, domain.open_low, domain.open_high, bool(domain.unit))
 
 
 @final

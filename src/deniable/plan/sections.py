@@ -11,7 +11,8 @@ from typing import Any
 from deniable.choose import Objective
 from deniable.domain import Domain, checked_text
 from deniable.domain.grid import Grid
-from deniable.domain.parsed import as_domain
+from deniable.domain.parsed import as_question
+from deniable.domain.several import Several
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan.maps import Map
 from deniable.plan.texts import OF_ATTRIBUTE, OF_SURVEY, Texts
@@ -20,7 +21,7 @@ from deniable.tables import file_kind
 _KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol")
 _OF_MAP = ("map", "towns")
 _SECTIONS = ("attributes", "repeat", "objective", "survey")
-_TEXTS = ("ask", "language", *(name for name in OF_SURVEY if name != "title"))
+_TEXTS = ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title"))
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -40,7 +41,10 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a study is made with, by name; files that it names are in the folder."""
     options = _read_section(data, "a study")
     given = _read_section(options.pop("attributes", None), "attributes")
-    protocols, importance, attributes, maps = {}, {}, {}, {}
+    protocols, attributes, maps = {}, {}, {}
+    importance: dict[str, Any] = {}
+    missing: dict[str, Any] = {}
+    only_if: dict[str, Any] = {}
     texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
     asking = {"ask": texts.pop("ask")} if "ask" in texts else {}
     if isinstance(options.get("title"), Mapping):
@@ -53,8 +57,9 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
                 if kind in table:
                     about[kind][name] = table[kind]
             table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
-            if "importance" in table:
-                importance[name] = table.pop("importance")
+            for key, found in (("importance", importance), ("missing", missing), ("only_if", only_if)):
+                if key in table:
+                    found[name] = table.pop(key)
         drawn = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
         if drawn:
             table = {key: value for key, value in table.items() if key not in _OF_MAP}
@@ -76,10 +81,13 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
         )
     if texts or any(about.values()):
-        options["survey"] = Texts(
-            **texts, questions=about["question"], help=about["help"], labels=about["labels"]
-        )
-    made = {"objective": Objective(**caps), "importance": importance, "maps": maps}
+        named: dict[str, Any] = {kind: about[kind] for kind in OF_ATTRIBUTE[1:]}
+        named["questions"] = about["question"]
+        options["survey"] = Texts(**texts, **named)
+    if missing:
+        usual = options.get("missing", "refuse")
+        options["missing"] = dict.fromkeys(attributes, usual) | missing
+    made = {"objective": Objective(**caps), "importance": importance, "maps": maps, "only_if": only_if}
     return {"attributes": attributes, **options, **again, **made, **asking}
 
 
@@ -94,7 +102,7 @@ def _read_section(table: object, what: str, known: Iterable[str] | None = None) 
     return dict(table)
 
 
-def _read_map(name: str, domain: Domain, drawn: Mapping[str, Any], folder: Path) -> Map:
+def _read_map(name: str, domain: Domain | Several, drawn: Mapping[str, Any], folder: Path) -> Map:
     """The map of a grid: a file, the names of towns, or both."""
     where, file = f"attributes.{name}", drawn.get("map")
     if not isinstance(domain, Grid):
@@ -109,12 +117,12 @@ def _read_map(name: str, domain: Domain, drawn: Mapping[str, Any], folder: Path)
         raise InvalidParameter(f"{where}: {problem}") from None
 
 
-def _read_attribute(name: str, given: object) -> tuple[Domain, str | None]:
+def _read_attribute(name: str, given: object) -> tuple[Domain | Several, str | None]:
     """What is asked under a name, and the protocol if a section names one."""
     if not isinstance(given, Mapping):
-        return as_domain(given, name), None
+        return as_question(given, name), None
     table = dict(given)
     protocol = table.pop("protocol", None)
     if protocol is not None and not isinstance(protocol, str):
         raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
-    return as_domain(table, name), protocol
+    return as_question(table, name), protocol

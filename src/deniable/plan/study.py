@@ -27,13 +27,24 @@ from deniable.domain import Domain, checked_text
 from deniable.domain.grid import Grid
 from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
 from deniable.domain.number import Number
-from deniable.domain.parsed import as_domain
+from deniable.domain.parsed import as_question
+from deniable.domain.several import Several
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
+from deniable.plan.asked import (
+    divide_pages,
+    is_filled,
+    list_attributes,
+    list_extras,
+    read_conditions,
+    read_policies,
+    usual_policy,
+)
+from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.consent import complete_texts
-from deniable.plan.document import MOST_ROUNDS, POLICIES, Ask, Missing, checked_people, refuse_asking
+from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.plan import Plan
 from deniable.plan.sections import list_options, read_toml
@@ -54,8 +65,8 @@ _ANYTHING = Objective()
 @final
 @dataclass(frozen=True)
 class Study:
-    """Attributes by name, each a list of values, a `Range`, a `Grid` or a `Number`, and the loss that a
-    report may have.
+    """Attributes by name, each a list of values, a `Range`, a `Grid`, a `Number` or `Several` options, and
+    the loss that a report may have.
 
     >>> from deniable.domain import Range
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
@@ -79,9 +90,9 @@ class Study:
     file has it.
     """
     epsilon: float | None = None
-    missing: Missing = "refuse"
+    missing: Missing | Mapping[str, Missing | bool] = "refuse"
     """What a missing answer means: "refuse", "value" (one more value, "no answer"), or "random" (a uniform
-    random value).
+    random value); or that by attribute. True is "value".
     """
     title: str = ""
     per: Per = "record"
@@ -103,6 +114,10 @@ class Study:
     """Which questions a device asks: all, or only those that it has drawn for its report ("sampled")."""
     maps: Mapping[str, Map] = field(default_factory=dict)
     """What the survey draws under the cells of grids, by attribute: `Map.read(file, grid)`."""
+    only_if: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """To whom an attribute applies, by its name: {"hours": {"works": "yes"}}. For all others "not applicable"
+    is filled in, which is one of its values.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
@@ -110,10 +125,16 @@ class Study:
                 "a study asks for at least one attribute, by name: {'color': ['red', 'green']}"
             )
         named = {
-            checked_text(name, "an attribute's name"): as_domain(one, name)
+            checked_text(name, "an attribute's name"): as_question(one, name)
             for name, one in self.attributes.items()
         }
         object.__setattr__(self, "attributes", MappingProxyType(named))
+        policies = read_policies(self.missing, list(named))
+        if isinstance(self.missing, Mapping):
+            object.__setattr__(self, "missing", MappingProxyType(policies))
+        only_if = read_conditions(self.only_if, list(named))
+        object.__setattr__(self, "only_if", MappingProxyType(only_if))
+        len(self._asked)  # made now, so that what is wrong with a question is said now
         object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
         object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
         if not isinstance(self.objective, Objective):
@@ -142,8 +163,6 @@ class Study:
         return f"Study{title}: {', '.join(facts)}"
 
     def _check(self) -> None:
-        if self.missing not in POLICIES:
-            raise InvalidParameter(not_among(str(self.missing), "a policy for missing answers", POLICIES))
         if self.per not in ("record", "attribute"):
             raise InvalidParameter(f"per is 'record' or 'attribute', got {self.per!r}")
         if self.title != "":
@@ -152,7 +171,7 @@ class Study:
             raise InvalidParameter(not_among(str(self.mechanism), "a record mechanism", _MECHANISMS))
         if isinstance(self.protocol, Mapping):
             for name in self.protocol:
-                if name not in self.attributes:
+                if name not in self.attributes and name not in self._asked:
                     raise InvalidParameter(
                         not_among(str(name), "an attribute with a protocol", self.attributes)
                     )
@@ -176,13 +195,26 @@ class Study:
             raise InvalidParameter(f"survey is Texts(introduction=..., ...), got {self.survey!r}")
         if not self.title and isinstance(self.survey.title, Mapping) and self.survey.title:
             object.__setattr__(self, "title", self.survey.title[self.survey.language])
-        self.survey.check(self.attributes, self.title)
+        questions = self.attributes.items()
+        several = {name: len(one.options) for name, one in questions if isinstance(one, Several)}
+        domains = {name: one for name, one in questions if not isinstance(one, Several)}
+        self.survey.check(domains, self.title, several)
+        self._check_pages()
+
+    def _check_pages(self) -> None:
+        """Refuse a question that stands before the one that decides whether it applies."""
+        pages = self.survey.pages if self.survey is not None else ()
+        order = [name for page in pages for name in page]
+        for name, given in self.only_if.items() if order else ():
+            parent = next(iter(given))
+            if order.index(parent) > order.index(name):
+                raise InvalidParameter(f"{name!r} depends on {parent!r}, which must be asked before it")
 
     def _check_distances(self) -> None:
         """Refuse what metric attributes and numbers cannot be combined with, and missing epsilons."""
-        for name, domain in self.attributes.items():
-            is_number = isinstance(domain, Number)
-            if not is_number and domain.privacy != "metric":
+        for name, asked in self._asked.items():
+            domain, is_number = asked.domain, isinstance(asked.domain, Number)
+            if not is_filled(domain):
                 continue
             what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
             if self.repeated:
@@ -191,28 +223,30 @@ class Study:
                 raise InvalidParameter(
                     f"{what}, so its reports have no fake data; use mechanism 'split' or 'sample'"
                 )
-            if self.missing == "value":
-                raise InvalidParameter(
-                    f"{what}, so \"no answer\" cannot be one of its values; use missing='refuse' or 'random'"
-                )
             if isinstance(self.protocol, Mapping) and name in self.protocol and not is_number:
                 raise InvalidParameter(
                     f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )
         for name, weight in self.importance.items():
-            if name not in self.attributes:
+            if name not in self.attributes and name not in self._asked:
                 raise InvalidParameter(not_among(str(name), "an attribute", self.attributes))
             number(f"the importance of {name!r}", weight, 0.0, 1000.0, "a positive number, 1 unless given")
         if not self.repeated:
             len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
+    def _asked(self) -> Mapping[str, Attribute]:
+        """The attributes, which questions with several options have many of."""
+        policies = read_policies(self.missing, list(self.attributes))
+        return list_attributes(self.attributes, policies, self.only_if)
+
+    @cached_property
     def _metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
         """The mechanisms of metric attributes, by name."""
         found: dict[str, ExactMechanism] = {}
-        for name, domain in self.attributes.items():
+        for name, one in self._asked.items():
             try:
-                made = metric_mechanism(domain, name)
+                made = metric_mechanism(one.domain, name)
             except InvalidParameter as problem:
                 raise InvalidParameter(
                     str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}"
@@ -224,16 +258,17 @@ class Study:
     @property
     def _sharing(self) -> bool:
         """Whether any attribute has a part of epsilon."""
-        return any(domain.privacy != "metric" for domain in self.attributes.values())
+        return any(one.domain.privacy != "metric" for one in self._asked.values())
 
     def __hash__(self) -> int:
-        values = (getattr(self, one.name) for one in fields(self))
+        values = (getattr(self, one.name) for one in fields(self) if one.name != "only_if")
         return hash(tuple(frozenset(one.items()) if isinstance(one, Mapping) else one for one in values))
 
     def __reduce__(self) -> tuple[type[Study], tuple[object, ...]]:
         """So that a study can be copied and pickled, which the read-only view of a dictionary cannot."""
-        values = (getattr(self, one.name) for one in fields(self))
-        return Study, tuple(dict(one) if isinstance(one, Mapping) else one for one in values)
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values["only_if"] = {name: dict(one) for name, one in self.only_if.items()}
+        return Study, tuple(dict(one) if isinstance(one, Mapping) else one for one in values.values())
 
     def _check_budget(self) -> None:
         if not self.repeated:
@@ -368,13 +403,26 @@ class Study:
             raise InvalidParameter(
                 f"nothing fits this study; the nearest, {best.name}: {best.why_not}{advice}"
             )
-        names = list(self.attributes)
+        names = list(self._asked)
         order = range(len(names)) if best.order is None else best.order
-        asked = {names[j]: self.attributes[names[j]] for j in order}
-        plan = Plan.of(asked, best.mechanism, people, self.title, self.missing, self.rounds, rows)
+        asked = {
+            names[j]: replace(self._asked[names[j]], domain=self._asked[names[j]].domain.plain) for j in order
+        }
+        usual = usual_policy(self._asked)
+        plan = Plan.of(asked, best.mechanism, people, self.title, usual, self.rounds, rows)
         self._refuse_overspent(plan)
         plan = plan.with_ask(self.ask).with_maps(self.maps)
-        return plan if self.survey is None else plan.with_texts(complete_texts(self.survey, plan))
+        texts = self._order_pages(list(asked))
+        return plan if texts is None else plan.with_texts(complete_texts(texts, plan))
+
+    def _order_pages(self, names: list[str]) -> Texts | None:
+        """The texts, with the order of the questions where a plan has another, in which one depends on one
+        that comes later.
+        """
+        plain = all(one == Attribute(one.name, one.domain, one.missing) for one in self._asked.values())
+        if plain or names == list(self._asked) or (self.survey is not None and self.survey.pages):
+            return self.survey
+        return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
 
     def _advise(self, rows: Sequence[Considered]) -> str:
         """Which epsilon would keep a cap on influence, if it is that cap that nothing keeps."""
@@ -456,24 +504,26 @@ class Study:
         self,
     ) -> tuple[dict[str, Question], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
         """Questions, protocols and record mechanism, as the choice takes them."""
-        ks = {name: self._question(name) for name in self.attributes}
+        ks = {name: self._question(one) for name, one in self._asked.items()}
         protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
         if isinstance(self.protocol, Mapping):
-            protocols = {
-                j: self.protocol[name] for j, name in enumerate(self.attributes) if name in self.protocol
-            }
+            named = [
+                next((key for key in (one.name, one.several) if key in self.protocol), None)
+                for one in self._asked.values()
+            ]
+            protocols = {j: self.protocol[name] for j, name in enumerate(named) if name is not None}
         else:
             protocols = self.protocol
         return ks, protocols, None if self.mechanism is None else _MECHANISMS[self.mechanism]
 
-    def _question(self, name: str) -> Question:
-        domain = self.attributes[name]
-        k = domain.k + (self.missing == "value")  # a number's is not used
+    def _question(self, one: Attribute) -> Question:
+        domain = one.domain
+        k = domain.k + len(list_extras(one))  # a number's is not used
         return Question(
             k,
             list_readings(domain, k),
-            self.importance.get(name, 1.0),
-            self._metric_mechanisms.get(name),
+            self.importance.get(one.name, self.importance.get(one.several or one.name, 1.0)),
+            self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),
         )
 
@@ -488,7 +538,7 @@ class Study:
                 f"this plan would lose {max(spent, forever):.9g}, more than the study allows"
             )
         for one in loss.units:
-            domain = self.attributes[one.name]
+            domain: Any = self._asked[one.name].domain
             allowed = Fraction(domain.epsilon or 0) * (
                 1000 if isinstance(domain, Grid) else Fraction(str(domain.step))
             )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, final
 
-from deniable.domain import Categories, Domain, checked_text
+from deniable.domain import Categories, Domain, Range, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.plan.notation import Json, checked_fields, checked_list, checked_string
@@ -37,7 +37,7 @@ LONGEST: Mapping[str, int] = MappingProxyType(
 """In characters."""
 ONE_LINE = ("title", "contact", "privacy_notice", "question")
 OF_SURVEY = ("title", "introduction", "consent", "responsible", "contact", "privacy_notice", "thanks")
-OF_ATTRIBUTE = ("question", "help", "labels")
+OF_ATTRIBUTE = ("question", "help", "labels", "ends")
 _TAG = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 _LINK = re.compile(r"(https://|mailto:)[!-~]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
@@ -76,9 +76,13 @@ class Texts:
     """In which language strings are, and which one is shown to people who read none of the others. Left out,
     it is the first one given, or English.
     """
+    ends: Mapping[str, Sequence[str] | Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """What the two ends of a scale mean, by attribute: two texts, or two by language."""
+    pages: Sequence[Sequence[str]] = ()
+    """The questions of each page, by name; left out, a long survey has pages of a few questions each."""
 
     def __post_init__(self) -> None:
-        for name in ("questions", "help", "labels"):
+        for name in ("questions", "help", "labels", "ends"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InvalidParameter(
                     f"{name} are a dictionary by attribute, got {getattr(self, name)!r}", "type"
@@ -103,6 +107,9 @@ class Texts:
             "labels",
             MappingProxyType({one: _read_labels(each, one) for one, each in self.labels.items()}),
         )
+        ends = {one: self._read_ends(each, one) for one, each in self.ends.items()}
+        object.__setattr__(self, "ends", MappingProxyType(ends))
+        object.__setattr__(self, "pages", _read_pages(self.pages))
         if len(self.languages) > MOST_LANGUAGES:
             raise InvalidParameter(
                 f"texts are in at most {MOST_LANGUAGES} languages, got {len(self.languages)}", "language"
@@ -137,42 +144,76 @@ class Texts:
             )
         return MappingProxyType(found)
 
+    def _read_ends(self, given: object, name: str) -> Mapping[str, tuple[str, ...]]:
+        found = _read_labels(
+            {self.language: given} if isinstance(given, list | tuple) else given, name, "ends"
+        )
+        if self.language not in found:
+            raise InvalidParameter(f"ends of {name!r} are not given in {self.language}", "language")
+        if any(len(texts) != 2 for texts in found.values()):
+            raise InvalidParameter(f"{name!r} has two ends, from the lowest to the highest", "texts")
+        return found
+
     def __str__(self) -> str:
-        texts = sum(map(bool, self._texts())) + len(self.labels)
+        texts = sum(map(bool, self._texts())) + len(self.labels) + len(self.ends)
         return f"Texts in {', '.join(self.languages)}: {format_count(texts, 'text')}"
 
     def __bool__(self) -> bool:
-        return any(self._texts()) or bool(self.labels)
+        return any(self._texts()) or bool(self.labels or self.ends or self.pages)
 
     @property
     def languages(self) -> tuple[str, ...]:
         """All languages; the first one is shown to people who read none of the others."""
         given = {one for text in self._texts() if isinstance(text, Mapping) for one in text}
-        given |= {one for each in self.labels.values() for one in each}
+        given |= {one for each in (*self.labels.values(), *self.ends.values()) for one in each}
         return (self.language, *sorted(given - {self.language}))
+
+    def with_pages(self, pages: Sequence[Sequence[str]]) -> Texts:
+        """The same texts on these pages."""
+        return replace(self, pages=pages)
 
     def with_consent(self, consent: Text) -> Texts:
         """The same texts with this consent."""
         return replace(self, consent=consent)
 
-    def check(self, attributes: Mapping[str, Domain], title: str) -> None:
-        """Refuse texts that are not about these attributes, or have another title."""
+    def check(
+        self, attributes: Mapping[str, Domain], title: str, several: Mapping[str, int] = _NOTHING
+    ) -> None:
+        """Refuse texts that are not about these questions, or have another title.
+
+        `several` has the number of options of each question with several answers.
+        """
         if isinstance(self.title, Mapping) and self.title and self.title[self.language] != title:
             raise InvalidParameter(
                 f"the title in {self.language} is {title!r}, and not what the texts say", "texts"
             )
-        for name in (*self.questions, *self.help, *self.labels):
-            if name not in attributes:
-                raise InvalidParameter(not_among(str(name), "an attribute with a text", attributes), "texts")
+        asked = [*attributes, *several]
+        for name in (*self.questions, *self.help, *self.labels, *self.ends):
+            if name not in asked:
+                raise InvalidParameter(not_among(str(name), "an attribute with a text", asked), "texts")
         for name, each in self.labels.items():
-            domain = attributes[name]
-            if not isinstance(domain, Categories):
+            domain = attributes.get(name)
+            if domain is not None and not isinstance(domain, Categories):
                 raise InvalidParameter(f"{name!r} has no labels to translate: it is not a list", "texts")
+            size = several[name] if domain is None else domain.k
             for language, labels in each.items():
-                if len(labels) != domain.k:
+                if len(labels) != size:
                     raise InvalidParameter(
-                        f"{name!r} has {domain.k} values, but {len(labels)} labels in {language}", "texts"
+                        f"{name!r} has {size} values, but {len(labels)} labels in {language}", "texts"
                     )
+        for name in self.ends:
+            domain = attributes.get(name)
+            if not isinstance(domain, Range) or domain.unit != "whole":
+                raise InvalidParameter(f"{name!r} has no ends to name: it is not a scale", "texts")
+        paged = [name for page in self.pages for name in page]
+        if paged and sorted(paged) != sorted(asked):
+            wrong = next((name for name in paged if name not in asked or paged.count(name) > 1), None)
+            what = (
+                f"{wrong!r} is not" if wrong else f"{next(one for one in asked if one not in paged)!r} is not"
+            )
+            raise InvalidParameter(
+                f"pages have every question once ({', '.join(asked)}), and {what} there once", "texts"
+            )
 
     def to_dict(self) -> Json:
         """As a plan has them."""
@@ -184,28 +225,35 @@ class Texts:
                 attributes.setdefault(name, {})[kind] = dict(text)
         for name, each in self.labels.items():
             attributes.setdefault(name, {})["labels"] = {one: list(labels) for one, labels in each.items()}
+        for name, ends in self.ends.items():
+            by_language = ends if isinstance(ends, Mapping) else {}
+            attributes.setdefault(name, {})["ends"] = {one: list(two) for one, two in by_language.items()}
+        if self.pages:
+            found["pages"] = [list(page) for page in self.pages]
         return found | ({"attributes": attributes} if attributes else {})
 
     @staticmethod
     def from_dict(data: object) -> Texts:
         """Back from `to_dict`."""
-        given = _checked_some(data, "texts", ("language",), (*OF_SURVEY, "attributes"))
+        given = _checked_some(data, "texts", ("language",), (*OF_SURVEY, "attributes", "pages"))
         about = _checked_object(given.get("attributes", {}), "the texts of attributes")
         each: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
         for name, one in about.items():
             for kind, text in _checked_some(one, "the texts of an attribute", (), OF_ATTRIBUTE).items():
-                read = _labels_from_dict if kind == "labels" else _text_from_dict
+                read = _labels_from_dict if kind in ("labels", "ends") else _text_from_dict
                 each[kind][name] = read(text, kind)
         return Texts(
             language=checked_language(checked_string(given["language"], "language")),
             questions=each["question"],
             help=each["help"],
             labels=each["labels"],
+            ends=each["ends"],
+            pages=_pages_from_dict(given["pages"]) if "pages" in given else (),
             **{name: _text_from_dict(given[name], name) for name in OF_SURVEY if name in given},
         )
 
     def __hash__(self) -> int:
-        return hash((self.language, self.languages, *self.questions, *self.labels))
+        return hash((self.language, self.languages, *self.questions, *self.labels, *self.pages))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """So that texts can be copied and pickled, which the read-only view of a dictionary cannot."""
@@ -241,24 +289,40 @@ def _checked(text: object, kind: str, what: str) -> str:
     return text
 
 
-def _read_labels(given: object, name: str) -> Mapping[str, tuple[str, ...]]:
+def _read_labels(given: object, name: str, kind: str = "labels") -> Mapping[str, tuple[str, ...]]:
     if not isinstance(given, Mapping) or not given:
         raise InvalidParameter(
-            f"labels of {name!r} are lists by language, such as {{'de': ['ja', 'nein']}}, got {given!r}",
+            f"{kind} of {name!r} are lists by language, such as {{'de': ['ja', 'nein']}}, got {given!r}",
             "type",
         )
     found = {}
     for language, labels in given.items():
-        what = f"labels of {name!r} in {checked_language(language)}"
+        what = f"{kind} of {name!r} in {checked_language(language)}"
         if not isinstance(labels, list | tuple):
             raise InvalidParameter(f"{what} must be a list, got {labels!r}", "type")
         for label in labels:
-            if len(checked_text(label, f"a label of {name!r}")) > LONGEST["label"]:
+            if len(checked_text(label, f"one of the {kind} of {name!r}")) > LONGEST["label"]:
                 raise InvalidParameter(f"{what} have at most {LONGEST['label']} characters each", "texts")
         if len(set(labels)) < len(labels):
             raise InvalidParameter(f"{what} are not all different", "texts")
         found[language] = tuple(labels)
     return MappingProxyType(found)
+
+
+def _read_pages(given: object) -> tuple[tuple[str, ...], ...]:
+    pages = [_read_page(page) for page in given] if isinstance(given, list | tuple) else [None]
+    known = tuple(page for page in pages if page)
+    if len(known) < len(pages):
+        raise InvalidParameter(
+            f"pages are lists of questions, such as [['age', 'sex'], ['works']], got {given!r}", "type"
+        )
+    return known
+
+
+def _read_page(given: object) -> tuple[str, ...] | None:
+    """The questions of a page; None where these are no names."""
+    is_list = isinstance(given, list | tuple) and all(isinstance(name, str) for name in given)
+    return tuple(given) if is_list and isinstance(given, list | tuple) else None
 
 
 def _checked_object(data: object, what: str) -> Json:
@@ -288,3 +352,8 @@ def _labels_from_dict(data: object, what: str) -> Json:
         for label in checked_list(labels, what):
             checked_string(label, what)
     return found
+
+
+def _pages_from_dict(data: object) -> list[list[str]]:
+    pages = [checked_list(page, "a page") for page in checked_list(data, "pages")]
+    return [[checked_string(name, "a question's name") for name in page] for page in pages]

@@ -131,9 +131,11 @@ def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
     return log_up(mechanism.ratio_among(others, per))
 
 
-def refuse_together(names: Sequence[str], mechanism: RecordMechanism, missing: str, repeated: bool) -> None:
+def refuse_together(
+    names: Sequence[str], mechanism: RecordMechanism, policies: Sequence[str], repeated: bool
+) -> None:
     """Refuse what metric attributes, or means, cannot be combined with."""
-    for name, part in zip(names, mechanism.mechanisms, strict=True):
+    for name, part, missing in zip(names, mechanism.mechanisms, policies, strict=True):
         if not (part.metric or part.numeric):
             continue
         what = "is metric" if part.metric else "is a number"

@@ -16,7 +16,8 @@ from deniable.domain import NO_ANSWER, Categories, is_missing, people_of, to_lis
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue
 from deniable.formatting import format_count
-from deniable.tables import Show, find_lacking, locate_rows, read_answers
+from deniable.plan.questions import choose_columns, drop_skipped, encode_alone, spread_columns
+from deniable.tables import Show, find_lacking, header_of, locate_rows, read_answers, separator_of
 
 if TYPE_CHECKING:
     from deniable.arrays import Integers
@@ -49,7 +50,7 @@ class Answers:
     def codes(self, show: Show) -> Iterator[Integers]:
         """The answers as integers, in blocks, up to the first that holds something that is refused."""
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
-        kinds = _Kinds(self.plan, self.plan.content.missing == "refuse" and not self.analyzed)
+        kinds = _Kinds(self.plan, not self.analyzed)
         for block in read_answers(
             self.path, columns | self._choose_columns(), show, self.separator, self.plan.locations
         ):
@@ -57,8 +58,10 @@ class Answers:
                 self._people.extend(to_list(block[self.person], self.person))
             try:
                 codes = self._encode_partly(block) if self.analyzed else self.plan.encode(block)
-            except InvalidValue:
+            except InvalidValue as problem:
                 kinds.add(block)
+                if not kinds.found:  # it is about several columns, or about an option
+                    raise InvalidValue(f"{self.path.name}: {problem}") from None
             else:
                 if not kinds.found:
                     self.absent.update(
@@ -71,25 +74,31 @@ class Answers:
 
     def _choose_columns(self) -> dict[str, Any]:
         """Chooses the columns to read, with the labels of their values; asks for all if none is there."""
-        labels = dict(self.plan.labels)
+        labels: dict[str, Any] = choose_columns(
+            self.plan.content, self.plan.content.attributes, self._header()
+        )
         absent: list[str] = []
         if self.analyzed:
-            absent = find_lacking(self.path, self.plan.names, self.separator, self.plan.locations)
+            absent = find_lacking(self.path, list(labels), self.separator, self.plan.locations)
         return (
             labels
             if len(absent) == len(labels)
             else {name: labels[name] for name in labels if name not in absent}
         )
 
+    def _header(self) -> list[str]:
+        """The names of the file's columns; none where it cannot be read, which is said when it is."""
+        between = separator_of(self.path, self.separator)
+        return header_of(self.path, between) if self.path.is_file() else []
+
     def _encode_partly(self, block: Mapping[str, Any]) -> Integers:
         import numpy as np
 
+        block = spread_columns(self.plan.content.attributes, block)
         rows = np.full((len(self.plan.names), len(next(iter(block.values())))), NO_ANSWER, dtype=np.int64)
         for row, attribute in zip(rows, self.plan.content.attributes, strict=True):
             if attribute.name in block:
-                row[:] = attribute.domain.codes(block[attribute.name], attribute.name)
-                if self.plan.content.missing == "value":
-                    row[row == NO_ANSWER] = attribute.domain.k
+                row[:] = encode_alone(self.plan.content, attribute, block[attribute.name])
         return rows
 
     def people(self) -> list[str] | None:
@@ -145,7 +154,7 @@ class _Kinds:
 
     plan: Plan
     missing: bool
-    """Whether a missing answer is refused."""
+    """Whether a missing answer is refused, where the plan says so."""
     rows: int = 0
     """How many were read before."""
     found: dict[tuple[str, str], _Kind] = field(default_factory=dict)
@@ -157,7 +166,9 @@ class _Kinds:
     def add(self, block: Mapping[str, Any]) -> None:
         """Those of a block of answers."""
         for attribute in (one for one in self.plan.content.attributes if one.name in block):
-            answers = to_list(block[attribute.name], attribute.name)
+            answers = drop_skipped(attribute, to_list(block[attribute.name], attribute.name))
+            must = self.missing and self.plan.content.missing_of(attribute) == "refuse"
+            must = must and attribute.only_if is None
             texts = list(map(repr, answers))
             counts, first = (
                 Counter(texts),
@@ -168,7 +179,7 @@ class _Kinds:
                     self.known[attribute.name, text].count += counts[text]
             new = [text for text in counts if (attribute.name, text) not in self.known]
             room = _MOST_ANSWERS - sum(name == attribute.name for name, _ in self.known)
-            for i in refused_rows(attribute.domain, [answers[first[text]] for text in new], self.missing):
+            for i in refused_rows(attribute.domain, [answers[first[text]] for text in new], must):
                 if room == 0:
                     self.more.add(attribute.name)
                     break

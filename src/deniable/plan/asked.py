@@ -1,0 +1,160 @@
+"""Makes the attributes of a study from its questions: options, conditions, and missing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+from deniable.domain import Domain
+from deniable.domain.answer import label_of
+from deniable.domain.number import Number
+from deniable.domain.several import Several
+from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.plan.attribute import (
+    NO_ANSWER_LABEL,
+    NOT_APPLICABLE,
+    POLICIES,
+    YES_NO,
+    Attribute,
+    Condition,
+    Missing,
+    check_questions,
+)
+
+Question = Domain | Several
+_PAGE = 6
+"""Questions of a page, unless a study names its pages."""
+
+
+def is_filled(domain: Domain) -> bool:
+    """Whether all values have a place, so that there is none for "no answer": metric values and numbers."""
+    return isinstance(domain, Number) or domain.privacy == "metric"
+
+
+def read_policies(missing: object, names: Sequence[str]) -> dict[str, Missing]:
+    """What a missing answer means, by question; true is a value of its own, false is refused."""
+    if not isinstance(missing, Mapping):
+        return dict.fromkeys(names, _read_policy(missing, "missing"))
+    for name in missing:
+        if name not in names:
+            raise InvalidParameter(not_among(str(name), "an attribute", names))
+    return {name: _read_policy(missing.get(name, "refuse"), f"missing of {name!r}") for name in names}
+
+
+def _read_policy(given: object, what: str) -> Missing:
+    if isinstance(given, bool):
+        return "value" if given else "refuse"
+    for policy in POLICIES:
+        if given == policy:
+            return policy
+    allowed = not_among(str(given), "a policy for missing answers", POLICIES)
+    raise InvalidParameter(allowed if what == "missing" else f"{what}: {allowed}")
+
+
+def read_conditions(given: object, names: Sequence[str]) -> dict[str, Mapping[str, tuple[str, ...]]]:
+    """To whom questions apply, by name: {"hours": {"works": ("yes",)}}, from values or lists of them."""
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(f"only_if is a dictionary by attribute, got {given!r}")
+    found: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    for name, one in given.items():
+        if name not in names:
+            raise InvalidParameter(not_among(str(name), "an attribute", names))
+        if not isinstance(one, Mapping) or len(one) != 1:
+            raise InvalidParameter(
+                f"only_if of {name!r} names one attribute and its values, such as "
+                f'{{ works = "yes" }}, got {one!r}'
+            )
+        (parent, values), *_ = one.items()
+        listed = values if isinstance(values, list | tuple) else [values]
+        try:
+            found[name] = MappingProxyType({str(parent): tuple(map(_condition_label, listed))})
+        except InvalidValue as problem:
+            raise InvalidParameter(f"only_if of {name!r}: {problem}") from None
+    return found
+
+
+def _find_condition(
+    name: str, given: Mapping[str, tuple[str, ...]], questions: Mapping[str, Question]
+) -> Condition:
+    (parent, labels), *_ = given.items()
+    order = list(questions)
+    if parent not in order[: order.index(name)]:
+        if parent in order:
+            raise InvalidParameter(
+                f"{name!r} is asked only if {parent!r} has some values, so {parent!r} must stand before it"
+            )
+        raise InvalidParameter(
+            not_among(parent, "an attribute that stands before", order[: order.index(name)])
+        )
+    about = questions[parent]
+    if not isinstance(about, Several):
+        return Condition(parent, labels)
+    if len(labels) != 1 or labels[0] not in about.options:
+        raise InvalidParameter(
+            f"{name!r} can depend on one option of {parent!r} ({', '.join(about.options)}), got "
+            f"{', '.join(labels)}"
+        )
+    return Condition(f"{parent}: {labels[0]}", ("yes",))
+
+
+def _condition_label(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else label_of(value)
+
+
+def list_attributes(
+    questions: Mapping[str, Question],
+    policies: Mapping[str, Missing],
+    only_if: Mapping[str, Mapping[str, tuple[str, ...]]],
+) -> dict[str, Attribute]:
+    """The attributes by name, with the privacy of their domains.
+
+    An option is an attribute with yes and no. Where "no answer" cannot be one of the values, whether there is
+    an answer is an attribute of its own, and a value is drawn for people without one.
+    """
+    found: dict[str, Attribute] = {}
+
+    def add(one: Attribute) -> None:
+        if one.name in found or (one.several is not None and one.name in questions):
+            raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
+        found[one.name] = one
+
+    for name, asked in questions.items():
+        policy = policies[name]
+        condition = _find_condition(name, only_if[name], questions) if name in only_if else None
+        if isinstance(asked, Several):
+            for option in asked.options:
+                add(Attribute(f"{name}: {option}", YES_NO, policy, condition, several=name))
+        elif policy == "value" and is_filled(asked):
+            answered = f"{name}: answered"
+            if answered in questions:
+                raise InvalidParameter(f"two attributes would be called {answered!r}; rename one of them")
+            add(Attribute(answered, YES_NO, "refuse", condition, answers=name))
+            add(Attribute(name, asked, "refuse", Condition(answered, ("yes",))))
+        else:
+            add(Attribute(name, asked, policy, condition))
+    check_questions(list(found.values()), {name: list_extras(one) for name, one in found.items()})
+    return found
+
+
+def list_extras(one: Attribute) -> tuple[str, ...]:
+    """The values beside those of the domain."""
+    if is_filled(one.domain):
+        return ()
+    skipped = () if one.only_if is None else (NOT_APPLICABLE,)
+    return skipped + ((NO_ANSWER_LABEL,) if one.missing == "value" else ())
+
+
+def usual_policy(attributes: Mapping[str, Attribute]) -> Missing:
+    """What a missing answer means for the plan: what it means for all, or else it is refused."""
+    policies = {one.missing for one in attributes.values()}
+    [only] = policies if len(policies) == 1 else {None}
+    return only or "refuse"
+
+
+def divide_pages(names: Sequence[str]) -> list[list[str]]:
+    """Pages of about the same length, where there are more questions than a page holds."""
+    pages = -(-len(names) // _PAGE)
+    ends = [len(names) * page // pages for page in range(pages + 1)]
+    return [list(names[start:end]) for start, end in pairwise(ends)]

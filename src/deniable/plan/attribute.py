@@ -1,0 +1,173 @@
+"""Holds what is asked under one name: its values, what a missing answer means, and to whom it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, final, get_args
+
+from deniable.domain import Categories, Domain, checked_text
+from deniable.errors import InvalidParameter, not_among
+from deniable.plan.notation import Json, checked_fields, checked_list, checked_string
+
+NO_ANSWER_LABEL = "no answer"
+NOT_APPLICABLE = "not applicable"
+YES_NO = Categories(["yes", "no"])
+"""The values of an option that people tick, and of whether a question is answered."""
+
+Missing = Literal["refuse", "value", "random"]
+POLICIES: tuple[Missing, ...] = get_args(Missing)
+
+
+@final
+@dataclass(frozen=True)
+class Condition:
+    """An attribute is asked only of people who gave one of these answers to another one."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def describe(self) -> str:
+        """In words.
+
+        >>> Condition("works", ("full", "part")).describe()
+        "'works' is full or part"
+        """
+        return f"{self.name!r} is {' or '.join(self.values)}"
+
+
+@final
+@dataclass(frozen=True)
+class Attribute:
+    """What is asked under one name."""
+
+    name: str
+    domain: Domain
+    missing: Missing | None = None
+    """What a missing answer means, where that is not what the plan says of the others."""
+    only_if: Condition | None = None
+    several: str | None = None
+    """The question of which this is one option: people choose all that apply."""
+    answers: str | None = None
+    """The attribute of which this says whether it is answered, where no answer is none of its values."""
+
+    def __post_init__(self) -> None:
+        checked_text(self.name, "an attribute's name")
+        if self.missing is not None and self.missing not in POLICIES:
+            text = not_among(str(self.missing), "a policy for missing answers", POLICIES)
+            raise InvalidParameter(text, "missing")
+        if self.several is not None:
+            checked_text(self.several, "a question's name")
+            if not self.option or self.domain != YES_NO:
+                raise InvalidParameter(
+                    f"{self.name!r} is an option of {self.several!r}: it is called '{self.several}: ...', "
+                    "and its values are yes and no",
+                    "questions",
+                )
+        if self.answers is not None and (self.several is not None or self.domain != YES_NO):
+            raise InvalidParameter(
+                f"{self.name!r} says whether {self.answers!r} is answered: its values are yes and no",
+                "questions",
+            )
+
+    @property
+    def option(self) -> str:
+        """What this option is called in its question; empty where it is none."""
+        start = f"{self.several}: "
+        return self.name[len(start) :] if self.name.startswith(start) else ""
+
+    def to_dict(self, domain: Json) -> Json:
+        """As a plan has it."""
+        found: Json = {"name": self.name, "domain": domain}
+        if self.only_if is not None:
+            found["only_if"] = {"name": self.only_if.name, "values": list(self.only_if.values)}
+        optional = {"missing": self.missing, "several": self.several, "answers": self.answers}
+        return found | {name: value for name, value in optional.items() if value is not None}
+
+    @staticmethod
+    def read_fields(data: object) -> Json:
+        """The fields of an attribute but for its domain, from `to_dict`."""
+        optional = ("missing", "only_if", "several", "answers")
+        there = [name for name in optional if isinstance(data, dict) and name in data]
+        given = dict(checked_fields(data, "an attribute", ("name", "domain", *there)))
+        for name in ("name", *(one for one in there if one != "only_if")):
+            given[name] = checked_string(given[name], name)
+        if "only_if" in given:
+            one = checked_fields(given["only_if"], "a condition", ("name", "values"))
+            values = [checked_string(value, "a value") for value in checked_list(one["values"], "values")]
+            given["only_if"] = Condition(checked_string(one["name"], "name"), tuple(values))
+        return given
+
+
+def list_several(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, ...]]:
+    """The options of every question to which all answers that apply are given, by its name."""
+    found: dict[str, list[Attribute]] = {}
+    for one in attributes:
+        if one.several is not None:
+            found.setdefault(one.several, []).append(one)
+    return {name: tuple(options) for name, options in found.items()}
+
+
+def list_questions(attributes: Sequence[Attribute]) -> list[str]:
+    """What people are asked, in order: attributes, but for options and for whether one is answered."""
+    names = (one.several or one.name for one in attributes if one.answers is None)
+    return list(dict.fromkeys(names))
+
+
+def check_questions(attributes: Sequence[Attribute], extras: Mapping[str, Sequence[str]]) -> None:
+    """Refuse questions that do not fit together; `extras` are the values beside those of a domain."""
+    by_name = {one.name: one for one in attributes}
+    for name, options in list_several(attributes).items():
+        if name in by_name or len(options) < 2:
+            text = f"{name!r} has two options or more, and is not an attribute itself"
+            raise InvalidParameter(text, "questions")
+        if len({(one.missing, one.only_if) for one in options}) > 1:
+            text = (
+                f"the options of {name!r} apply to the same people, and have one policy for missing answers"
+            )
+            raise InvalidParameter(text, "questions")
+    for one in attributes:
+        for label in extras[one.name]:
+            if isinstance(one.domain, Categories) and label in one.domain.labels:
+                raise InvalidParameter(
+                    f"{one.name!r} has a value {label!r} already; call it otherwise", "no-answer"
+                )
+        if one.answers is not None:
+            about = by_name.get(one.answers)
+            if about is None or about.only_if != Condition(one.name, ("yes",)):
+                raise InvalidParameter(
+                    f"{one.name!r} says whether {one.answers!r} is answered, which is asked only if it is",
+                    "questions",
+                )
+        if one.only_if is not None:
+            _check_condition(one, by_name)
+
+
+def _check_condition(one: Attribute, by_name: Mapping[str, Attribute]) -> None:
+    assert one.only_if is not None
+    parent = by_name.get(one.only_if.name)
+    if parent is None:
+        text = not_among(one.only_if.name, f"an attribute that {one.name!r} may depend on", by_name)
+        raise InvalidParameter(text, "only-if")
+    if not isinstance(parent.domain, Categories):
+        raise InvalidParameter(
+            f"{one.name!r} can depend on a list of values, and {parent.name!r} is none; ask a yes/no "
+            "question beside it",
+            "only-if",
+        )
+    values = one.only_if.values
+    for value in values:
+        if value not in parent.domain.labels:
+            text = not_among(value, f"a value of {parent.name!r}", parent.domain.labels)
+            raise InvalidParameter(text, "only-if")
+    if not values or len(set(values)) < len(values) or len(values) == parent.domain.k:
+        raise InvalidParameter(
+            f"{one.name!r} is asked only if {parent.name!r} has some of its values, each named once",
+            "only-if",
+        )
+    seen = {one.name}
+    while parent is not None and parent.only_if is not None:
+        if parent.name in seen:
+            raise InvalidParameter(f"{one.name!r} depends on itself", "only-if")
+        seen.add(parent.name)
+        parent = by_name.get(parent.only_if.name)
