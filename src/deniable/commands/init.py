@@ -43,6 +43,16 @@ high = 120
 step = 10
 open_high = true        # 120 and above count in the last bin, so that there is a median, and no mean
 
+# More kinds of questions (docs: Questions); any may have missing = true, and only_if = { satisfied = "no" }.
+# [attributes.media]
+# several = ["tv", "radio", "web"]           # all that apply: as much budget as three questions
+# [attributes.mood]
+# scale = [1, 7]
+# ends = ["not at all", "very much"]
+# [attributes.moved]
+# dates = ["2020-01-01", "2026-12-31"]
+# by = "year"
+
 # What is ordered, or a location, can have an epsilon of its own, per unit of distance: near answers are
 # hidden best.
 # [attributes.age]

@@ -25,6 +25,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import references, reports_file
+from deniable.plan.applicable import correct_mean, find_condition
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.change import MEAN
 from deniable.plan.document import VERSION, Ask, Content
@@ -322,7 +323,7 @@ class Plan:
                 f"{', '.join(self.names)}"
             )
         found: dict[str, Estimate] = {}
-        means: dict[str, MeanEstimate] = {}
+        numbers: dict[str, MeanEstimate] = {}
         unreported = {}
         for j, (attribute, part) in enumerate(zip(self.content.attributes, self.content.parts, strict=True)):
             name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
@@ -335,8 +336,8 @@ class Plan:
             if isinstance(estimate, Estimate):
                 found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
             else:
-                assert isinstance(attribute.domain, Number)
-                means[name] = estimate.between(attribute.domain.low, attribute.domain.high)
+                numbers[name] = estimate
+        means = self._list_means(numbers, found)
         if not tallies.n:
             raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
         if not found and not means:
@@ -346,6 +347,21 @@ class Plan:
         kept = self._kept_apart()
         title = self.content.title
         return Result(self.id, tallies.n, found, unreported, title, means, domains, kept, self, tallies)
+
+    def _list_means(
+        self, numbers: Mapping[str, MeanEstimate], found: Mapping[str, Estimate]
+    ) -> dict[str, MeanEstimate]:
+        """The means of numbers in their own units, of those who answered."""
+        means = {}
+        for attribute in self.content.attributes:
+            if attribute.name not in numbers:
+                continue
+            mean, condition = numbers[attribute.name], find_condition(self.content, attribute.name)
+            if condition is not None and condition[0].name in found:
+                mean = correct_mean(mean, found[condition[0].name], condition[1])
+            assert isinstance(attribute.domain, Number)
+            means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
+        return means
 
     def _kept_apart(self) -> dict[str, bool]:
         """Whether noise that is kept for different values is independent, by attribute."""

@@ -11,6 +11,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Bins, Estimate, MeanEstimate
 from deniable.formatting import format_count
+from deniable.plan.applicable import find_condition, mean_among, shares_among
 from deniable.plan.change import Change, People, compare_results
 from deniable.tables import Backend, frame_of_rows
 
@@ -90,6 +91,9 @@ class Result(Mapping[str, Any]):
         if name in self.means:
             found = self.means[name]
             return Summary(found.mean, found.stderr, *found.interval(level))
+        among = mean_among(self, name, level)
+        if among is not None:
+            return among
         estimate, bins = self._find_bins(name)
         if not (bins.open_low or bins.open_high):
             return mean_of(estimate, level=level)
@@ -113,7 +117,19 @@ class Result(Mapping[str, Any]):
         """
         from deniable.summaries import quantile_of
 
+        if self.plan is not None and find_condition(self.plan.content, name) is not None:
+            raise InvalidParameter(
+                f"{name!r} has random values for people without an answer, so it has no quantiles; its mean "
+                "allows for them"
+            )
         return quantile_of(self._find_bins(name)[0], share, level=level)
+
+    def among(self, name: str, level: float = 0.95) -> dict[str, Summary]:
+        """The share of each value among those to whom the question applies, and who answered it.
+
+        Its interval is Fieller's, which holds where it is uncertain how many these are: then it may be wide.
+        """
+        return shares_among(self, name, level)
 
     def has_mean(self, name: str) -> bool:
         """Whether it has a `mean`: a number, or a closed range that everybody answered."""

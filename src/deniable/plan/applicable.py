@@ -1,0 +1,110 @@
+"""Estimates answers among those to whom a question applies, and who answered it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable.domain import Categories
+from deniable.errors import InvalidParameter
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.plan.attribute import Attribute
+
+if TYPE_CHECKING:
+    from deniable.plan.document import Content
+    from deniable.plan.result import Result
+    from deniable.summaries import Summary
+
+
+def is_drawn(content: Content, one: Attribute) -> bool:
+    """Whether a random value takes the place of an answer that does not apply, or is not given."""
+    return one.only_if is not None and not content.extras(one)
+
+
+def find_condition(content: Content, name: str) -> tuple[Attribute, list[int]] | None:
+    """The attribute that says whether this one was drawn, and the codes at which it was not; else None."""
+    by_name = {one.name: one for one in content.attributes}
+    one = by_name.get(name)
+    if one is None or one.only_if is None or not is_drawn(content, one):
+        return None
+    parent = by_name[one.only_if.name]
+    assert isinstance(parent.domain, Categories)
+    return parent, [parent.domain.labels.index(value) for value in one.only_if.values]
+
+
+def correct_mean(found: MeanEstimate, parent: Estimate, codes: list[int]) -> MeanEstimate:
+    """The mean of those who answered, from -1 to 1; random values are 0 on average.
+
+    What is estimated of all is the share who answered times their mean. Both errors count. That they come
+    from the same people makes the ratio less uncertain, and is left out.
+    """
+    from deniable.summaries import sum_of
+    from deniable.summaries.ratios import fieller_ends, ratio_error
+
+    share = sum_of(parent, codes)
+    variances = found.stderr**2, share.stderr**2
+
+    def ends(tail: float) -> tuple[float, float]:
+        known = fieller_ends(found.mean, share.value, variances, 0.0, tail)
+        return (-1.0, 1.0) if known is None else (max(known[0], -1.0), min(known[1], 1.0))
+
+    mean = found.mean / share.value if share.value > 0 else 0.0
+    return MeanEstimate(found.n, mean, ratio_error(found.mean, share.value, variances), ends)
+
+
+def mean_among(result: Result, name: str, level: float) -> Summary | None:
+    """The mean of a range among those who answered, where random values stand for the others; else None."""
+    if result.plan is None or (condition := find_condition(result.plan.content, name)) is None:
+        return None
+    parent, codes = condition
+    if parent.name not in result.estimates:
+        raise InvalidParameter(f"{name!r}: nobody reported {parent.name!r} yet, which says who answered")
+    from deniable.summaries import Summary, mean_of
+
+    estimate = result.estimates[name]
+    bins = estimate.bins
+    assert bins is not None
+    center, half = float(bins.middles.mean()), float(np.ptp(bins.middles)) / 2
+    all_ = mean_of(estimate, (bins.middles - center) / half)
+    found = correct_mean(
+        MeanEstimate(estimate.n, all_.value, all_.stderr), result.estimates[parent.name], codes
+    )
+    moved = found.between(center - half, center + half)
+    return Summary(moved.mean, moved.stderr, *moved.interval(level), within=bins.half)
+
+
+def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
+    """The share of each value among those to whom it applies, and who answered, with Fieller's interval."""
+    from deniable.summaries import Summary
+    from deniable.summaries.covariance import error_of
+    from deniable.summaries.ratios import fieller_ends, ratio_error
+
+    estimate, domain = result[name], result.domains.get(name)
+    if not isinstance(estimate, Estimate) or domain is None:
+        raise InvalidParameter(f"{name!r} is a number, whose mean is estimated: result.mean({name!r})")
+    condition = None if result.plan is None else find_condition(result.plan.content, name)
+    labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
+    tail = (1 - level) / 2
+    found = {}
+    asked = np.arange(estimate.k) < domain.k
+    if condition is None:
+        bottom, bottom_error = float(estimate.frequencies @ asked), error_of(estimate, asked.astype(float))
+        add, variance = 0.0, bottom_error**2
+    else:
+        from deniable.summaries import sum_of
+
+        share = sum_of(result[condition[0].name], condition[1])
+        bottom, variance = share.value, share.stderr**2
+        add = 1 / domain.k
+    for v, label in enumerate(labels):
+        one = (np.arange(estimate.k) == v).astype(float)
+        top, own = float(estimate.frequencies[v]) - add, error_of(estimate, one) ** 2
+        # the variance of a difference says how both err together
+        both = 0.0 if condition else (own + variance - error_of(estimate, one - asked) ** 2) / 2
+        ends = fieller_ends(top, bottom, (own, variance), both, tail)
+        low, high = (0.0, 1.0) if ends is None else (ends[0] + add, ends[1] + add)
+        value = top / bottom + add if bottom > 0 else math.nan
+        found[label] = Summary(value, ratio_error(top, bottom, (own, variance), both), low, high)
+    return found

@@ -1,0 +1,125 @@
+"""The survey with many kinds of questions, page by page, in real browsers of two languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import deniable as dn
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import check_access, visiting
+from tests.collector import Running, collecting
+
+STUDY = dn.Study(
+    {
+        "works": {"yes_no": True},
+        "hours": dn.Range(0, 60, step=20),
+        "media": dn.Several(["tv", "radio", "web"]),
+        "mood": dn.Range.scale(1, 7),
+        "age": dn.Range(0, 100, step=5, privacy="metric", epsilon=0.02),
+        "moved": dn.Range.dates("2020-01-01", "2026-12-31"),
+    },
+    epsilon=2.0,
+    title="Media and work",
+    missing={"hours": True, "age": True},
+    only_if={"hours": {"works": "yes"}, "moved": {"media": "web"}},
+    survey=dn.Texts(
+        questions={
+            "works": {"en": "Do you work?", "de": "Arbeiten Sie?"},
+            "media": {"en": "Which media?", "de": "Welche Medien?"},
+            "mood": {"en": "Are you happy?", "de": "Sind Sie glücklich?"},
+        },
+        labels={"works": {"de": ["ja", "nein"]}, "media": {"de": ["Fernsehen", "Radio", "Netz"]}},
+        ends={"mood": {"en": ["not at all", "very much"], "de": ["gar nicht", "sehr"]}},
+        pages=[["works", "hours"], ["media", "mood", "age", "moved"]],
+    ),
+).plan(people=5000)
+PHONE = {"width": 360, "height": 640}
+DESK = {"width": 1200, "height": 800}
+WORDS = {
+    "en": ("yes", "Which media?", "web", "None of these", "March 2022", "Prefer not to say", "Page 1 of 2"),
+    "de": ("ja", "Welche Medien?", "Netz", "Nichts davon", "März 2022", "Keine Angabe", "Seite 1 von 2"),
+}
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("questions"), [STUDY]) as running:
+        yield running
+
+
+def find(page: Page, name: str) -> str:
+    return f"#q{STUDY.names.index(name)}"
+
+
+@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE)])
+def test_all_kinds_of_questions_on_two_pages(
+    browser: Browser, collector: Running, locale: str, size: dict[str, int]
+) -> None:
+    yes, media, web, none, moved, silent, first = WORDS[locale[:2]]
+    with visiting(browser, collector, locale=locale, viewport=size, bypass_csp=True) as visit:
+        page = visit.survey(STUDY)
+        expect(page.get_by_role("heading", name=first)).to_be_visible()
+        expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
+        hours = page.locator(find(page, "hours"))
+        expect(hours).to_be_hidden()  # until people say that they work
+        page.locator("form button.main").click()
+        expect(page.locator("input[type=radio]").first).to_be_focused()
+        page.get_by_label(yes, exact=True).check()
+        hours.fill("25")
+        check_access(page)
+        page.locator("form button.main").click()
+        expect(page.locator("#page")).to_be_focused()
+        check_access(page)
+        boxes = page.get_by_role("group", name=media)
+        boxes.get_by_label(none).check()
+        boxes.get_by_label(web).check()
+        expect(boxes.get_by_label(none)).not_to_be_checked()  # it stands alone
+        for box in page.locator(".step").all():
+            area = box.bounding_box()
+            assert area is not None
+            assert min(area["width"], area["height"]) >= 24
+        page.locator(".step input").nth(6).check()
+        page.locator(f"{find(page, 'age')}-none").check()
+        page.locator(f"{find(page, 'moved')}-month").select_option("03")
+        page.locator(find(page, "moved")).select_option("2022")
+        page.locator("form button.main").click()
+        expect(page.locator(".review dd > bdi")).to_have_text(
+            [yes, page.locator(".review dd > bdi").nth(1).inner_text(), web, "7", silent, moved]
+        )
+        check_access(page)
+        page.locator(".review .link").nth(2).click()  # back to the media, on their page
+        expect(boxes.get_by_label(web)).to_be_focused()
+        boxes.get_by_label(none).check()
+        expect(page.locator(find(page, "moved"))).to_be_hidden()
+        page.locator("form button.main").click()
+        expect(page.locator(".review dd > bdi")).to_have_count(5)
+        page.locator("button.main").click()
+        expect(page.locator(".cards")).to_be_visible()
+        check_access(page)
+        page.locator(".act button.main").click()
+        expect(page.locator("#receipt")).to_be_visible()
+
+
+def test_the_keyboard_alone_is_enough(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, viewport=DESK) as visit:
+        page = visit.survey(STUDY)
+        page.locator("input[type=radio]").first.focus()
+        page.keyboard.press("ArrowDown")  # no work: the page has no other question then
+        page.keyboard.press("Enter")
+        expect(page.locator("#page")).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")  # the first box
+        for _ in range(4):
+            page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Tab")
+        page.keyboard.type("47")
+        page.keyboard.press("Enter")
+        expect(page.locator(".review dd > bdi")).to_have_text(["no", "tv", "2", "47 (45 to under 50)"])
+        page.locator(".review .link").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("input[type=radio]").nth(1)).to_be_focused()

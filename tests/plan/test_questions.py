@@ -1,0 +1,305 @@
+"""Questions that people expect: all that apply, scales, dates, conditions, and missing answers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.arrays import Integers
+from deniable.client import Client
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.plan import Plan
+from deniable.plan.asked import divide_pages
+from deniable.wire import Wire
+from tests import asked, statistics
+from tests.plan.test_plan import SCHEMA, refuse_unfit
+from tests.running import Run
+from tests.statistics import ANSWERED_STUDIES, COVERED
+
+STUDY = """
+title = "Media and work"
+epsilon = 2
+
+[survey]
+pages = [["works", "hours"], ["media", "mood", "age"]]
+
+[attributes.works]
+yes_no = true
+
+[attributes.hours]
+low = 0
+high = 60
+step = 20
+missing = true
+only_if = { works = "yes" }
+
+[attributes.media]
+several = ["tv", "radio", "web"]
+question = { en = "Which media do you use?", de = "Welche Medien nutzen Sie?" }
+labels = { de = ["Fernsehen", "Radio", "Netz"] }
+
+[attributes.mood]
+scale = [1, 7]
+ends = { en = ["not at all", "very much"], de = ["gar nicht", "sehr"] }
+
+[attributes.age]
+low = 0
+high = 100
+step = 5
+privacy = "metric"
+epsilon = 0.05
+missing = true
+"""
+PERSON: dict[str, Any] = {"works": "yes", "hours": 25, "media": ["tv", "web"], "mood": 6, "age": 47}
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return dn.Study.from_dict(tomllib.loads(STUDY)).plan(people=5000)
+
+
+def test_a_file_and_python_give_the_same_study(plan: Plan) -> None:
+    made = dn.Study(
+        {
+            "works": ["yes", "no"],
+            "hours": dn.Range(0, 60, step=20),
+            "media": dn.Several(["tv", "radio", "web"]),
+            "mood": dn.Range.scale(1, 7),
+            "age": dn.Range(0, 100, step=5, privacy="metric", epsilon=0.05),
+        },
+        epsilon=2,
+        title="Media and work",
+        missing={"hours": True, "age": "value"},
+        only_if={"hours": {"works": ["yes"]}},
+        survey=dn.Texts(
+            questions={"media": {"en": "Which media do you use?", "de": "Welche Medien nutzen Sie?"}},
+            labels={"media": {"de": ["Fernsehen", "Radio", "Netz"]}},
+            ends={"mood": {"en": ["not at all", "very much"], "de": ["gar nicht", "sehr"]}},
+            pages=[["works", "hours"], ["media", "mood", "age"]],
+        ),
+    )
+    assert dn.Study.from_dict(tomllib.loads(STUDY)) == made
+    for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert copied == made
+        assert hash(copied) == hash(made)
+    assert made.plan(people=5000) == plan
+    assert Plan.from_json(plan.to_json()) == plan
+    refuse_unfit(json.loads(plan.to_json()), SCHEMA)
+
+
+def test_a_question_becomes_attributes_with_the_values_that_it_needs(plan: Plan) -> None:
+    assert set(plan.names) == {
+        "works",
+        "hours",
+        *("media: tv", "media: radio", "media: web"),
+        "mood",
+        "age: answered",
+        "age",
+    }
+    assert plan.labels["hours"][-2:] == ("not applicable", "no answer")
+    assert plan.labels["mood"] == tuple("1234567")
+    assert plan.labels["media: web"] == plan.labels["age: answered"] == ("yes", "no")
+    assert plan.content.missing == "refuse"
+
+
+def test_a_plan_without_such_questions_is_as_before() -> None:
+    fields = json.loads(dn.Study({"works": ["yes", "no"]}, epsilon=1).plan(10).to_json())["attributes"][0]
+    assert set(fields) == {"name", "domain"}
+
+
+def test_answers_become_codes_and_what_does_not_apply_is_filled_in(plan: Plan) -> None:
+    people = [PERSON, PERSON | {"works": "no", "hours": None, "media": [], "age": None}]
+    codes = dict(zip(plan.names, plan.encode(people).tolist(), strict=True))
+    assert codes["hours"] == [1, 3]
+    assert [codes[f"media: {one}"] for one in ("tv", "radio", "web")] == [[0, 1], [1, 1], [0, 1]]
+    assert codes["mood"] == [5, 5]
+    assert codes["age: answered"] == [0, 1]
+    assert codes["age"] == [9, -1]
+    client = Client(plan, secret=bytes(32), cap=100)
+    left_out = {name: answer for name, answer in people[1].items() if answer is not None}
+    assert client.report(left_out) == Client(plan, secret=bytes(32), cap=100).report(people[1])
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"works": "no"}, "'hours' has an answer, but is asked only if 'works' is yes; leave it out"),
+        ({"hours": "not applicable"}, "'hours' is 'not applicable', but it applies, since 'works' is yes"),
+        ({"media": ["tv", "paper"]}, "'paper' is not an option of 'media' (tv, radio, web)"),
+        ({"media": None}, "'media' has no answer"),
+        ({"media: tv": "yes"}, "there is a column 'media', and also 'media: tv'"),
+        ({"mood": 8}, "8 is not a value of 'mood' (1 to 7)"),
+        ({"mood": 2.5}, "2.5 is not a whole number, as 'mood' asks for"),
+    ],
+)
+def test_an_answer_that_contradicts_another_is_refused(plan: Plan, changed: Any, why: str) -> None:
+    with pytest.raises(InvalidValue, match=re.escape(why)):
+        Client(plan, secret=bytes(32), cap=100).report(PERSON | changed)
+
+
+def test_every_answer_that_one_client_refuses_the_other_does() -> None:
+    work = asked.plans()["work"]
+    for answers in asked.REFUSED:
+        with pytest.raises((InvalidValue, InvalidParameter)):
+            Client(work, secret=bytes(32), cap=100).report(answers)
+
+
+def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run: Run, tmp_path: Path) -> None:
+    """Of files, too; an answer that contradicts a condition is refused, and nothing is written."""
+    rows = "yes,25,{},6,47\nno,,{},6,\n"
+    names = ("works", "hours", "media", "mood", "age")
+    one = ",".join(names) + "\n" + rows.format("tv; web", "none of these")
+    many = ",".join(names).replace("media", "media: tv,media: radio,media: web") + "\n"
+    many += rows.format("yes,no,yes", "no,no,no")
+    known, found = str(plan.write(tmp_path / "plan.json")), []
+    for number, text in enumerate((one, many)):
+        (tmp_path / f"{number}.csv").write_text(text, encoding="utf-8")
+        out = str(tmp_path / f"{number}.parquet")
+        told = run("privatize", known, str(tmp_path / f"{number}.csv"), "--out", out, "--seed", "1")
+        assert told.code == 0, told.err
+        [block] = plan.read_reports(tmp_path / f"{number}.parquet")
+        found.append(Wire(plan).bodies(block))
+    assert found[0] == found[1]
+    (tmp_path / "wrong.csv").write_text(one.replace("no,,", "no,25,"), encoding="utf-8")
+    wrong = tmp_path / "wrong.parquet"
+    refused = run("privatize", known, str(tmp_path / "wrong.csv"), "--out", str(wrong))
+    assert "'hours' has an answer, but is asked only if 'works' is yes" in refused.err
+    assert not wrong.exists()
+    assert "'media' asks for all that apply of tv, radio, web" in run("verify", known).out
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"only_if": {"mood": {"works": "yes"}, "works": {"mood": 1}}}, "'mood' must stand before it"),
+        ({"only_if": {"hours": {"mood": 1}}}, "'mood' must stand before it"),
+        ({"only_if": {"mood": {"hours": 1}}}, "ask a yes/no question beside it"),
+        ({"only_if": {"mood": {"works": "maybe"}}}, "'maybe' is not a value of 'works'"),
+        ({"only_if": {"mood": {"works": ["yes", "no"]}}}, "some of its values"),
+        ({"only_if": {"mood": "works"}}, "names one attribute and its values"),
+        ({"only_if": {"mood": {"media": "paper"}}}, "can depend on one option of 'media'"),
+        ({"missing": {"shoes": True}}, "'shoes' is not an attribute"),
+        ({"missing": {"mood": "maybe"}}, "'maybe' is not a policy"),
+        ({"survey": dn.Texts(pages=[["works"], ["hours"]])}, "pages have every question once"),
+        ({"survey": dn.Texts(ends={"hours": ["a", "b"]})}, "it is not a scale"),
+        ({"survey": dn.Texts(ends={"mood": ["a", "b"]}, pages=[["mood", "hours", "works", "media"]])}, ""),
+    ],
+)
+def test_what_a_study_may_not_ask(changed: dict[str, Any], why: str) -> None:
+    questions = {
+        "works": ["yes", "no"],
+        "hours": dn.Range(0, 60, step=20),
+        "media": dn.Several(["tv", "web"]),
+        "mood": dn.Range.scale(1, 7),
+    }
+    if not why:
+        dn.Study(questions, epsilon=1.0, **changed)
+        return
+    with pytest.raises(InvalidParameter, match=re.escape(why)):
+        dn.Study(questions, epsilon=1.0, **changed)
+
+
+@pytest.mark.parametrize("options", [["tv"], ["tv", "tv"], ["a;b", "c"], ["none of these", "tv"], "tv"])
+def test_what_options_may_not_be(options: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        dn.Several(options)
+
+
+def test_dates_are_counted_by_month_or_year() -> None:
+    months = dn.Range.dates("2024-11-01", date(2025, 2, 28))
+    assert months.labels == ("2024-11", "2024-12", "2025-01", "2025-02")
+    assert months.encode(["2024-11", date(2025, 1, 31), "2025-02-01"]).tolist() == [0, 2, 3]
+    years = dn.Range.dates("2020-01-01", "2026-12-31", by="year")
+    assert years.encode([2020, "2026", "2021-05-06", date(2022, 1, 1)]).tolist() == [0, 6, 1, 2]
+    for wrong in ("2025-03", "2025", "March", 2025, "2025-1"):
+        with pytest.raises(InvalidValue):
+            months.encode([wrong])
+    for ends in (("2025", "2026"), ("2026-01", "2025-01")):
+        with pytest.raises(InvalidParameter):
+            dn.Range.dates(*ends)
+
+
+def test_the_mean_of_a_scale_is_of_its_numbers() -> None:
+    plan = Plan.of({"mood": dn.Range.scale(1, 5)}, dn.grr(5, 12.0), people=1000)
+    found = plan.estimate(plan.tally(plan.privatize({"mood": [2, 2, 4, 4] * 250}, dn.seeded(1))))
+    assert found.mean("mood").value == pytest.approx(3, abs=0.01)
+    assert found.mean("mood").within == 0
+
+
+def test_questions_keep_their_order_where_the_plan_has_another() -> None:
+    ages = dn.Range(0, 100, step=5, privacy="metric", epsilon=0.1)
+    study = dn.Study(
+        {"age": ages, "works": ["yes", "no"], "why": list("abcde")},
+        epsilon=1.0,
+        only_if={"why": {"works": "no"}},
+    )
+    plan = study.plan(people=10_000)
+    pages = () if plan.content.texts is None else plan.content.texts.pages
+    assert plan.names == ("age", "works", "why") or pages == (("age", "works", "why"),)
+    assert divide_pages(list("abcdefg")) == [["a", "b", "c"], ["d", "e", "f", "g"]]
+
+
+def people_of(n: int, draw: np.random.Generator) -> dict[str, Any]:
+    """Seven in ten work. Of these, hours grow with age; half of them say their age and pay."""
+    works, says = draw.random(n) < 0.7, draw.random(n) < 0.5
+    age: Integers = draw.integers(60, 100, n)
+    return {
+        "works": np.where(works, "yes", "no").tolist(),
+        "hours": [float(draw.integers(0, 30)) if one else None for one in works],
+        "age": [float(one) if told else None for one, told in zip(age, says, strict=True)],
+        "pay": [900.0 if one else None for one in works],
+    }
+
+
+FILLED = dn.Study(
+    {
+        "works": ["yes", "no"],
+        "hours": dn.Range(0, 60, step=10),
+        "age": dn.Range(0, 100, step=20, privacy="metric", epsilon=0.05),
+        "pay": dn.Number(0, 1000),
+    },
+    epsilon=6.0,
+    missing={"age": True},
+    only_if={"hours": {"works": "yes"}, "pay": {"works": "yes"}},
+    mechanism="split",
+)
+
+
+def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> None:
+    """The share of ten hours among people who work, the mean age of those who say it, and the mean pay.
+
+    An interval that takes the share who answered for certain, or for the whole, misses far more often.
+    """
+    plan, draw = FILLED.plan(people=500), np.random.default_rng(3)
+    truths = {"hours": 1 / 3, "age": 80.0, "pay": 900.0}
+    held: dict[str, list[bool]] = {name: [] for name in truths}
+    whole: list[bool] = []
+    n, studies = 500, ANSWERED_STUDIES
+    codes = plan.encode(people_of(n * studies, draw))
+    for study in range(studies):
+        rows = codes[:, study * n : (study + 1) * n]
+        found = plan.estimate(plan.tally(plan.privatize_codes(rows, dn.seeded(study))))
+        shown = {
+            "hours": found.among("hours")["10 to under 20"],
+            "age": found.mean("age"),
+            "pay": found.mean("pay"),
+        }
+        for name, one in shown.items():
+            held[name].append(one.low <= truths[name] <= one.high)
+        low, high = found["hours"].interval()
+        whole.append(bool(low[1] <= truths["hours"] <= high[1]))
+    for name, each in held.items():
+        statistics.at_least(sum(each), len(each), COVERED, f"the interval of {name} misses too often")
+    assert np.mean(whole) < 0.85
+    with pytest.raises(InvalidParameter, match="no quantiles"):
+        found.quantile("age")
