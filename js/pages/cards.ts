@@ -37,23 +37,15 @@ function stays(plan: Plan, given: readonly Given[] | null, key: string): HTMLEle
 
 /** The answers next to their questions. */
 export function answersOf(plan: Plan, given: readonly Given[], edit?: (name: string) => void): HTMLElement {
-  const back = (name: string): HTMLElement | null =>
-    edit
-      ? h(
-          "button",
-          { type: "button", class: "link", click: () => edit(name) },
-          t("change_one"),
-          h("span", { class: "unseen" }, " ", asking(plan, name)),
-        )
-      : null;
-  return h(
-    "dl",
-    {},
-    given.map(({ name, shown }) => [
-      h("dt", {}, asking(plan, name)),
-      h("dd", {}, h("bdi", {}, shown), " ", back(name)),
-    ]),
-  );
+  const line = ({ name, shown }: Given): HTMLElement[] => {
+    const question = asking(plan, name);
+    const label = `${t("change_one")}: ${question.textContent}`;
+    const back =
+      edit &&
+      h("button", { type: "button", class: "link", "aria-label": label, click: () => edit(name) }, t("change_one"));
+    return [h("dt", {}, question, back), h("dd", {}, h("bdi", {}, shown))];
+  };
+  return h("dl", {}, given.map(line));
 }
 
 function leaves(plan: Plan, report: Report, title: string, key: string): HTMLElement {
