@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 import deniable as dn
+from deniable.errors import InvalidParameter
 from tests.collect.test_pages import Visit, check_access, counted, set_round, visiting
 from tests.collect.test_pages import browser as browser
 from tests.collector import Running, collecting
@@ -34,15 +35,26 @@ ONCE = dn.Study(
     title="Habits",
     survey=dn.Texts(consent={"en": "Asked once.", "de": "Nur einmal."}),
 ).plan(people=1000)
+ASIDE = dn.Study({"Tea": ["yes", "no"]}, epsilon=1.0).plan(people=1000)
 PHONE = {"width": 360, "height": 640}
 DESK = {"width": 1200, "height": 900}
 BOTH = f"#plan={WEEKLY.id}&plan={ONCE.id}"
 
 
-@pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Running]:
-    with collecting(tmp_path, [WEEKLY, ONCE]) as running:
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("plans"), [WEEKLY, ONCE]) as running:
+        set_round(running, WEEKLY, 2, None)
         yield running
+
+
+def both(collector: Running) -> tuple[int, int]:
+    """How many reports were counted, of either plan."""
+    return counted(collector, WEEKLY) + counted(collector, WEEKLY, 2), counted(collector, ONCE)
+
+
+def plus(before: tuple[int, int], weekly: int, once: int) -> tuple[int, int]:
+    return before[0] + weekly, before[1] + once
 
 
 def answer(page: Page) -> None:
@@ -66,12 +78,14 @@ def test_two_plans_are_one_survey(
     browser: Browser, collector: Running, locale: str, size: dict[str, int]
 ) -> None:
     is_english = locale == "en-US"
+    before = both(collector)
     with following(browser, collector, BOTH, locale=locale, viewport=size, bypass_csp=True) as visit:
         page = visit.page
         expect(page.locator("h1")).to_have_text("Mood and Habits" if is_english else "Mood und Habits")
         # e^(1 + 1.5) = 12.2: the sum of both
         expect(page.locator("main > .promise > .headline")).to_contain_text("12.2" if is_english else "12,2")
-        check_access(page)
+        if not is_english:  # once is enough: axe takes its time
+            check_access(page)
         answer(page)
         expect(page.locator(".review dd")).to_have_count(3)
         for consent in ("Asked weekly.", "Asked once.") if is_english else ("Jede Woche.", "Nur einmal."):
@@ -81,18 +95,18 @@ def test_two_plans_are_one_survey(
         expect(page.locator(".consent label")).to_contain_text("Mood")
         expect(page.locator(".consent label")).to_contain_text("Habits")
         assert not [one for one in visit.sent if one.method == "POST"]
-        check_access(page)
+        if not is_english:  # once is enough: axe takes its time
+            check_access(page)
         page.locator("#consent").check()
         page.locator("button.main").click()
         expect(page.locator(".cards")).to_have_count(2)
-        check_access(page)
+        if not is_english:  # once is enough: axe takes its time
+            check_access(page)
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_focused()
         expect(page.get_by_text("See you." if is_english else "Bis bald.")).to_be_visible()
-        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
-        # next week only the weekly question is asked
-        set_round(collector, WEEKLY, 2, None)
-        page.reload()
+        assert both(collector) == plus(before, 1, 1)
+        page.reload()  # of another round, which is open, only the weekly question is asked
         done = "You have answered “Habits” already" if is_english else "„Habits“ haben Sie schon beantwortet"
         expect(page.get_by_text(done)).to_be_visible()
         expect(page.locator("h1")).to_have_text("Mood")
@@ -102,10 +116,11 @@ def test_two_plans_are_one_survey(
         page.locator("button.main").click()
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_focused()
-        assert (counted(collector, WEEKLY, 2), counted(collector, ONCE)) == (1, 1)
+        assert both(collector) == plus(before, 2, 1)
 
 
 def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collector: Running) -> None:
+    before = both(collector)
     with following(browser, collector, BOTH) as visit:
         page = visit.page
         answer(page)
@@ -126,17 +141,20 @@ def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collec
         expect(page.get_by_text("“Mood” was received")).to_be_visible()
         expect(page.get_by_text("“Habits” has not arrived")).to_be_visible()
         expect(page.get_by_text("What has arrived stays counted")).to_be_visible()
-        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 0)
+        assert both(collector) == plus(before, 1, 0)
+        set_round(collector, WEEKLY, 1, "2020-01-01T00:00:00Z")  # of the newest round it is answered
         page.reload()  # the report waits on the device: nothing is asked
         expect(page.get_by_text("You have answered “Mood” already")).to_be_visible()
         expect(page.locator(".cards")).to_have_count(1)
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_focused()
-        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        set_round(collector, WEEKLY, 1, None)
+        assert both(collector) == plus(before, 1, 1)
         visit.problems.clear()  # the refusal
 
 
 def test_a_page_that_is_left_open_tries_again_by_itself(browser: Browser, collector: Running) -> None:
+    before = both(collector)
     with visiting(browser, collector) as visit:
         page = visit.page
         page.clock.install()
@@ -150,7 +168,7 @@ def test_a_page_that_is_left_open_tries_again_by_itself(browser: Browser, collec
         visit.context.unroute("**/reports")
         page.clock.fast_forward(21_000)
         expect(page.locator("#receipt")).to_be_focused()
-        assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        assert both(collector) == plus(before, 1, 1)
         visit.problems.clear()  # the refusals
 
 
@@ -162,6 +180,7 @@ def test_a_closed_plan_and_an_unknown_one_are_left_out(browser: Browser, collect
         expect(page.get_by_text("does not have one of the studies")).to_be_visible()
         expect(page.locator("h1")).to_have_text("Mood")
         expect(page.locator("form input[type=radio]").first).to_be_visible()
+    set_round(collector, ONCE, 1, None)
 
 
 def test_a_limit_holds_for_the_sum(browser: Browser, collector: Running) -> None:
@@ -197,6 +216,17 @@ def test_links_for_several_plans_carry_their_invitations(
             page.locator(".act button.main").click()
             expect(page.locator("#receipt")).to_be_focused()
         assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+        for plan, answers in (
+            (ONCE, {"Do you smoke?": "no", "Sport": "often"}),
+            (WEEKLY, {"How do you feel?": "well"}),
+        ):
+            client = dn.Client(
+                plan, secret=bytes(32)
+            )  # an app takes the invitation to its plan from the link
+            assert client.send(collector.url, client.report(answers), links[2]) == "counted"
+        tea = dn.Client(ASIDE, secret=bytes(32))
+        with pytest.raises(InvalidParameter, match="no invitation to plan"):
+            tea.send(collector.url, tea.report({"Tea": "no"}), links[2])
         with following(browser, collector, BOTH) as visit:  # somebody types the codes of a letter
             page = visit.page
             page.locator("#invitation").fill(" ".join(re.findall("invitation=([^&]*)", links[1])))

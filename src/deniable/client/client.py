@@ -218,7 +218,7 @@ class Client:
                 "ends; give the client a secret or a ledger"
             )
         _check_address(url)
-        invitation = _read_invitation(invitation)
+        invitation = _read_invitation(invitation, self.plan.id)
         blinding = Blinding.of(key, self.plan.id, self._ledger.secret, invitation)
         headers = {"Content-Type": BINARY, "Authorization": f"Invitation {invitation}"}
         address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
@@ -255,7 +255,7 @@ class Client:
         if ticket is not None and invitation is not None:
             raise InvalidParameter("a ticket was exchanged for its invitation; send the ticket alone")
         if invitation is not None:
-            invitation = _read_invitation(invitation)
+            invitation = _read_invitation(invitation, self.plan.id)
         if self.plan.ticket_key is None and (ticket, wait) != (None, None):
             raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
         ticket = None if ticket is None else _read_ticket(ticket)
@@ -331,11 +331,17 @@ def _check_address(url: str) -> None:
         )
 
 
-def _read_invitation(invitation: str) -> str:
-    """The code, from itself or from its link."""
+def _read_invitation(invitation: str, plan: str) -> str:
+    """The code, from itself or from its link; a link may carry several plans, each before its invitation."""
     is_text = isinstance(invitation, str) and invitation.isascii()
     if not (is_text and invitation.isprintable() and invitation.strip()):
         raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
+    parts = invitation.split("plan=")
+    if len(parts) > 2:
+        parts = [part for part in parts[1:] if plan.startswith(part.partition("&")[0])]
+        if not parts or "invitation=" not in parts[0]:
+            raise InvalidParameter(f"this link has no invitation to plan {plan[:12]}")
+        invitation = parts[0]
     return invitation.rpartition("invitation=")[2].partition("&")[0]
 
 
