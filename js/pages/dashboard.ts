@@ -182,10 +182,7 @@ function inUnbiased(view: View): View {
 }
 
 function drawHealth(view: View, section: HTMLElement): void {
-  const open = section.querySelector("details")?.open ?? false;
   keep(section, view.health, () => health(view.health));
-  const checks = section.querySelector("details");
-  if (checks) checks.open = open;
   const alarms = view.health?.alarms ?? 0;
   if (alarms && section.dataset.alarms !== String(alarms))
     announce(`Health of the reports: ${several(alarms, "alarm")}.`);

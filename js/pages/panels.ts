@@ -35,7 +35,7 @@ const METHODS: Readonly<Record<string, string>> = {
 
 export type Mode = "charts" | "tables";
 
-/** Fill a section unless it shows the same already; the focus stays where it was. */
+/** Fill a section unless it shows the same already; the focus stays where it was, and what was unfolded is. */
 export function keep(section: HTMLElement, key: unknown, build: () => Child): void {
   const text = JSON.stringify(key);
   if (section.dataset.key === text) return;
@@ -43,7 +43,9 @@ export function keep(section: HTMLElement, key: unknown, build: () => Child): vo
   const focused = section.contains(document.activeElement)
     ? (document.activeElement as HTMLElement).dataset.name
     : undefined;
+  const unfolded = [...section.querySelectorAll("details[open]")].map(({ className }) => className);
   section.replaceChildren(...h("div", {}, build()).childNodes);
+  for (const one of section.querySelectorAll("details")) one.open ||= unfolded.includes(one.className);
   if (focused) section.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
 }
 
@@ -229,12 +231,12 @@ function change(
   const lines = of(later).flatMap((row) => {
     const old = before.get(row.value);
     if (!old) return [];
-    // of unbiased shares, as `deniable estimate --change-from` has it: a change may be negative
+    // of unbiased shares, as `deniable estimate --change-from` has it, cut to what is possible
     const ends = [
       row.unbiased - old.unbiased,
       row.unbiased_low - old.unbiased_high,
       row.unbiased_high - old.unbiased_low,
-    ];
+    ].map((one) => Math.max(-1, Math.min(1, one)));
     return [[row.value, ...ends.map(points)]];
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
@@ -251,7 +253,7 @@ function change(
   return h(
     "details",
     { class: "change" },
-    h("summary", {}, since),
+    h("summary", { "data-name": `change in ${name}` }, since),
     h(
       "p",
       { class: "soft" },

@@ -179,3 +179,21 @@ def test_the_change_in_the_shell(run: Run) -> None:
     ):
         assert said in run(*command, *wrong).err
     assert "--people is about a change" in run("estimate", "plan.json", "2.parquet", "--people", "same").err
+
+
+def test_what_is_shown_of_a_change_is_possible() -> None:
+    """Of 30 people who all change their minds, the unbiased difference is often more than everybody."""
+    plan = plan_by("l_osue", first=1.0, forever=2.0)
+    words = dn.remembering(PEOPLE, dn.seeded(1))
+    rounds = [
+        plan.estimate(plan.tally(plan.privatize({"asked": [value] * 30}, words)))
+        for value in ("value 0", "value 1")
+    ]
+    change = rounds[1].change(rounds[0])["asked"]
+    assert max(abs(change.low).max(), abs(change.high).max()) > 1
+    shown = change.possible()
+    assert min(column.min() for column in shown.values()) >= -1
+    assert max(column.max() for column in shown.values()) <= 1
+    assert (shown["earlier"] >= 0).all()
+    assert (shown["low"] <= shown["difference"]).all()
+    assert (shown["difference"] <= shown["high"]).all()

@@ -72,6 +72,17 @@ class AttributeChange:
             for label, *row in zip(self.labels, *columns, strict=True)
         ]
 
+    def possible(self) -> dict[str, Floats]:
+        """The same columns as people read them: shares from 0 to 1, and differences of them from -1 to 1."""
+        found = dict(
+            zip(_COLUMNS, (self.earlier, self.later, self.difference, self.low, self.high), strict=True)
+        )
+        if self.kind == MEAN:
+            return found
+        return {
+            name: column.clip(0 if name in ("earlier", "later") else -1, 1) for name, column in found.items()
+        }
+
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
         return frame_of_rows(self.rows(), backend)
@@ -80,10 +91,14 @@ class AttributeChange:
         """A figure of matplotlib: a bar for each difference, with its interval."""
         from deniable.plot.charts import Bars, plot_bars
 
-        is_share = self.kind != MEAN
+        is_share, shown = self.kind != MEAN, self.possible()
         about = "change of the share of people, in points" if is_share else "change of the mean"
         return plot_bars(
-            self.labels, [Bars(self.difference, "", self.low, self.high)], title, about, percent=is_share
+            self.labels,
+            [Bars(shown["difference"], "", shown["low"], shown["high"])],
+            title,
+            about,
+            percent=is_share,
         )
 
 
@@ -177,8 +192,10 @@ class Change(Mapping[str, AttributeChange]):
 
 def _format_lines(one: AttributeChange, wide: int) -> list[str]:
     form = "11.6g" if one.kind == MEAN else "11.4f"
+    rows = zip(*one.possible().values(), strict=True)
     return [
-        f"{row['value']:>{wide}}" + "".join(f"{row[name]:{form}}" for name in _COLUMNS) for row in one.rows()
+        f"{label:>{wide}}" + "".join(f"{number:{form}}" for number in row)
+        for label, row in zip(one.labels, rows, strict=True)
     ]
 
 
