@@ -18,8 +18,9 @@ import { askInvitations } from "./plans_invitation.js";
 import { keptFor, type Linked } from "./plans_link.js";
 import { sendAll } from "./plans_send.js";
 import { hasRareQuestions } from "./question_items.js";
-import { type Given, questions } from "./questions.js";
+import { type Given, questions, showQuestion } from "./questions.js";
 import { isReceived } from "./receipts.js";
+import { consenting } from "./report.js";
 import { type Offer, put, refuse, shared } from "./shared.js";
 
 /** What the page does for one plan as for several. */
@@ -96,13 +97,20 @@ export async function showPlans(
     const form = questions(part.plan, part.asked, locations, kinds, async (given) => {
       answers.set(part, given);
       if (i + 1 < open.length) show(i + 1);
-      else reviewAll(head, parts, answers, tickets, () => show(i));
+      else reviewAll(head, parts, answers, tickets, goBack);
     });
     const button = form.querySelector<HTMLButtonElement>(".act .main");
-    if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("plans_next");
-    const back = h("button", { type: "button", click: () => show(i - 1) }, t("plans_back"));
+    if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("next");
+    const back = h("button", { type: "button", click: () => show(i - 1) }, t("back"));
     if (i > 0) form.querySelector(".act")?.append(back);
     return form;
+  }
+
+  /** Back to a question, or to the last part. */
+  function goBack(part?: Part, name = ""): void {
+    const i = part ? open.indexOf(part) : open.length - 1;
+    show(i);
+    if (part) showQuestion(forms[i] as HTMLFormElement, name);
   }
 
   function show(i: number): void {
@@ -207,18 +215,18 @@ function reviewAll(
   parts: readonly Part[],
   answers: ReadonlyMap<Part, readonly Given[]>,
   tickets: Tickets | null,
-  goBack: () => void,
+  goBack: (part?: Part, name?: string) => void,
 ): void {
   const open = parts.filter(({ made }) => made === null);
   const title = h("h2", { tabindex: -1 }, t("review_title"));
-  const tick = consenting(open);
+  const tick = consentTo(open);
   const go = async (): Promise<void> => {
     if (tick && !tick.isGiven()) return;
     next.disabled = back.disabled = true;
     await makeAll(head, parts, answers, tickets);
   };
   const next = h("button", { type: "button", class: "main", click: () => void go() }, t("plans_make"));
-  const back = h("button", { type: "button", click: goBack }, t("change"));
+  const back = h("button", { type: "button", click: () => goBack() }, t("change"));
   put(
     head,
     title,
@@ -228,7 +236,7 @@ function reviewAll(
         "section",
         { class: "card stays review", "aria-label": part.title },
         h("h3", {}, quoted(part.title)),
-        answersOf(part.plan, answers.get(part) ?? []),
+        answersOf(part.plan, answers.get(part) ?? [], (name) => goBack(part, name)),
       ),
     ),
     ...(tick ? [tick.element] : []),
@@ -237,36 +245,15 @@ function reviewAll(
   title.focus();
 }
 
-/** What the operators ask people to agree to, with one tick that names all of it. */
-function consenting(parts: readonly Part[]): { readonly element: HTMLElement; isGiven(): boolean } | null {
+/** What the operators ask people to agree to, with one tick that names all of it; null where that is nothing. */
+function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null {
   const asking = parts.filter(({ plan }) => plan.texts?.consent);
   if (!asking.length) return null;
-  const complaint = h("p", { class: "complaint", id: "consent-complaint", role: "alert" });
-  const field = h("input", {
-    type: "checkbox",
-    id: "consent",
-    "aria-describedby": "consent-complaint",
-    change: () => void (complaint.textContent = ""),
-  });
-  const isGiven = (): boolean => {
-    complaint.textContent = field.checked ? "" : t("must_agree");
-    field.setAttribute("aria-invalid", String(!field.checked));
-    if (!field.checked) field.focus();
-    return field.checked;
-  };
-  const names = joined(asking.map(({ title }) => title));
-  const element = h(
-    "section",
-    { class: "question consent", "aria-labelledby": "consent-title" },
-    h("h3", { id: "consent-title" }, t("consent")),
-    asking.map(({ plan, title }) => [
-      asking.length > 1 && h("h4", {}, quoted(title)),
-      paragraphs(plan, plan.texts?.consent),
-    ]),
-    h("label", { class: "choice" }, field, h("span", {}, rich("plans_agree", { titles: names }))),
-    complaint,
-  );
-  return { element, isGiven };
+  const texts = asking.map(({ plan, title }) => [
+    asking.length > 1 && h("h4", {}, quoted(title)),
+    paragraphs(plan, plan.texts?.consent),
+  ]);
+  return consenting(texts, rich("plans_agree", { titles: joined(asking.map(({ title }) => title)) }));
 }
 
 /** Draw all reports, each once, and show them before they leave. */

@@ -10,7 +10,7 @@ import { DEFAULT_CAP, statedForever } from "../src/ledger.js";
 import { answersOf, cards } from "./cards.js";
 import { HERE, keepInvitation, type Round } from "./collector.js";
 import { persist, showDevice } from "./device.js";
-import { find, h } from "./dom.js";
+import { type Child, find, h } from "./dom.js";
 import { check } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
@@ -68,7 +68,9 @@ export function drawQuestions(plan: Plan): Promise<string[]> {
 export function review(head: HTMLElement, one: Offer, given: readonly Given[]): void {
   const before = current();
   const title = h("h2", { tabindex: -1 }, t("review_title"));
-  const tick = one.plan.texts?.consent ? consenting(one.plan) : null;
+  const { plan } = one;
+  const consent = plan.texts?.consent;
+  const tick = consent ? consenting(paragraphs(plan, consent), t("agree")) : null;
   const next = h("button", { type: "button", class: "main", click: () => void go() }, t("make"));
   const back = h("button", { type: "button", click: () => goBack() }, t("change"));
   const goBack = (name?: string): void => {
@@ -85,15 +87,22 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
     head,
     title,
     h("p", {}, t("review_hint")),
-    h("section", { class: "card stays review", "aria-label": t("review_title") }, answersOf(one.plan, given, goBack)),
+    h(
+      "section",
+      { class: "card stays review", "aria-label": t("review_title") },
+      answersOf(one.plan, given, goBack),
+    ),
     ...(tick ? [tick.element] : []),
     h("div", { class: "act row" }, next, back),
   );
   title.focus();
 }
 
-/** What the operator asks people to agree to. */
-function consenting(plan: Plan): { readonly element: HTMLElement; isGiven(): boolean } {
+/** What the operator asks people to agree to, and what they tick. */
+export function consenting(
+  asked: Child,
+  label: Child,
+): { readonly element: HTMLElement; isGiven(): boolean } {
   const complaint = h("p", { class: "complaint", id: "consent-complaint", role: "alert" });
   const field = h("input", {
     type: "checkbox",
@@ -111,8 +120,8 @@ function consenting(plan: Plan): { readonly element: HTMLElement; isGiven(): boo
     "section",
     { class: "question consent", "aria-labelledby": "consent-title" },
     h("h3", { id: "consent-title" }, t("consent")),
-    paragraphs(plan, plan.texts?.consent),
-    h("label", { class: "choice" }, field, h("span", {}, t("agree"))),
+    asked,
+    h("label", { class: "choice" }, field, h("span", {}, label)),
     complaint,
   );
   return { element, isGiven };

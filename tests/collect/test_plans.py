@@ -88,6 +88,10 @@ def test_two_plans_are_one_survey(
             check_access(page)
         answer(page)
         expect(page.locator(".review dd")).to_have_count(3)
+        page.locator(".review button").first.click()  # back to the question itself, in the first part
+        expect(page.locator("form input[type=radio]").first).to_be_focused()
+        page.locator("form:not(.cap) button.main").click()
+        page.locator("form:not(.cap) button.main").click()
         for consent in ("Asked weekly.", "Asked once.") if is_english else ("Jede Woche.", "Nur einmal."):
             expect(page.get_by_text(consent)).to_be_visible()
         page.locator("button.main").click()

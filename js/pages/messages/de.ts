@@ -296,8 +296,6 @@ export const de: Messages = {
   cap_hint:
     "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Ohne eigene Grenze lehnt dieses Gerät eine Umfrage ab, die mehr als {n} preisgibt. In einer Umfrage mit Runden gilt die Grenze für Antworten, die gleich bleiben.",
   plans_part: "Teil {n} von {all}",
-  plans_next: "Weiter",
-  plans_back: "Zurück",
   plans_together:
     "Zusammen sind Ihre Berichte für diese {n} Studien höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, wenn sich Ihre Antworten nicht ändern.",
   plans_closed: "„{title}“ ist jetzt nicht offen und wird ausgelassen.",

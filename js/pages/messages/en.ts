@@ -298,8 +298,6 @@ export const en = {
   cap_hint:
     "At a loss of 1, what was sent is at most {one} likelier from you than from anybody else; at 3, {three}. Unless you set a limit, this device refuses a study that gives away more than {n}. In a study with rounds, the limit holds for answers that stay the same.",
   plans_part: "Part {n} of {all}",
-  plans_next: "Next",
-  plans_back: "Back",
   plans_together:
     "Together, your reports to these {n} studies are at most {times} likelier from you than from anybody else, if your answers do not change.",
   plans_closed: "“{title}” is not open now, and is left out.",

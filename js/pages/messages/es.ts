@@ -292,8 +292,6 @@ export const es: Messages = {
   cap_hint:
     "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. Si no fija un límite, este dispositivo rechaza una encuesta que revele más de {n}. En una encuesta con rondas, el límite vale para respuestas que no cambian.",
   plans_part: "Parte {n} de {all}",
-  plans_next: "Siguiente",
-  plans_back: "Atrás",
   plans_together:
     "Juntos, sus informes para estos {n} estudios son como máximo {times} más probables viniendo de usted que de cualquier otra persona, si sus respuestas no cambian.",
   plans_closed: "«{title}» no está abierto ahora y se omite.",

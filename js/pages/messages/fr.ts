@@ -296,8 +296,6 @@ export const fr: Messages = {
   cap_hint:
     "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. Sans limite de votre part, cet appareil refuse une enquête qui révèle plus de {n}. Dans une enquête à vagues, la limite vaut pour des réponses qui restent les mêmes.",
   plans_part: "Partie {n} sur {all}",
-  plans_next: "Suivant",
-  plans_back: "Retour",
   plans_together:
     "Ensemble, vos rapports pour ces {n} études sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, si vos réponses ne changent pas.",
   plans_closed: "« {title} » n’est pas ouverte maintenant et est laissée de côté.",

@@ -291,8 +291,6 @@ export const pt: Messages = {
   cap_hint:
     "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. Sem limite seu, este dispositivo recusa um inquérito que revele mais de {n}. Num inquérito com rondas, o limite vale para respostas que ficam iguais.",
   plans_part: "Parte {n} de {all}",
-  plans_next: "Seguinte",
-  plans_back: "Voltar",
   plans_together:
     "Em conjunto, os seus relatórios para estes {n} estudos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, se as suas respostas não mudarem.",
   plans_closed: "«{title}» não está aberto agora e fica de fora.",

@@ -111,7 +111,11 @@ class Content:
         self._check_texts()
         refuse_asking(self.ask, self.mechanism)
         if self.ask != "all" and any(one.only_if or one.several or one.answers for one in self.attributes):
-            raise InvalidParameter("questions that depend on each other are all asked, or none is", "ask")
+            raise InvalidParameter(
+                "ask = 'sampled': questions that depend on each other (only_if, several, missing values of "
+                "numbers) must all be asked; ask all, or leave these out",
+                "ask",
+            )
         check_maps(dict(self.maps), {one.name: one.domain for one in self.attributes})
         policies = [self.missing_of(one) for one in self.attributes]
         refuse_together(names, self.mechanism, policies, self.rounds is not None)
