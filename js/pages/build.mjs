@@ -12,7 +12,7 @@ const folder = resolve(process.argv[2] ?? join(here, "../../src/deniable/collect
 const FIRST = 35_000; // bytes by gzip of all script that a survey loads before it asks, with one language
 const MOST = {
   "survey-report.js": 45_000,
-  "survey-rare_kinds.js": 30_000,
+  "survey-distance_kinds.js": 20_000,
   "survey-location.js": 16_000,
   "survey-question_kinds.js": 8_000,
   "survey-tickets.js": 50_000,

@@ -40,9 +40,18 @@ async function bundle(common, here, used) {
     metafile: true,
     splitting: true,
     chunkNames: "survey-[name]-[hash]",
-    plugins: [...(used ? [divided(used)] : []), onDemand(join(here, ENTRY))],
+    plugins: [inGroups(here), ...(used ? [divided(used)] : []), onDemand(join(here, ENTRY))],
   });
   return renamed(outputFiles, metafile, here);
+}
+
+/** What only some plans have is loaded in groups. */
+function inGroups(here) {
+  const groups = join(here, "../src/rare_groups.ts");
+  return {
+    name: "in groups",
+    setup: ({ onResolve }) => onResolve({ filter: /\/rare_loader\.js$/ }, () => ({ path: groups })),
+  };
 }
 
 /** Parts that are loaded on demand import the entry. */
@@ -128,6 +137,7 @@ function renamed(outputFiles, { inputs, outputs }, here) {
     if (entryPoint) names.set(path, entryPoint === ENTRY ? path : path.replace(/-\w+\.js$/, ".js"));
     else names.set(path, ENTRY in held ? CHUNK : `survey-shared-${++others}.js`);
   }
+  if (new Set(names.values()).size < names.size) throw new Error("two parts of the survey have one name");
   const idle = Object.keys(outputs).filter((path) => !Object.keys(outputs[path].inputs).length);
   const rename = (text) => [...names].reduce((all, [path, name]) => all.replaceAll(path, name), text);
   const files = new Map();

@@ -77,7 +77,7 @@ async function start(isForgotten = false): Promise<void> {
     const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
       ? await later(import("./location.js"), "fields")
       : null;
-    kinds = hasRareQuestions(plan) ? await later(import("./question_kinds.js")) : null;
+    kinds = hasRareQuestions(plan) ? await later(import("./question_kinds.js"), "fields") : null;
     shared.tickets = plan.ticketKey === null ? null : await later(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
     if (mine === turn) await offer(plan, summary, rounds, plans.length > 1, locations);

@@ -11,6 +11,7 @@ import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } fro
 import type { PlanMap } from "./maps.js";
 import type { Mechanism } from "./mechanism.js";
 import { domain, hasRareKind, recordMechanism } from "./notation.js";
+import { loadRareKinds } from "./rare_loader.js";
 import { type Group, type RecordMechanism, sumOfLargest } from "./records.js";
 import { FIGURES, type Figures, isRepeated } from "./repeated.js";
 import {
@@ -249,7 +250,7 @@ export class Plan {
     const found = hexadecimal(new Uint8Array(digest));
     const changed = "the plan was changed after it was made";
     must(id === found, "id", () => `${changed}: its id is ${found}, not ${shown(id)}`);
-    const plan = new Plan(found, body, hasRareKind(written) ? await import("./rare_kinds.js") : undefined);
+    const plan = new Plan(found, body, hasRareKind(written) ? await loadRareKinds(written) : undefined);
     plan.verify();
     must(
       text.trim() === canonical({ ...body, id }),

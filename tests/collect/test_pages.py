@@ -1071,7 +1071,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
     with visiting(browser, collector, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
         expect(page.get_by_text("Verified on this device")).to_be_visible()
-        more = ("survey-rare_kinds.js", "survey-location.js")
+        more = ("survey-distance_kinds.js", "survey-location.js")
         assert not [one for one in visit.sent if one.url.endswith(more)]  # this plan does not need them
         page = visit.survey(MIXED)
         expect(page.get_by_text("Verified on this device")).to_be_visible()
@@ -1940,7 +1940,7 @@ def test_libraries_in_the_pages_come_with_their_licenses() -> None:
 def test_the_pages_are_small() -> None:
     """What is loaded on demand; `test_first_load.py` measures what is loaded at first."""
     assert (FOLDER / "survey-report.js").stat().st_size < 45_000
-    assert (FOLDER / "survey-rare_kinds.js").stat().st_size < 30_000
+    assert (FOLDER / "survey-distance_kinds.js").stat().st_size < 20_000
     assert (FOLDER / "survey-location.js").stat().st_size < 16_000
     assert (FOLDER / "survey-tickets.js").stat().st_size < 50_000
     assert (FOLDER / "dashboard.js").stat().st_size < 375_000

@@ -1,0 +1,4 @@
+/** Reads questions of several attributes, conditions, and values that are counted one by one. */
+
+export { counted } from "./counted.js";
+export { checkQuestions, encodeAnswers } from "./questions.js";

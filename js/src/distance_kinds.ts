@@ -1,0 +1,26 @@
+/** Reads values with distances, their mechanisms, and what plans state of them. */
+
+import type { Domain } from "./domain.js";
+import { Grid } from "./grid.js";
+import type { Mechanism } from "./mechanism.js";
+import { geometric } from "./ordered.js";
+import { planarGeometric } from "./planar.js";
+import { checkedFields, checkedInteger } from "./strict.js";
+
+const GRID = ["south", "west", "north", "east", "rows", "columns"];
+
+export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
+  geometric,
+  "planar-geometric": planarGeometric,
+};
+
+export const domains: Readonly<Record<string, (data: unknown) => Domain>> = {
+  grid: (data) => {
+    const fields = checkedFields(data, "a grid", ["kind", ...GRID]);
+    const numbers = GRID.map((name) => checkedInteger(fields[name], name));
+    return new Grid(...(numbers as ConstructorParameters<typeof Grid>));
+  },
+};
+
+export { readMaps } from "./maps.js";
+export { statedMetric, verifiedMetric } from "./metric_losses.js";

@@ -1,0 +1,37 @@
+/** Loads what only some plans have, in groups: a plan with a number needs no code for maps. */
+
+import { must } from "./errors.js";
+
+type RareKinds = typeof import("./rare_kinds.js");
+
+const DISTANCES = /"kind":"(geometric|planar-geometric|grid)"|"(maps|metric)":/;
+const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
+const KEPT = /"kind":"(memoized|hashed-memoized|bit-flip)"/;
+const FAKED = /"kind":"faked"|"weights":/;
+const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"/;
+
+/** The kinds that occur in a canonical text; all others are refused as unknown. */
+export const loadRareKinds = async (text: string): Promise<RareKinds> => {
+  const [distances, numbers, kept, faked, questions] = await Promise.all([
+    DISTANCES.test(text) ? import("./distance_kinds.js") : null,
+    NUMBERS.test(text) ? import("./number_kinds.js") : null,
+    KEPT.test(text) ? import("./kept_kinds.js") : null,
+    FAKED.test(text) ? import("./faked_kinds.js") : null,
+    QUESTIONS.test(text) ? import("./asked_kinds.js") : null,
+  ]);
+  return {
+    mechanisms: { ...distances?.mechanisms, ...numbers?.mechanisms, ...kept?.mechanisms },
+    domains: { ...distances?.domains, ...numbers?.domains },
+    records: faked?.records ?? {},
+    readMaps: distances?.readMaps ?? refuse,
+    statedMetric: distances?.statedMetric ?? refuse,
+    verifiedMetric: distances?.verifiedMetric ?? (() => undefined), // nothing with distances was read
+    counted: questions?.counted ?? refuse,
+    checkQuestions: questions?.checkQuestions ?? refuse,
+    encodeAnswers: questions?.encodeAnswers ?? refuse,
+  };
+};
+
+const refuse = (): never => {
+  must(false, "type", () => "the plan has a field that nothing in it needs");
+};
