@@ -24,13 +24,16 @@ export interface Written {
   readonly questions: readonly { readonly name: string; readonly keys: Keys; readonly was: string | null }[];
 }
 
-export type Kind = "choice" | "yesno" | "range" | "number" | "place" | "other";
+export type Kind = "choice" | "yesno" | "several" | "scale" | "range" | "number" | "date" | "place" | "other";
 
 export const KINDS: Readonly<Record<Exclude<Kind, "other">, string>> = {
   choice: "One of several",
   yesno: "Yes or no",
+  several: "All that apply",
+  scale: "A scale",
   range: "A number, in steps",
   number: "A number, for its mean",
+  date: "A month or a year",
   place: "A place on a map",
 };
 
@@ -38,16 +41,22 @@ const ENDS = ["low", "high", "open_low", "open_high"];
 const SIDES = ["south", "west", "north", "east"];
 const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   choice: ["values"],
-  yesno: ["values"],
+  yesno: ["values", "yes_no"],
+  several: ["several"],
+  scale: ["scale", "ends", "privacy", "epsilon"],
+  date: ["dates", "by", "privacy", "epsilon"],
   range: [...ENDS, "step", "privacy", "epsilon"],
   number: [...ENDS, "mean"],
   place: [...SIDES, "rows", "columns", "privacy", "epsilon", "level", "radius"],
   other: [],
 };
-const OF_ALL = ["question", "help", "importance"];
+const OF_ALL = ["question", "help", "importance", "missing", "only_if"];
 const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
   choice: { values: [] },
-  yesno: { values: ["yes", "no"] },
+  yesno: { yes_no: true },
+  several: { several: [] },
+  scale: { scale: [1, 7] },
+  date: { dates: ["2020-01-01", "2029-12-31"], by: "year" },
   range: { low: 0, high: 100, step: 10 },
   number: { low: 0, high: 100, mean: true },
   place: { rows: 10, columns: 10, level: 2, radius: 1000 },
@@ -61,6 +70,10 @@ export function makeQuestion(name: string, keys: Keys, was: string | null, isOpe
 
 export function kindOf(keys: Keys): Kind {
   const { values } = keys;
+  if ("yes_no" in keys) return "yesno";
+  if ("several" in keys) return "several";
+  if ("scale" in keys) return "scale";
+  if ("dates" in keys) return "date";
   if (Array.isArray(values)) return values.join("\n") === "yes\nno" ? "yesno" : "choice";
   if (SIDES.some((side) => side in keys) || "rows" in keys) return "place";
   if ("mean" in keys) return "number";
@@ -145,10 +158,56 @@ export function asValues(text: string, before: Value | undefined): Value[] {
   return lines.filter((line) => line !== "").map((line) => known.get(line) ?? line);
 }
 
+/** The two ends of a list, as they are written: of a scale, of dates, or what a scale's ends are called. */
+export function readPair(keys: Keys, name: string, language: string): [string, string] {
+  const found = keys[name];
+  const pair = isTable(found) ? found[ownLanguage(found, language)] : found;
+  return Array.isArray(pair) ? [readField(pair[0]), readField(pair[1])] : ["", ""];
+}
+
+export function writePair(keys: Keys, name: string, language: string, pair: readonly Value[]): void {
+  const found = keys[name];
+  if (isTable(found)) keys[name] = { ...found, [ownLanguage(found, language)]: pair };
+  else if (pair.every((one) => one === "")) delete keys[name];
+  else keys[name] = pair;
+}
+
+/** Let conditions and pages follow a new name; pages forget a question that was removed (null). */
+export function rename({ study, questions }: Draft, before: string, now: string | null): void {
+  if (before === now || questions.some(({ name }) => name === before)) return; // another one has that name
+  for (const { keys } of now === null ? [] : questions) {
+    const { [before]: wanted, ...rest } = tableOf(keys, "only_if");
+    if (wanted !== undefined) keys.only_if = { ...rest, [now as string]: wanted };
+  }
+  changePages(study, (page) =>
+    page.flatMap((name) => (name === before ? (now === null ? [] : [now]) : [name])),
+  );
+}
+
+/** A new question is on the last page, where the file names pages. */
+export function addToPages({ study }: Draft, name: string): void {
+  changePages(study, (page, isLast) => (isLast ? [...page, name] : page));
+}
+
+function changePages(
+  study: Keys,
+  change: (page: readonly Value[], isLast: boolean) => readonly Value[],
+): void {
+  const survey = tableOf(study, "survey");
+  const { pages } = survey;
+  if (!Array.isArray(pages) || !pages.every(Array.isArray)) return;
+  survey.pages = pages
+    .map((page, i) => change(page, i === pages.length - 1))
+    .filter((page) => page.length > 0);
+}
+
 /** As the file has it: a study all of whose questions have epsilons of their own has none. */
 export function written({ study, questions }: Draft, budget: number): Written {
   const { epsilon: _, ...rest } = study;
-  const isShared = !("repeat" in study) && !(questions.length > 0 && questions.every(isMetric));
+  const isSilent = ({ keys }: Question): boolean =>
+    ["value", true].includes((keys.missing ?? study.missing) as string);
+  const hasOwn = (one: Question): boolean => isMetric(one) && !isSilent(one); // whether one answers shares epsilon
+  const isShared = !("repeat" in study) && !(questions.length > 0 && questions.every(hasOwn));
   const entries = Object.entries(study).map(([key, value]) => [key, key === "epsilon" ? budget : value]);
   const whole = "epsilon" in study ? Object.fromEntries(entries) : { ...study, epsilon: budget };
   return {

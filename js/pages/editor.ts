@@ -2,6 +2,7 @@
 
 import { h, quoted } from "./dom.js";
 import {
+  addToPages,
   asValue,
   asValues,
   changeKind,
@@ -14,8 +15,13 @@ import {
   makeQuestion,
   type Question,
   readField,
+  readPair,
   readText,
+  rename,
+  tableOf,
   unshown,
+  type Value,
+  writePair,
   writeText,
 } from "./draft.js";
 import { area, button, figure, line, select, tick } from "./fields.js";
@@ -38,6 +44,7 @@ export function showQuestions(section: HTMLElement, editing: Editing, focus?: st
     const question = makeQuestion(freshName(questions), {}, null, true);
     changeKind(question, kind);
     questions.push(question);
+    addToPages(editing.draft, question.name);
     showQuestions(section, editing, `q${question.id}-name`);
     const field = document.getElementById(`q${question.id}-name`) as HTMLInputElement | null;
     field?.select();
@@ -113,10 +120,7 @@ function fields(
   return h(
     "div",
     { class: "fields" },
-    line({ id: `${at}-name`, label: "Short name", hint: "In files and plots." }, question.name, (text) => {
-      question.name = text.trim();
-      changed();
-    }),
+    naming(editing, question, changed),
     kind === "other"
       ? h("p", { class: "soft wide" }, "The file has a kind of question that this page does not show.")
       : select({ id: `${at}-kind`, label: "Kind" }, KINDS, kind, changeTo),
@@ -132,7 +136,7 @@ function fields(
     h(
       "details",
       { class: "wide more" },
-      h("summary", {}, "Help and importance"),
+      h("summary", {}, "Help, importance and who is asked"),
       area(
         { id: `${at}-help`, label: "Help below the question", hint: alsoIn(help.others) },
         help.text,
@@ -149,12 +153,30 @@ function fields(
         "3 weighs as much as three ordinary questions when a plan is chosen; 1 unless given.",
         changed,
       ),
+      missing(question, changed),
+      ...condition(editing, question, i, changed),
     ),
     hidden.length > 0 &&
       h("p", { class: "soft wide" }, `The file has more about it, which is kept: ${hidden.join(", ")}.`),
     h("p", { class: "complaint wide", id: `${at}-complaint` }),
     h("div", { class: "row wide" }, moving(section, editing, i)),
   );
+}
+
+/** The short name; where others refer to it, they follow when it is written. */
+function naming(editing: Editing, question: Question, changed: () => void): HTMLElement {
+  let before = question.name;
+  const about = { id: `q${question.id}-name`, label: "Short name", hint: "In files and plots." };
+  const field = line(about, question.name, (text) => {
+    question.name = text.trim();
+    changed();
+  });
+  field.addEventListener("change", () => {
+    rename(editing.draft, before, question.name);
+    before = question.name;
+    changed();
+  });
+  return field;
 }
 
 const alsoIn = (others: readonly string[]): string => (others.length ? `Also in: ${others.join(", ")}.` : "");
@@ -171,6 +193,7 @@ function moving(section: HTMLElement, editing: Editing, i: number): HTMLElement[
   };
   const remove = (): void => {
     questions.splice(i, 1);
+    rename(editing.draft, name, null);
     const next = questions[Math.min(i, questions.length - 1)];
     showQuestions(section, editing, next ? `q${next.id}-name` : "add-choice");
     editing.announce(`${name} was removed; ${several(questions.length, "question")} left.`);
@@ -230,15 +253,10 @@ function ofKind(
   const { id, keys } = question;
   const one = (key: string, label: string, hint = ""): HTMLElement =>
     figureOf(question, key, label, hint, changed);
-  if (kind === "choice" || kind === "yesno") {
-    const values = Array.isArray(keys.values) ? keys.values.map(readField).join("\n") : "";
-    const rows = Math.min(12, Math.max(3, values.split("\n").length + 1));
-    return [
-      area({ id: `q${id}-values`, label: "Answers, one per line" }, values, rows, (text) => {
-        keys.values = asValues(text, keys.values);
-        changed();
-      }),
-    ];
+  if (kind === "yesno" && "yes_no" in keys) return [];
+  if (kind === "choice" || kind === "yesno" || kind === "several") {
+    const key = kind === "several" ? "several" : "values";
+    return [listOf(question, key, "Answers, one per line", changed)];
   }
   const ends = [
     one("low", "From"),
@@ -255,15 +273,52 @@ function ofKind(
     showQuestions(section, editing, `q${id}-privacy`);
     editing.changed();
   };
+  const own = (label: string, hint = ""): HTMLElement[] =>
+    isMetric(question) ? [one("epsilon", label, hint)] : [];
   if (kind === "number") return [...ends, open];
+  const language = editing.language();
+  if (kind === "scale")
+    return [
+      ...pairOf(
+        question,
+        "scale",
+        ["From", "To"],
+        language,
+        (text) => asValue(text, undefined) ?? "",
+        changed,
+      ),
+      ...pairOf(
+        question,
+        "ends",
+        ["The lowest is called", "The highest is called"],
+        language,
+        (text) => text,
+        changed,
+      ),
+      privacy(question, again),
+      ...own("Epsilon per step"),
+    ];
+  if (kind === "date")
+    return [
+      ...pairOf(question, "dates", ["From", "To"], language, (text) => text.trim(), changed),
+      select(
+        { id: `q${id}-by`, label: "Counted by" },
+        { month: "Month", year: "Year" },
+        readField(keys.by) || "month",
+        (by) => {
+          keys.by = by;
+          changed();
+        },
+      ),
+      privacy(question, again),
+      ...own("Epsilon per month or year"),
+    ];
   if (kind === "range")
     return [
       ...ends,
       open,
       privacy(question, again),
-      isMetric(question)
-        ? one("epsilon", "Epsilon per unit", "Near answers hide each other best: 0.3 per year of age.")
-        : null,
+      ...own("Epsilon per unit", "Near answers hide each other best: 0.3 per year of age."),
     ];
   if (kind !== "place") return [];
   return [
@@ -276,6 +331,96 @@ function ofKind(
     privacy(question, again),
     ...(isMetric(question) ? distances(question, one) : []),
   ];
+}
+
+/** A list, one per line. */
+function listOf({ id, keys }: Question, key: string, label: string, changed: () => void): HTMLElement {
+  const found = keys[key];
+  const text = Array.isArray(found) ? found.map(readField).join("\n") : readField(found);
+  const rows = Math.min(12, Math.max(3, text.split("\n").length + 1));
+  return area({ id: `q${id}-${key}`, label }, text, rows, (written) => {
+    keys[key] = asValues(written, keys[key]);
+    changed();
+  });
+}
+
+/** Two fields for a list of two. */
+function pairOf(
+  { id, keys }: Question,
+  key: string,
+  labels: readonly [string, string],
+  language: string,
+  asOne: (text: string) => Value,
+  changed: () => void,
+): HTMLElement[] {
+  return labels.map((label, i) =>
+    line(
+      { id: i ? `q${id}-${key}-2` : `q${id}-${key}`, label },
+      readPair(keys, key, language)[i] ?? "",
+      (text) => {
+        const pair: Value[] = readPair(keys, key, language).map(asOne);
+        pair[i] = asOne(text);
+        writePair(keys, key, language, pair);
+        changed();
+      },
+    ),
+  );
+}
+
+/** Of whom it is asked: of everybody, or of those who gave some answer before. */
+function condition(editing: Editing, question: Question, i: number, changed: () => void): HTMLElement[] {
+  const { id, keys } = question;
+  const [[other, wanted] = ["", [] as Value]] = Object.entries(tableOf(keys, "only_if"));
+  const before = editing.draft.questions.slice(0, i).map(({ name }) => name);
+  const names = [...new Set([...before, other])].filter((name) => name !== "");
+  if (names.length === 0) return [];
+  const text = (Array.isArray(wanted) ? wanted : [wanted]).map(readField).join("\n");
+  const values = area(
+    { id: `q${id}-only_if-values`, label: "… one of these answers, one per line" },
+    text,
+    2,
+    (written) => {
+      const [name] = Object.keys(tableOf(keys, "only_if"));
+      const given = asValues(written, Array.isArray(wanted) ? wanted : [wanted]);
+      keys.only_if = { [name ?? ""]: given.length === 1 ? (given[0] as Value) : given };
+      changed();
+    },
+  );
+  values.hidden = other === "";
+  const choice = select(
+    { id: `q${id}-only_if`, label: "Asked of", wide: true },
+    { "": "Everybody", ...Object.fromEntries(names.map((name) => [name, `Those who gave “${name}” …`])) },
+    other,
+    (name) => {
+      values.hidden = name === "";
+      if (name === "") delete keys.only_if;
+      else
+        keys.only_if = {
+          [name]: asValues((values.querySelector("textarea") as HTMLTextAreaElement).value, []),
+        };
+      changed();
+    },
+  );
+  return [choice, values];
+}
+
+function missing({ id, keys }: Question, changed: () => void): HTMLElement {
+  const found = keys.missing === true ? "value" : keys.missing === false ? "refuse" : readField(keys.missing);
+  return select(
+    { id: `q${id}-missing`, label: "Who does not answer" },
+    {
+      "": "As for all questions",
+      refuse: "Cannot send",
+      value: "“Prefers not to say”",
+      random: "Sends a random answer",
+    },
+    found,
+    (value) => {
+      if (value === "") delete keys.missing;
+      else keys.missing = value;
+      changed();
+    },
+  );
 }
 
 function distances(

@@ -272,6 +272,56 @@ def test_simulated_people_are_estimated_beside_the_truth(client: Client) -> None
     assert client.post("preview", json=body | {"truth": "odd"}).status_code == 422
 
 
+KINDS = """\
+epsilon = 4
+
+[survey]
+pages = [["works", "hours"], ["media", "mood", "born"]]
+
+[attributes.works]
+yes_no = true
+
+[attributes.hours]
+low = 0
+high = 60
+step = 20
+only_if = { works = "yes" }
+missing = true
+
+[attributes.media]
+several = ["tv", "radio", "web"]
+
+[attributes.mood]
+scale = [1, 7]
+ends = { en = ["not at all", "very much"], de = ["gar nicht", "sehr"] }
+
+[attributes.born]
+dates = ["1990-01-01", "2009-12-31"]
+by = "year"
+missing = "value"
+privacy = "metric"
+epsilon = 0.5
+"""
+
+
+def test_every_kind_of_question_is_forecast_and_simulated(file: Path) -> None:
+    file.write_text(KINDS, encoding="utf-8")
+    workshop = Workshop(file)
+    found = workshop.forecast(Draft.read(KINDS), 5000)
+    assert found["problems"] == []
+    draft = Draft.read(KINDS.replace('"born"]]', '"born", "new"]]') + "[attributes.new]\nvalues = []\n")
+    assert [one["question"] for one in workshop.forecast(draft, 5000)["problems"]] == [5]
+    names = {one["attribute"] for one in found["forecast"]["precisions"]}
+    assert {"works", "hours", "media: tv", "mood", "born"} < names
+    shown = {
+        one["attribute"]: one for one in workshop.preview(found["forecast"]["plan"], "uneven", 1)["questions"]
+    }
+    true = {name: {row["value"]: row["truth"] for row in one["rows"]} for name, one in shown.items()}
+    assert abs(true["hours"]["not applicable"] - true["works"]["no"]) < 1e-9
+    assert 0 < true["hours"]["no answer"] < 0.1
+    assert abs(shown["mood"]["mean"]["value"] - shown["mood"]["mean"]["truth"]) < 1
+
+
 def test_a_preview_is_of_at_most_so_many_people(file: Path) -> None:
     import deniable as dn
 

@@ -23,6 +23,7 @@ from deniable.commands.design import _open_browser as open_browser
 from deniable.design import serving
 from tests.collect.test_pages import PATIENCE, check_access
 from tests.collect.test_pages import browser as browser
+from tests.design.test_app import KINDS
 from tests.running import Run
 
 PHONE = {"width": 390, "height": 844}
@@ -52,6 +53,9 @@ mean = true
 [survey]
 introduction = { en = "Three questions.", de = "Drei Fragen." }
 """
+
+
+PAGES = '["job", "hours"], ["mood", "born", "pace"]'
 
 
 @contextmanager
@@ -181,7 +185,7 @@ def test_a_study_is_made_from_nothing_with_the_keyboard_alone(
             "title": "Votes & habits",
             "epsilon": epsilon,
             "attributes": {
-                "smokes": {"values": ["yes", "no"]},
+                "smokes": {"yes_no": True},
                 "vote": {"values": ["left", "middle", "right"], "question": "Whom would you vote for?"},
             },
         }
@@ -251,6 +255,31 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
         expect(page.locator(".asked").first).to_be_visible()
 
 
+def test_kinds_of_questions_and_what_names_them_follow_each_other(browser: Browser, file: Path) -> None:
+    file.write_text(KINDS, encoding="utf-8")
+    with designing(file) as link, opened(browser, link, viewport=PHONE) as page:
+        page.locator("summary", has_text="works").click()
+        page.get_by_label("Short name").first.fill("job")
+        page.get_by_role("button", name="A scale").click()
+        page.keyboard.type("pace")
+        page.get_by_label("The lowest is called").last.fill("slow")
+        page.get_by_label("The highest is called").last.fill("fast")
+        page.locator("summary", has_text="mood").click()
+        expect(page.get_by_label("The lowest is called").first).to_have_value("not at all")
+        page.get_by_label("The lowest is called").first.fill("never")
+        page.locator("summary", has_text="media").click()
+        page.get_by_role("button", name="Remove: media").click()
+        expect(page.locator(".known", has_text="pace").first).to_be_visible()
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+        wanted = KINDS.replace("attributes.works", "attributes.job").replace("{ works =", "{ job =")
+        wanted = wanted.replace('["works", "hours"], ["media", "mood", "born"]', PAGES)
+        wanted = wanted.replace('[attributes.media]\nseveral = ["tv", "radio", "web"]\n', "")
+        wanted = wanted.replace("not at all", "never")
+        wanted += '\n[attributes.pace]\nscale = [1, 7]\nends = ["slow", "fast"]\n'
+        assert tomllib.loads(file.read_text(encoding="utf-8")) == tomllib.loads(wanted)
+
+
 def test_the_survey_is_shown_and_sends_nothing(browser: Browser, file: Path) -> None:
     sent: list[str] = []
     text = TEXT.partition("[attributes.age]")[0] + TEXT[TEXT.index("[survey]") :]
@@ -270,8 +299,9 @@ def test_the_survey_is_shown_and_sends_nothing(browser: Browser, file: Path) -> 
         expect(survey.get_by_role("heading", level=1)).to_have_text("Another title")
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", DESK), ("dark", PHONE)])
-def test_everybody_can_use_the_page(browser: Browser, file: Path, scheme: Any, size: Any) -> None:
+@pytest.mark.parametrize(("scheme", "size", "text"), [("light", DESK, TEXT), ("dark", PHONE, KINDS)])
+def test_everybody_can_use_the_page(browser: Browser, file: Path, scheme: Any, size: Any, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
     with (
         designing(file) as link,
         opened(browser, link, viewport=size, color_scheme=scheme, bypass_csp=True) as page,
@@ -283,6 +313,7 @@ def test_everybody_can_use_the_page(browser: Browser, file: Path, scheme: Any, s
             if one.evaluate("node => !node.parentElement.open"):
                 one.click()
         check_access(page)
+        expect(page.locator(".asked").first.locator(".complaint:not(:empty)")).to_have_count(0)
         page.get_by_label("People are asked", exact=True).select_option("again")
         expect(page.get_by_label("Epsilon of any number of reports")).to_be_visible()
         check_access(page)

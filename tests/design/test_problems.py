@@ -31,7 +31,12 @@ WRONG: dict[str, tuple[dict[str, Any], str | None, str]] = {
     "no radius": (PLACE | {"level": 2}, "level", "level and radius"),
     "too important": ({"values": ["a", "b"], "importance": -1}, "importance", "importance"),
     "a long question": ({"values": ["a", "b"], "question": "?" * 501}, "question", "at most 500"),
-    "an unknown key": ({"values": ["a", "b"], "vlues": []}, "values", "did you mean 'values'"),
+    "an unknown key": ({"values": ["a", "b"], "vlues": []}, "vlues", "did you mean 'values'"),
+    "one option": ({"several": ["tv"]}, "several", "at least two"),
+    "an upside-down scale": ({"scale": [7, 1]}, "scale", "goes up"),
+    "one end": ({"scale": [1, 7], "ends": ["not at all"]}, "ends", "two ends"),
+    "no date": ({"dates": ["2020-01-01", "then"]}, "dates", "'then'"),
+    "no policy": ({"values": ["a", "b"], "missing": "perhaps"}, "missing", "'perhaps'"),
     "no map": (PLACE | {"epsilon": 0.001, "map": "none.geojson"}, None, "none.geojson"),
     "nothing": ({}, None, ""),
 }
@@ -85,10 +90,29 @@ def test_what_is_wrong_with_the_study_is_blamed_there() -> None:
 
 def test_a_question_that_does_not_fit_the_others_is_named() -> None:
     metric = Question("age", {"low": 0, "high": 9, "step": 1, "privacy": "metric", "epsilon": 0.5})
-    checked = check(Draft({"epsilon": 1.0, "missing": "value"}, (YES_NO, metric)))
+    checked = check(Draft({"epsilon": 1.0, "mechanism": "faked"}, (YES_NO, metric)))
     [problem] = checked.problems
     assert problem.question == 1
-    assert "no answer" in problem.text
+    assert "no fake data" in problem.text
+
+
+def test_a_metric_question_that_may_be_skipped_is_not_blamed_for_others() -> None:
+    """Whether it is answered takes a part of epsilon, which metric questions alone leave out."""
+    keys = {"low": 0, "high": 9, "step": 1, "privacy": "metric", "epsilon": 0.5, "missing": "value"}
+    checked = check(Draft({"epsilon": 1.0}, (Question("age", keys), Question("half", {"values": []}))))
+    assert [one.question for one in checked.problems] == [1]
+    assert checked.study is not None
+
+
+def test_a_condition_is_blamed_where_it_is() -> None:
+    """Though the sentence names the other question."""
+    for condition in ({"smokes": "maybe"}, {"drinks": "yes"}):
+        asked = Question("since", {"values": ["long", "now"], "only_if": condition})
+        checked = check(Draft({"epsilon": 1.0}, (YES_NO, asked)))
+        [problem] = checked.problems
+        assert (problem.question, problem.field) == (1, "only_if")
+        assert checked.study is not None
+        assert list(checked.study.attributes) == ["smokes", "since"]
 
 
 def test_a_right_draft_has_no_problem() -> None:

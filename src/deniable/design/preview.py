@@ -14,7 +14,9 @@ from deniable.domain import Domain, Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute, Plan
+from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.plan.findings import Findings
+from deniable.plan.result import bins_of
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import remembering, seeded
 
@@ -23,6 +25,7 @@ MOST_PEOPLE = 100_000
 TRUTHS = ("uneven", "even")
 _LEVEL = 0.95
 _MOST_ROWS = 16
+_SILENT = 0.05  # of the people, where they may prefer not to say
 
 
 def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
@@ -31,11 +34,12 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
         raise InvalidParameter(not_among(truth, "a truth to simulate", TRUTHS))
     people = min(plan.content.people, MOST_PEOPLE)
     asked = plan.content.attributes
-    codes = np.stack([_draw_answers(plan, one, truth, people, seed) for one in asked])
+    answers = {one.name: _draw_answers(plan, one, truth, people, seed) for one in asked}
+    _skip_questions(plan, answers)
+    codes = np.stack([answers[name] for name in plan.names])
     words = seeded(seed) if plan.content.rounds is None else remembering(seed)
     result = plan.estimate(plan.tally(plan.privatize_codes(codes, words)))
     findings = Findings(result, _LEVEL)
-    answers = dict(zip(plan.names, codes, strict=True))
     return {
         "plan": plan.id,
         "people": people,
@@ -51,14 +55,30 @@ def _draw_answers(plan: Plan, attribute: Attribute, truth: str, people: int, see
         even = draw.uniform(0, 1, people)
         parts = even if truth == "even" else np.clip(draw.normal(draw.uniform(0.2, 0.8), 0.12, people), 0, 1)
         return np.asarray(parts * (attribute.domain.k - 1), dtype=np.int64)
-    k = plan.content.size(attribute)
-    return np.asarray(
-        draw.choice(k, people, p=_draw_shares(attribute.domain, k, truth, draw)), dtype=np.int64
-    )
+    shares = _draw_shares(attribute.domain, truth, draw)
+    codes = np.asarray(draw.choice(shares.size, people, p=shares), dtype=np.int64)
+    no_answer = plan.content.extra_code(attribute, NO_ANSWER_LABEL)
+    if no_answer >= 0:
+        codes[draw.random(people) < _SILENT] = no_answer
+    return codes
 
 
-def _draw_shares(domain: Domain, k: int, truth: str, draw: np.random.Generator) -> Floats:
+def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
+    """Fill in that a question does not apply; where it is none of the values, what was drawn is reported."""
+    content = plan.content
+    some = [(one, one.only_if) for one in content.attributes if one.only_if is not None]
+    for _ in some:  # as often as a chain may be long, since a plan may have them in any order
+        for one, condition in some:
+            labels = plan.labels[condition.name]
+            wanted = [labels.index(value) for value in condition.values]
+            code = content.extra_code(one, NOT_APPLICABLE)
+            if code >= 0:
+                answers[one.name][~np.isin(answers[condition.name], wanted)] = code
+
+
+def _draw_shares(domain: Domain, truth: str, draw: np.random.Generator) -> Floats:
     """How frequent the values are: equally, by chance, or for ordered ones a bell somewhere."""
+    k = domain.k
     if truth == "even":
         weights = np.ones(k)
     elif isinstance(domain, Range):
@@ -115,4 +135,6 @@ def _true_mean(domain: Domain, codes: Integers) -> float:
     if isinstance(domain, Number):
         return float(domain.low + (domain.high - domain.low) * codes.mean() / (domain.k - 1))
     assert isinstance(domain, Range), "only numbers and ranges have a mean"
-    return float(((domain.edges[:-1] + domain.edges[1:]) / 2)[codes].mean())
+    bins = bins_of(domain, domain.k)
+    assert bins is not None, "without a value for no answer there are bins"
+    return float(bins.middles[codes].mean())

@@ -18,10 +18,13 @@ from deniable.plan.sections import list_options
 from deniable.plan.study import Study
 
 _FIELDS = (
-    *("values", "low", "high", "step", "open_low", "open_high", "privacy", "epsilon", "level", "radius"),
-    *("south", "west", "north", "east", "rows", "columns", "question", "help", "importance", "labels"),
+    *("low", "high", "step", "open_low", "open_high", "privacy", "epsilon", "level", "radius"),
+    *("south", "west", "north", "east", "rows", "columns"),
 )
+"""What a question of numbers or places may lack; other words name a field only where the question has it."""
+_LISTED = ("values", "several", "scale", "dates", "yes_no")
 _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
+_CONDITION = "only_if"
 _REFUSALS = (DeniableError, OSError, TypeError, ValueError, RecursionError)
 """Ours, those of files that a study names, and Python's about keys of a wrong type and very long integers."""
 _OF_STUDY = (*_BUDGET, "per", "missing", "mechanism", "title")
@@ -64,9 +67,15 @@ def check(draft: Draft, folder: Path) -> Checked:
     left = tuple(one for i, one in enumerate(draft.questions) if i not in wrong)
     if not left:
         return Checked(None, tuple(named))
-    rest = _make_study(replace(draft, questions=left), folder)
+    rest = _make_study(_keep(draft, left), folder)
     if isinstance(rest, Study):
         return Checked(rest, tuple(named))
+    for i, question in enumerate(draft.questions):
+        if _CONDITION in question.keys and i not in wrong:
+            free = tuple(_without_condition(one) if one is question else one for one in left)
+            study = _make_study(_keep(draft, free), folder)
+            if isinstance(study, Study):
+                return Checked(study, (*named, Problem(rest, i, _CONDITION)))
     return Checked(None, (*named, _place(rest, draft.questions)))
 
 
@@ -95,21 +104,39 @@ def _make_study(draft: Draft, folder: Path) -> Study | str:
 
 def _check_alone(question: Question, folder: Path) -> str | None:
     """What is wrong with a question whatever the others are, which it may name."""
-    alone = replace(question, keys={key: one for key, one in question.keys.items() if key != "only_if"})
+    alone = _without_condition(question)
     data: dict[str, Any] = {"attributes": {alone.name: dict(alone.keys)}}
     try:
         domain = list_options(data, folder)["attributes"][alone.name]
     except _REFUSALS as problem:
         return str(problem)
-    budget = {} if getattr(domain, "privacy", "equal") == "metric" else {"epsilon": 1.0}
-    found = _make_study(Draft(budget, (alone,)), folder)
-    return found if isinstance(found, str) else None
+    shared, own = (_make_study(Draft(budget, (alone,)), folder) for budget in ({"epsilon": 1.0}, {}))
+    if isinstance(shared, Study) or isinstance(own, Study):
+        return None
+    return own if getattr(domain, "privacy", "equal") == "metric" else shared
+
+
+def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
+    """The draft with these questions only; its pages name no others."""
+    survey, names = draft.study.get("survey"), {one.name for one in questions}
+    pages = survey.get("pages") if isinstance(survey, Mapping) else None
+    if not isinstance(survey, Mapping) or not isinstance(pages, list):
+        return replace(draft, questions=tuple(questions))
+    kept = [[name for name in page if name in names] for page in pages if isinstance(page, list)]
+    study = {**draft.study, "survey": {**survey, "pages": [page for page in kept if page]}}
+    return Draft(study, tuple(questions))
+
+
+def _without_condition(question: Question) -> Question:
+    return replace(question, keys={key: one for key, one in question.keys.items() if key != _CONDITION})
 
 
 def _locate(text: str, i: int, question: Question) -> Problem:
     """The problem of one question at its field, without the name that is above it."""
     name = question.name
-    field = _first_named(text.replace(name, "") if len(name) > 3 else text, _FIELDS)
+    listed = next((key for key in _LISTED if key in question.keys), None)
+    fields = (*question.keys, *(_FIELDS if listed is None else ()))
+    field = _first_named(text.replace(name, "") if len(name) > 3 else text, fields)
     for before in (
         f"attributes.{name}: ",
         f"attributes.{name}.",
@@ -120,8 +147,7 @@ def _locate(text: str, i: int, question: Question) -> Problem:
         text = text.removeprefix(before)
     if text.startswith("has no "):
         text = f"this {text}"
-    usual = "values" if "values" in question.keys else None
-    return Problem(text, i, field or usual)
+    return Problem(text, i, field or listed)
 
 
 def _place(text: str, questions: Sequence[Question]) -> Problem:
