@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import deniable as dn
+from deniable.collect import results
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
 from tests.running import Run
@@ -157,3 +158,13 @@ def test_the_description_says_what_a_mean_has(collector: Running) -> None:
     assert schemas["Mean"]["required"] == [*shown, *unbiased, "n"]
     assert schemas["Row"]["properties"]["share"]["type"] == "number"
     assert "mean" not in schemas["Row"]["properties"]
+
+
+def test_what_was_found_is_kept_by_the_tallies() -> None:
+    """A page asks every few seconds; other numbers are other results."""
+    drawn = [PLAN.tally(PLAN.privatize(ANSWERS, dn.seeded(seed))) for seed in (1, 1, 2)]
+    first, again, other = (results.estimated(PLAN, tallies, 1, 0.95) for tallies in drawn)
+    assert again is first
+    assert other != first
+    assert results.estimated(PLAN, drawn[0], 1, 0.9) != first
+    assert results.estimated(PLAN, drawn[0], 2, 0.95).round == 2

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, TypeVar, final
 
 import msgspec
 
@@ -15,6 +18,7 @@ from deniable.plan import MEAN, Plan, Result, Tallies
 from deniable.plan.findings import Findings, name_quantile
 from deniable.tables.spreadsheet import csv_bytes
 
+_MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
 Kind = TypeVar("Kind", Row, Mean, Quantile, Noise)
 
 
@@ -43,8 +47,37 @@ def estimated(
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
-    Without cells, grids are left out, which take longest.
+    Without cells, grids are left out, which take longest. What was found from the same tallies is kept: pages
+    of several people ask again every few seconds, and the blocks of 2,000 cells take four.
     """
+    asked = _Asked((plan.id, _digest(tallies), number, level, project, cells), plan, tallies)
+    many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
+    return _estimate.__wrapped__(asked) if many else _estimate(asked)
+
+
+@final
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked for, equal if all of it is, by the counts themselves."""
+
+    key: tuple[str, bytes, int | None, float, str | None, bool]
+    plan: Plan = field(compare=False, repr=False)
+    tallies: Tallies = field(compare=False, repr=False)
+
+
+def _digest(tallies: Tallies) -> bytes:
+    found = sha256(tallies.n.to_bytes(8, "little"))
+    for name, tally in sorted(tallies.tallies.items()):
+        asked = b"" if tally.asked is None else tally.asked.tobytes()
+        for part in (name.encode(), tally.n.to_bytes(8, "little"), tally.counts.tobytes(), asked):
+            found.update(len(part).to_bytes(8, "little") + part)
+    return found.digest()
+
+
+@lru_cache(maxsize=64)
+def _estimate(asked: _Asked) -> Estimates:
+    plan, tallies = asked.plan, asked.tallies
+    _, _, number, level, project, cells = asked.key
     result = result_of(plan, tallies)
     try:
         about = Findings(result, level, project, cells=cells).about()

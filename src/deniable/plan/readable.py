@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Method = Literal["most likely", "smoothed", "projected"]
 """How shares were made possible."""
-_MOST_CELLS = 324  # of more, the search takes longer than a second on one core
+_MOST_CELLS = 256  # of more, the search takes longer than a second on one core
 _MOST_ON_A_LINE = 1 << 12
 _TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
 
@@ -59,7 +59,7 @@ class Shares:
 def find_likely(result: Result, name: str) -> Likely | None:
     """The certified most likely shares of an attribute's values; None where its tally has no likelihood.
 
-    Counts of support have none: they do not say which values were supported together. For more than 324
+    Counts of support have none: they do not say which values were supported together. For more than 256
     cells of a grid, or 4,096 values on a line, the search would take longer than a page can wait.
     """
     plan, tallies, estimate = result.plan, result.tallies, result.estimates[name]
