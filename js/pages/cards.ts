@@ -42,7 +42,11 @@ export function answersOf(plan: Plan, given: readonly Given[], edit?: (name: str
     const label = `${t("change_one")}: ${question.textContent}`;
     const back =
       edit &&
-      h("button", { type: "button", class: "link", "aria-label": label, click: () => edit(name) }, t("change_one"));
+      h(
+        "button",
+        { type: "button", class: "link", "aria-label": label, click: () => edit(name) },
+        t("change_one"),
+      );
     return [h("dt", {}, question, back), h("dd", {}, h("bdi", {}, shown))];
   };
   return h("dl", {}, given.map(line));
