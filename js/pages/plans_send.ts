@@ -26,6 +26,8 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
   const button = h("button", { type: "button", class: "main", click: () => void send() }, t("send"));
   let timer = 0;
   const hasTickets = parts.some(({ plan }) => plan.ticketKey !== null);
+  const due = lines.filter(({ part }) => !isSent(part) && isDue(part)); // the person sent these before
+  if (due.length) void send(due);
   return h(
     "div",
     { class: "act" },
@@ -35,12 +37,16 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
     button,
   );
 
-  async function send(): Promise<void> {
+  function isDue({ plan, round }: Part): boolean {
+    return plan.ticketKey !== null && (tickets?.isDue(shared.ledger, plan, round) ?? false);
+  }
+
+  async function send(some = lines): Promise<void> {
     clearTimeout(timer);
     button.disabled = true;
     button.textContent = t("sending");
     rest.replaceChildren();
-    const waiting = lines.filter(({ part }) => !isSent(part));
+    const waiting = some.filter(({ part }) => !isSent(part));
     const problems = (await Promise.all(waiting.map(sendOne))).filter((one) => one !== null);
     showDevice(shared.ledger, shared.start);
     if (!button.isConnected) return; // something else is shown by now

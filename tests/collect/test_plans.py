@@ -16,6 +16,7 @@ from deniable.errors import InvalidParameter
 from tests.collect.test_pages import Visit, check_access, counted, set_round, visiting
 from tests.collect.test_pages import browser as browser
 from tests.collector import Running, collecting
+from tests.keys import signing_key
 from tests.running import Run
 
 WEEKLY = dn.Study(
@@ -246,3 +247,28 @@ def test_links_for_several_plans_carry_their_invitations(
             expect(page.locator("h1")).to_have_text("Mood")
             page.locator("form input[type=radio]").first.wait_for()
             expect(page.locator("#invitation")).to_have_count(0)
+
+
+def test_a_ticket_waits_and_the_other_report_does_not(
+    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = ONCE.with_ticket_key(signing_key(0).public)
+    signing_key(0).write(tmp_path / "tickets.key", plan.id)
+    with collecting(tmp_path, [WEEKLY, plan], "--invited", "--ticket-key", "tickets.key") as collector:
+        monkeypatch.chdir(tmp_path)
+        made = run("tokens", "plan-0.json", "plan-1.json", "--count", "1", "--url", collector.url)
+        [link] = [row.rpartition(",")[2] for row in made.out.split() if "#" in row]
+        with following(browser, collector, link) as visit:
+            page = visit.page
+            answer(page)
+            page.locator("#consent").check()
+            page.locator("button.main").click()
+            page.locator(".act button.main").click()
+            expect(page.get_by_text("“Mood” was received")).to_be_visible()
+            expect(page.get_by_role("button", name="Send now")).to_be_visible()
+            assert (counted(collector, WEEKLY), counted(collector, plan)) == (1, 0)
+            page.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave
+            page.reload()  # a page that is opened again goes on where it was
+            page.get_by_role("button", name="Send now").click()
+            expect(page.locator("#receipt")).to_be_focused()
+            assert (counted(collector, WEEKLY), counted(collector, plan)) == (1, 1)
