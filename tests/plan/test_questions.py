@@ -16,6 +16,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Integers
+from deniable.audit.pairs import make_named_pairs
 from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.plan import Plan
@@ -304,3 +305,30 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
     for name, each in held.items():
         statistics.at_least(sum(each), len(each), COVERED, f"the interval of {name} misses too often")
     assert np.mean(whole) < 0.85
+
+
+def test_results_show_one_block_for_a_question_with_several_answers() -> None:
+    """And say of metric values which of them are random; there a median would be wrong."""
+    plans = asked.plans()
+    work = plans["work"]
+    text = str(work.estimate(work.tally(work.privatize([asked.ANSWERS["work"][0]] * 50, dn.seeded(1)))))
+    block = text[text.index("media, all that apply: who chose each") :].split("\n\n")[0]
+    assert re.findall(r"^ +(\w+) ", block, re.M) == ["value", "tv", "web"]
+    assert "media: tv" not in text
+    distant = plans["distant"]
+    people = [asked.ANSWERS["distant"][0]] * 50
+    found = distant.estimate(distant.tally(distant.privatize(people, dn.seeded(1))))
+    assert "values of people without an answer are among these" in str(found)
+    assert not found.has_quantiles("age")
+    assert found._repr_html_()
+
+
+def test_records_that_an_audit_compares_can_be_given() -> None:
+    """And where the claim is of one attribute, one differs."""
+    for plan in asked.plans().values():
+        for per in ("record", "attribute"):
+            for pair in make_named_pairs(plan, "every", per, 1):
+                plan.encode([dict(side[0]) for side in pair])
+                differ = [name for name in plan.names if pair[0][0][name] != pair[1][0][name]]
+                assert differ
+                assert per == "record" or len(differ) == 1

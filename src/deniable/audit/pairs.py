@@ -16,7 +16,7 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Per
 from deniable.metric import MetricMechanism
-from deniable.plan import Attribute, Plan
+from deniable.plan import Attribute, Plan, settle_record
 from deniable.tables import column_names, columns_of, is_table
 
 Pair = tuple[Side, Side]
@@ -62,7 +62,12 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
         steps = part.neighbors() if name == "every" else part.some_neighbors()
         listed = values[name_]
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
-    return tuple(((one,) * rounds, (other,) * rounds) for one, other in records)
+    settled = [(settle_record(content, one), settle_record(content, other)) for one, other in records]
+    if per == "attribute":  # where one answer decides what applies, several change at once
+        settled = [
+            pair for pair in settled if sum(pair[0][name] != pair[1][name] for name in plan.names) == 1
+        ]
+    return tuple(((one,) * rounds, (other,) * rounds) for one, other in settled)
 
 
 def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
@@ -79,7 +84,10 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     differ: list[tuple[str, ...]] = [(name,) for name in names]
     differ += [(names[one], names[other]) for one, other in couples(len(names), _MOST_COUPLES)]
     return tuple(
-        ((first,) * rounds, (first | {name: last[name] for name in some},) * rounds)
+        (
+            (settle_record(content, first),) * rounds,
+            (settle_record(content, first | {name: last[name] for name in some}),) * rounds,
+        )
         for some in differ
         if len(some) < len(names)  # else it is a pair already
     )
@@ -107,7 +115,13 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     sizes = [min(_IN_LINE, max(map(len, group.values()), default=0)) for group in groups]
     return tuple(
         tuple(
-            ({**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},) * rounds
+            (
+                settle_record(
+                    content,
+                    {**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},
+                ),
+            )
+            * rounds
             for i in range(size)
         )
         for size, group in zip(sizes, groups, strict=True)
@@ -167,7 +181,9 @@ def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     """
     domain = attribute.domain
     found: list[object]
-    if isinstance(domain, Range):
+    if isinstance(domain, Range) and domain.unit:
+        found = list(domain.labels)
+    elif isinstance(domain, Range):
         found = [
             _short(float(low + high) / 2, float(high - low)) for low, high in pairwise(domain.edges.tolist())
         ]

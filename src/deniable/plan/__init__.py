@@ -5,7 +5,7 @@ from deniable.plan.change import MEAN, Change
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.notation import InvalidPlan, canonical
 from deniable.plan.plan import Plan, Tallies
-from deniable.plan.questions import encode_alone, gather_columns
+from deniable.plan.questions import encode_alone, settle_record
 from deniable.plan.reports import Reports, records_of
 from deniable.plan.result import Result
 from deniable.plan.shuffle import Shuffled, shuffled
@@ -26,11 +26,11 @@ __all__ = [
     "Tallies",
     "canonical",
     "encode_alone",
-    "gather_columns",
     "list_questions",
     "metric_mechanism",
     "records_of",
     "rest_loss",
+    "settle_record",
     "shuffled",
     "unit_loss",
 ]

@@ -137,8 +137,7 @@ class Findings:
         """The median of every range, and the quantiles that were asked for."""
         found = {}
         for name in self.names:
-            domain = self.result.domains.get(name)
-            if isinstance(domain, Range) and not _has_no_answer(self.result, name):
+            if self.result.has_quantiles(name):
                 asked = self.quantiles.get(name, {})
                 median = asked.get(MEDIAN) or self.result.quantile(name, MEDIAN, self.level)
                 found[name] = {MEDIAN: median, **asked}

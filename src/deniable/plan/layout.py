@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.domain import Range
 from deniable.formatting import format_count, format_percent
+from deniable.plan.attribute import Attribute, list_several
 from deniable.plan.change import MEAN
 from deniable.plan.findings import WORST, Findings, name_quantile
 from deniable.plan.readable import Method
@@ -40,7 +41,10 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
     result = found.result
     records = format_count(result.n, "record")
     lines = [f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"]
-    for name in found.names:
+    for question, options in _list_several(found).items():
+        rows = _option_rows(found, options)
+        lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
+    for name in _list_alone(found):
         estimate, rows = result.estimates[name], _rows_of(found, name, bins)
         grouped = not bins and name in found.groups
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
@@ -55,6 +59,31 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
             lines.append(f"{'...':>{wide}} and {len(rows) - len(first):,} more; {where}")
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
     return "\n".join([*lines, *_lines_without_shares(found, unbiased)])
+
+
+def _list_several(found: Findings) -> dict[str, list[Attribute]]:
+    """The options that have shares of every question with several answers, by its name."""
+    plan = found.result.plan
+    several = {} if plan is None else list_several(plan.content.attributes)
+    known = {name: [one for one in options if one.name in found.names] for name, options in several.items()}
+    return {name: options for name, options in known.items() if options}
+
+
+def _list_alone(found: Findings) -> list[str]:
+    """The attributes that are shown by themselves."""
+    options = {one.name for each in _list_several(found).values() for one in each}
+    return [name for name in found.names if name not in options]
+
+
+def _option_rows(found: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
+    """The row of those who chose it, for each option, under its own name; then who was not asked."""
+    rows = []
+    for one in options:
+        mine = _rows_of(found, one.name, bins=True)
+        rows += [row | {"value": one.option} for row in mine if row["value"] == "yes"]
+        if one is options[-1]:
+            rows += [row for row in mine if row["value"] not in ("yes", "no")]
+    return rows
 
 
 def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
@@ -87,6 +116,10 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     """Below an attribute's shares: its mean, its quantiles, how good what is most likely is, and noise."""
     domain = found.result.domains.get(name)
     lines = []
+    if found.result.is_drawn(name):
+        lines.append(
+            ("random", "values of people without an answer are among these; the mean is of the others")
+        )
     mean = (found.unbiased_means if unbiased else found.means).get(name)
     if mean is not None:
         lines.append((MEAN, _format_summary(mean)))
@@ -139,7 +172,10 @@ def write_html(found: Findings) -> str:
     records = format_count(result.n, "record")
     about = f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"
     parts = [f"<p>{about}</p>"]
-    for name in found.names:
+    for question, options in _list_several(found).items():
+        table = _write_table(_option_rows(found, options), "all that apply: who chose each")
+        parts.append(f"<h4>{html.escape(question)}</h4>{table}")
+    for name in _list_alone(found):
         rows = _rows_of(found, name, bins=False)
         phrase = f"{format_count(result.estimates[name].n, 'report')}, {_PHRASES[found.shares[name].method]}"
         parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,6 +202,22 @@ def _refuse_contradiction(one: Attribute, codes: Integers, skipped: _Mask, appli
         if wrong.any():
             row = f"row {int(np.argmax(wrong))}, counting from 0: " if codes.size > 1 else ""
             raise InvalidValue(f"{row}{text}")
+
+
+def settle_record(content: Content, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The same answers without those that do not apply to a person who gives them."""
+    by_name = {one.name: one for one in content.attributes}
+    found = dict(answers)
+    for name in found:
+        chain = _list_conditions(by_name, name)
+        for one, parent in pairwise(chain):
+            if one.only_if is not None and answers.get(parent.name) not in one.only_if.values:
+                found[name] = None
+    for one in content.attributes:
+        # people who say that they did not answer have no answer, and the others have one
+        if one.answers is not None and one.answers in found and found.get(one.name) is not None:
+            found[one.name] = "no" if found[one.answers] is None else "yes"
+    return found
 
 
 def encode_alone(content: Content, attribute: Attribute, column: Any) -> Integers:

@@ -117,7 +117,7 @@ class Result(Mapping[str, Any]):
         """
         from deniable.summaries import quantile_of
 
-        if self.plan is not None and find_condition(self.plan.content, name) is not None:
+        if self.is_drawn(name):
             raise InvalidParameter(
                 f"{name!r} has random values for people without an answer, so it has no quantiles; its mean "
                 "allows for them"
@@ -136,7 +136,19 @@ class Result(Mapping[str, Any]):
         domain, estimate = self.domains.get(name), self.estimates.get(name)
         if estimate is None or not isinstance(domain, Range):
             return name in self.means
-        return estimate.k == domain.k and not (domain.open_low or domain.open_high)
+        is_closed = estimate.k == domain.k and not (domain.open_low or domain.open_high)
+        return is_closed and domain.unit != "month"
+
+    def has_quantiles(self, name: str) -> bool:
+        """Whether it has a median that people read: a range that everybody answered, but not of months."""
+        domain, estimate = self.domains.get(name), self.estimates.get(name)
+        if estimate is None or not isinstance(domain, Range) or estimate.k != domain.k:
+            return False
+        return domain.unit != "month" and not self.is_drawn(name)
+
+    def is_drawn(self, name: str) -> bool:
+        """Whether random values stand for people without an answer."""
+        return self.plan is not None and find_condition(self.plan.content, name) is not None
 
     def _find_bins(self, name: str) -> tuple[Estimate, Bins]:
         found, domain = self[name], self.domains.get(name)
