@@ -205,6 +205,16 @@ export function showTexts(section: HTMLElement, { draft, language, changed }: Se
     (own.querySelector("textarea") as HTMLTextAreaElement).value = "";
     keep();
   });
+  const asking = select(
+    { id: "ask", label: "Each person is asked", wide: true },
+    { all: "All questions", sampled: "Only what the report will hold, where it holds some answers" },
+    readField(survey.ask) || "all",
+    (value) => {
+      if (value === "all") delete survey.ask;
+      else survey.ask = value;
+      keep();
+    },
+  );
   section.replaceChildren(
     h("h2", { class: "unseen" }, "Title and texts"),
     line(
@@ -224,7 +234,7 @@ export function showTexts(section: HTMLElement, { draft, language, changed }: Se
       "details",
       { class: "more" },
       h("summary", {}, "What the survey says"),
-      h("div", { class: "fields" }, TEXTS.map(text), h("div", { class: "wide" }, generated), own),
+      h("div", { class: "fields" }, TEXTS.map(text), h("div", { class: "wide" }, generated), own, asking),
     ),
   );
 }

@@ -217,6 +217,8 @@ def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path
         wanted = TEXT.replace("Do you smoke?", "Do you smoke now?").replace("epsilon = 2.0", "epsilon = 1.5")
         assert file.read_text(encoding="utf-8") == wanted
         file.write_text(TEXT.replace("by hand", "by another hand"), encoding="utf-8")
+        page.get_by_text("What the survey says").click()
+        page.get_by_label("Each person is asked").select_option("sampled")
         page.locator("#title").fill("City")
         page.get_by_role("button", name="Save").click()
         page.get_by_role("button", name="Cancel").click()
@@ -227,6 +229,7 @@ def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path
         text = file.read_text(encoding="utf-8")
         assert "by another hand" in text
         assert 'title = "City"' in text
+        assert tomllib.loads(text)["survey"]["ask"] == "sampled"
 
 
 def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser, file: Path) -> None:

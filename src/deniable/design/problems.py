@@ -27,7 +27,7 @@ _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
 _CONDITION = "only_if"
 _REFUSALS = (DeniableError, OSError, TypeError, ValueError, RecursionError)
 """Ours, those of files that a study names, and Python's about keys of a wrong type and very long integers."""
-_OF_STUDY = (*_BUDGET, "per", "missing", "mechanism", "title")
+_OF_STUDY = (*_BUDGET, "per", "missing", "mechanism", "title", "ask")
 
 
 @final
