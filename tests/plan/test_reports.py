@@ -265,7 +265,7 @@ def test_a_plot_of_many_values_has_a_line_for_each(tmp_path: Path) -> None:
     plan = Study({"town": towns, "area": towns[:40]}, epsilon=4.0, title="Where people live").plan(1000)
     table = {"town": towns * 20, "area": (towns[:40] * 75)}
     figure = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1)))).plot(0.9)
-    assert figure.get_suptitle() == "Where people live\nestimated shares with 90 % intervals"
+    assert figure.get_suptitle() == "Where people live\npossible shares with 90 % intervals"
     drawn = {" ".join(axes.get_title(loc="left").split()): axes for axes in figure.axes}
     (town,) = (axes for title, axes in drawn.items() if title.endswith("the 40 largest of 150 shares"))
     (area,) = (axes for title, axes in drawn.items() if title.startswith("area: "))
