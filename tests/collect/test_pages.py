@@ -1841,8 +1841,10 @@ def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> 
     expect(page.locator("main")).not_to_contain_text("±")
     expect(page.get_by_role("heading", name="Coffee")).to_contain_text(f"{row['n']} reports")
     note = page.get_by_text("can lie outside 0 to 100 %")
+    expect(note).to_have_count(0)  # possible shares cannot
+    page.locator(".switch").get_by_text("Unbiased", exact=True).click()
     expect(note).to_be_visible()
-    page.get_by_label("Consistency step").select_option("norm-sub")
+    page.locator(".switch").get_by_text("Possible", exact=True).click()
     expect(note).to_have_count(0)
 
 
