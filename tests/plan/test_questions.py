@@ -332,3 +332,11 @@ def test_records_that_an_audit_compares_can_be_given() -> None:
                 differ = [name for name in plan.names if pair[0][0][name] != pair[1][0][name]]
                 assert differ
                 assert per == "record" or len(differ) == 1
+
+
+def test_an_explanation_names_the_protocol_of_each_attribute() -> None:
+    """Also where the plan has another order than the study."""
+    ages = dn.Range(0, 100, step=5, privacy="metric", epsilon=0.1)
+    study = dn.Study({"works": ["yes", "no"], "age": ages, "why": list("abcde")}, epsilon=1.0)
+    lines = study.plan(people=10_000).explain().splitlines()
+    assert any(re.match(r"age +20 +geometric ", line) for line in lines)

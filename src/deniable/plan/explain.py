@@ -309,6 +309,8 @@ def reconsider(content: Content, considered: Sequence[Considered]) -> Considered
     # named as it is among what was considered
     chosen = next((row for row in considered if row.mechanism == mechanism), None)
     protocols = [name_protocol(part) for part in content.parts] if chosen is None else chosen.protocols
+    if chosen is not None and chosen.order is not None:  # the plan may have another order than the study
+        protocols = [chosen.protocols[j] for j in chosen.order]
     per = considered[0].per if considered else "record"
     readings = [
         list_readings(attribute.domain, part.k)
