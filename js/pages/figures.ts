@@ -70,6 +70,13 @@ const part = (share: number): string => `${(100 * Math.max(0, Math.min(1, share)
 const known = ({ known_to_within: margin }: Precision): string =>
   margin === "nothing" ? "nothing is known" : `± ${margin}`;
 
+/** A number in three digits, or in powers of ten, rounded up: it is promised. */
+function atMost(times: number): string {
+  const digits = Math.floor(Math.log10(times)) - 2;
+  if (digits > 3) return `10^${Math.ceil(Math.log10(times))}`;
+  return count(Number((Math.ceil(times / 10 ** digits) * 10 ** digits).toPrecision(12)));
+}
+
 /** A question's result in a few words: "± 3.1 points: useful". */
 export function verdict(found: Precision): string {
   return `${known(found)}: ${found.word}`;
@@ -127,13 +134,12 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
         ? h("p", { class: "soft" }, `${percent(reported)} for people whose report is about it.`)
         : null,
     );
-  const times = Math.exp(loss);
   return [
     h("h2", {}, "An attacker’s best guess"),
     h(
       "p",
       { class: "soft" },
-      `How often it is right about an answer. No report is more than ${times >= 1e6 ? "a million" : count(Number(times.toPrecision(3)))} times likelier from one person than from another (epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)}).`,
+      `How often it is right about an answer. No report is more than ${atMost(Math.exp(loss))} times likelier from one person than from another (epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)}).`,
     ),
     h("ul", { class: "plain" }, found.map(row)),
   ];

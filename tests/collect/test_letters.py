@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import segno
 
+import deniable as dn
 from deniable.collect.letters import MOST, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
 from tests.collector import small_plan
@@ -65,6 +66,29 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
     before = Path("letters.html").read_bytes()
     assert "exists already" in tokens(*options[:-3], "other.csv", *options[-2:]).err
     assert (Path("letters.html").read_bytes(), Path("other.csv").exists()) == (before, False)
+
+
+def test_the_usual_letter_names_whom_what_and_who(run: Run) -> None:
+    texts = dn.Texts(responsible={"en": "The {institute}"}, contact={"en": "ask@example.org"})
+    dn.Study({"tea": ["yes", "no"]}, epsilon=1.0, title="Tea", survey=texts).plan(people=100).write(
+        "plan.json"
+    )
+    Path("people.csv").write_text("Town,Name,group\nBonn,Ada,ill\n", encoding="utf-8")
+    options = ["--addresses", "people.csv", "--url", URL, "--letters", "letters.html"]
+    assert run("tokens", "plan.json", *options).code == 0
+    page = Path("letters.html").read_text(encoding="utf-8")
+    assert (
+        '<p dir="auto">Ada\nBonn</p><p dir="auto">You are invited to answer a few questions: Tea.</p>' in page
+    )
+    assert '<p dir="auto">The (institute)\nask@example.org</p>' in page
+    assert "ill<" not in page, "what is no address is not printed"
+
+
+def test_two_plans_in_one_command_are_no_mistake(run: Run) -> None:
+    for name in ("one", "other"):
+        small_plan(name).write(f"{name}.json")
+    made = run("tokens", "one.json", "other.json", "--count", "1")
+    assert (made.code, "never served" in made.err) == (0, False)
 
 
 def test_letters_without_names(tokens: Run) -> None:

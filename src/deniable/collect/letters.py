@@ -21,17 +21,18 @@ MOST = 10_000
 _OWN = ("invitation", "link")  # columns that are added
 _GIVEN = ("link", "code", "survey")  # what a template may name besides the columns
 _PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
+_NAMING = ("title", "name", "first name", "last name", "surname")
+_PLACING = ("street", "address", "postcode", "zip", "city", "town", "country")
 _TEXT = """\
-You are invited to answer a few questions.
-
 Your device randomizes your answers before anything is sent. No single answer can be held against you.
 
 Scan the code with your phone. Or open {survey} and enter this code:
 
 {code}
 
-It lets in one report. Please do not pass it on.
+It is yours alone, and works once. Please do not pass it on.
 """
+_INVITED = "You are invited to answer a few questions"
 _STYLE = """
 @page { margin: 20mm }
 * { box-sizing: border-box }
@@ -117,7 +118,26 @@ class Addresses:
 class Letter:
     """The text of a letter: {link}, {code}, {survey} and the columns of an address list are filled in."""
 
-    text: str = _TEXT
+    text: str = f"{_INVITED}.\n\n{_TEXT}"
+
+    @staticmethod
+    def to(columns: Sequence[str], title: str, sender: Sequence[str]) -> Letter:
+        """The usual letter: to whom, for what study, and who sends it.
+
+        Of an address list, only columns with usual names are printed: others may be for nobody's eyes.
+        """
+        known = {name.casefold(): name for name in columns}
+        naming = [f"{{{known[one]}}}" for one in _NAMING if one in known]
+        placing = [f"{{{known[one]}}}" for one in _PLACING if one in known]
+        blocks = [
+            "\n".join([" ".join(naming), *placing]).strip(),
+            f"{_INVITED}: {title}." if title else f"{_INVITED}.",
+            _TEXT.strip(),
+            "\n".join(sender),
+        ]
+        own = str.maketrans("{}", "()")  # braces of a title are no placeholders
+        blocks[1], blocks[3] = blocks[1].translate(own), blocks[3].translate(own)
+        return Letter("\n\n".join(block for block in blocks if block))
 
     @staticmethod
     def read(path: Path) -> Letter:

@@ -114,8 +114,13 @@ def make_tokens(
     page = None
     if letters is not None:
         assert url is not None
-        letter = Letter() if template is None else Letter.read(template)
+        titles = [one.content.title for one in read if one.content.title]
         title = " · ".join(one.content.title or f"Plan {one.id[:12]}" for one in read)
+        letter = (
+            Letter.to(people.columns, ", ".join(titles), _list_senders(read))
+            if template is None
+            else Letter.read(template)
+        )
         with suggest_extra():
             page = write_page(
                 title,
@@ -135,7 +140,8 @@ def make_tokens(
         left = []
         for i, plan in enumerate(read):
             hashes = [hash_invitation(each[i].encode()) for each in made]
-            with open_store_of(store, plan, invited=True, warn=True) as opened:
+            # the first plan of this command is no reason to doubt the next
+            with open_store_of(store, plan, invited=True, warn=i == 0) as opened:
                 opened.invite(plan.id, hashes, find_actor())
                 left.append(opened.invitations_left(plan.id))
     if (out, letters) == (None, None):
@@ -144,6 +150,15 @@ def make_tokens(
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
         which = f" to {plan.content.title or plan.id[:12]}" if len(read) > 1 else ""
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
+
+
+def _list_senders(plans: Sequence[Plan]) -> list[str]:
+    """Who is responsible and how to reach them, as the surveys say in their first language."""
+    texts = [plan.content.texts for plan in plans if plan.content.texts is not None]
+    said = [(one, each.language) for each in texts for one in (each.responsible, each.contact)]
+    return list(
+        dict.fromkeys(one if isinstance(one, str) else one[language] for one, language in said if one)
+    )
 
 
 def _refuse_same(plans: Sequence[Plan]) -> None:

@@ -318,5 +318,5 @@ def _refuse_not_same(earlier: Result, later: Result) -> None:
             one, other = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
             raise InvalidParameter(
                 f"{name!r} has {one} in one round and {other} in the other, so not the same people answered; "
-                "leave people='same' out"
+                "leave people='same' (--people same) out"
             )
