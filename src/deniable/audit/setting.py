@@ -24,7 +24,6 @@ from deniable.audit.pairs import (
     make_partial_pairs,
     metric_parts,
 )
-from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
@@ -295,9 +294,7 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
     for one, other in zip(codes.T[::2].tolist(), codes.T[1::2].tolist(), strict=True):
         lost, rest = 0, False
         for name, a, b in zip(plan.names, one, other, strict=True):
-            if name in units and NO_ANSWER in (a, b):
-                lost += worst * (a != b)  # a random value may be as far as can be
-            elif name in units:
+            if name in units:
                 size = _KILOMETER if units[name].unit == "kilometer" else 1
                 lost += math.ceil(parts[name].distance(a, b) / size * units[name].loss)
             else:

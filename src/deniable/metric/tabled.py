@@ -67,6 +67,8 @@ class Tabled(MetricMechanism):
         return int(self.weights.shape[1])
 
     def distance(self, one: int, other: int) -> float:
+        if one != other and min(one, other) < 0:
+            return float(self.distances[max(one, other)].max())
         return float(self.distances[one, other])
 
     def neighbors(self) -> list[tuple[int, int]]:

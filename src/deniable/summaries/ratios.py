@@ -18,7 +18,7 @@ def fieller_ends(
 
     >>> low, high = fieller_ends(0.2, 0.8, (0.0001, 0.0001), 0.0, 0.025)
     >>> round(low, 3), round(high, 3)
-    (0.225, 0.276)
+    (0.225, 0.275)
     """
     reach = reach_of(tail) ** 2
     a = bottom**2 - reach * variances[1]
