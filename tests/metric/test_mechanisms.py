@@ -886,5 +886,5 @@ def test_reports_that_went_through_a_list_are_counted_alike(m: Any) -> None:
 
 def test_an_answer_at_random_is_as_far_as_any_value_of_a_table() -> None:
     """It was as far as the last value."""
-    table = metric.exponential(np.array([[0, 5, 1], [5, 0, 4], [1, 4, 0]]), 1.0)
+    table = exponential(np.array([[0, 5, 1], [5, 0, 4], [1, 4, 0]]), 1.0)
     assert (table.distance(-1, 0), table.distance(2, -1), table.distance(-1, -1)) == (5, 4, 0)
