@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import tomllib
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.plan import Plan
 from deniable.plan.asked import divide_pages
+from deniable.plan.findings import Findings
 from deniable.wire import Wire
 from tests import asked, statistics
 from tests.plan.test_plan import SCHEMA, refuse_unfit
@@ -191,6 +193,10 @@ def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run:
         ({"only_if": {"mood": {"media": "paper"}}}, "can depend on one option of 'media'"),
         ({"missing": {"shoes": True}}, "'shoes' is not an attribute"),
         ({"missing": {"mood": "maybe"}}, "'maybe' is not a policy"),
+        ({"missing": {"works": "random"}, "only_if": {"mood": {"works": "yes"}}}, "\"random\" of 'works' does"),
+        ({"missing": {"media": "random"}, "only_if": {"mood": {"media": "tv"}}}, "\"random\" of 'media' does"),
+        ({"missing": "random", "only_if": {"mood": {"works": "yes"}}}, "\"random\" of 'mood' does"),
+        ({"missing": {"hours": "random"}, "only_if": {"hours": {"works": "yes"}}}, 'use missing = "value"'),
         ({"survey": dn.Texts(pages=[["works"], ["hours"]])}, "pages have every question once"),
         ({"survey": dn.Texts(ends={"hours": ["a", "b"]})}, "it is not a scale"),
         ({"survey": dn.Texts(ends={"mood": ["a", "b"]}, pages=[["mood", "hours", "works", "media"]])}, ""),
@@ -305,6 +311,88 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
     for name, each in held.items():
         statistics.at_least(sum(each), len(each), COVERED, f"the interval of {name} misses too often")
     assert np.mean(whole) < 0.85
+
+
+def test_a_mean_of_those_who_answered_is_not_made_from_random_values() -> None:
+    """Half of all are random, and half of these look like people who answered: 702 of 900 would be shown."""
+    study = dn.Study({"works": ["yes", "no"], "pay": dn.Number(0, 1000)}, 4.0, only_if={"pay": {"works": "yes"}})
+    fields = study.plan(people=100).content
+    for name in ("works", "pay"):
+        attributes = tuple(replace(one, missing="random") if one.name == name else one for one in fields.attributes)
+        plan = Plan.of({one.name: one for one in attributes}, fields.mechanism, people=100)
+        people = {"works": ["yes"] * 60 + ["no"] * 40, "pay": [900.0] * 60 + [None] * 40}
+        found = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+        assert list(found) == ["works"]
+        assert f"a missing answer to {name!r} is a random value, so it is not known who answered" in str(found)
+    alone = Plan.of({"mood": dn.Range.scale(1, 5)}, dn.grr(5, 2.0), people=100, missing="random")
+    mood = alone.estimate(alone.tally(alone.privatize({"mood": [2] * 50}, dn.seeded(1))))
+    with pytest.raises(InvalidParameter, match='make a plan with missing = "value"'):
+        mood.among("mood")
+
+
+def test_shares_of_those_who_answered_are_possible() -> None:
+    """At this epsilon nearly all have an end, or are themselves, below 0 or above 1 before they are cut."""
+    study = dn.Study(
+        {"works": ["yes", "no"], "hours": ["a", "b", "c"]},
+        epsilon=1,
+        missing={"hours": True},
+        only_if={"hours": {"works": "yes"}},
+    )
+    plan = study.plan(people=600)
+    codes = plan.encode({"works": ["yes"] * 300 + ["no"] * 300, "hours": ["a"] * 270 + ["b"] * 30 + [None] * 300})
+    for seed in range(10):
+        found = plan.estimate(plan.tally(plan.privatize_codes(codes, dn.seeded(seed))))
+        for one in found.among("hours").values():
+            assert 0 <= one.low <= one.high <= 1
+            assert np.isnan(one.value) or one.low <= one.value <= one.high
+
+
+def test_what_nobody_reported_does_not_hide_other_results() -> None:
+    """Where nobody said whether there is an answer, a mean that takes all values for answers is not shown."""
+    study = dn.Study(
+        {
+            "age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.3),
+            "x": ["a", "b"],
+            "pay": dn.Number(0, 1000),
+        },
+        epsilon=2,
+        missing={"age": True, "pay": True},
+    )
+    plan = study.plan(people=400)
+    people = {"age": [35] * 40, "x": ["a"] * 40, "pay": [900.0] * 40}
+    whole = plan.tally(plan.privatize(people, dn.seeded(1)))
+    nothing = plan.tally([])
+    for name, lost in (("age: answered", "age"), ("pay: answered", "pay")):
+        some = replace(whole, tallies={**whole.tallies, name: nothing.tallies[name]})
+        found = Findings.of(plan, some)
+        assert set(plan.names) - set(found.result) == {name, lost}
+        assert f"nobody reported {name!r} yet, which says who answered" in found.text()
+        assert lost not in found.means
+        assert "x" in found.shares
+
+
+def test_an_open_end_has_no_mean_of_those_who_answered_either() -> None:
+    study = dn.Study(
+        {"age": dn.Range(0, 100, step=10, open_high=True, privacy="metric", epsilon=0.3)},
+        epsilon=12,
+        missing={"age": True},
+        mechanism="split",
+    )
+    plan = study.plan(people=4000)
+    people = {"age": [95] * 2000 + [None] * 2000}
+    found = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+    with pytest.raises(InvalidParameter, match="'age' has an open end"):
+        found.mean("age")
+    told = found.mean("age", ends=(5, 500))
+    assert told.low < 500 < told.high
+    assert told.high - told.low < 100
+
+
+def test_whether_there_is_an_answer_weighs_as_much_as_its_question() -> None:
+    ages = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.3)
+    study = dn.Study({"age": ages, "x": ["a", "b"]}, 2, missing={"age": True}, importance={"age": 3})
+    weights = {name: one.importance for name, one in study._build_task()[0].items()}
+    assert weights == {"age: answered": 3, "age": 3, "x": 1}
 
 
 def test_results_show_one_block_for_a_question_with_several_answers() -> None:

@@ -123,6 +123,8 @@ def list_attributes(
     for name, asked in questions.items():
         policy = policies[name]
         condition = _find_condition(name, only_if[name], questions) if name in only_if else None
+        if condition is not None:
+            _refuse_random(name, policy, found.get(condition.name))
         if isinstance(asked, Several):
             for option in asked.options:
                 add(Attribute(f"{name}: {option}", YES_NO, policy, condition, several=name))
@@ -136,6 +138,20 @@ def list_attributes(
             add(Attribute(name, asked, policy, condition))
     check_questions(list(found.values()), {name: list_extras(one) for name, one in found.items()})
     return found
+
+
+def _refuse_random(name: str, policy: Missing, parent: Attribute | None) -> None:
+    """Refuse random values where results are of those who answered: nobody can tell them from answers."""
+    policies = {name: policy}
+    if parent is not None and parent.missing is not None:
+        policies[parent.several or parent.name] = parent.missing
+    for one, given in policies.items():
+        if given == "random":
+            raise InvalidParameter(
+                f'missing = "random" of {one!r} does not go with only_if of {name!r}: random values look like '
+                "answers, so that nobody knows how many people the question applies to, or who answered; "
+                'use missing = "value" (or true), or "refuse"'
+            )
 
 
 def list_extras(one: Attribute) -> tuple[str, ...]:

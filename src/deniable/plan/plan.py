@@ -25,7 +25,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import references, reports_file
-from deniable.plan.applicable import correct_mean, find_condition
+from deniable.plan.applicable import correct_mean, explain_unknown, find_condition
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.change import MEAN
 from deniable.plan.document import VERSION, Ask, Content
@@ -337,6 +337,12 @@ class Plan:
                 found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
             else:
                 numbers[name] = estimate
+        for attribute in self.content.attributes:
+            name = attribute.name
+            why = explain_unknown(self.content, name, found)
+            if why is not None and name not in unreported:
+                shown = numbers.pop(name, None) or found.pop(name)
+                unreported[name] = Unreported(shown.n, self.content.labels(attribute) or (MEAN,), why)
         means = self._list_means(numbers, found)
         if not tallies.n:
             raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
@@ -357,7 +363,7 @@ class Plan:
             if attribute.name not in numbers:
                 continue
             mean, condition = numbers[attribute.name], find_condition(self.content, attribute.name)
-            if condition is not None and condition[0].name in found:
+            if condition is not None:
                 mean = correct_mean(mean, found[condition[0].name], condition[1])
             assert isinstance(attribute.domain, Number)
             means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Unreported(NamedTuple):
-    """An attribute without an estimate yet: how many reports there are, its values' names, and why."""
+    """An attribute without an estimate: how many reports there are, its values' names, and why."""
 
     n: int
     labels: tuple[str, ...]
@@ -48,7 +48,7 @@ class Result(Mapping[str, Any]):
     """How many records were reported."""
     estimates: Mapping[str, Estimate]
     unreported: Mapping[str, Unreported] = field(default_factory=dict)
-    """The attributes that nobody has reported yet."""
+    """The attributes that nobody has reported yet, or of which it is not known who answered."""
     title: str = ""
     means: Mapping[str, MeanEstimate] = field(default_factory=dict)
     """The attributes of which the mean is estimated, in their own unit."""
@@ -89,25 +89,26 @@ class Result(Mapping[str, Any]):
         from deniable.summaries import Summary, mean_of
 
         if name in self.means:
-            found = self.means[name]
-            return Summary(found.mean, found.stderr, *found.interval(level))
-        among = mean_among(self, name, level)
-        if among is not None:
-            return among
+            number = self.means[name]
+            return Summary(number.mean, number.stderr, *number.interval(level))
         estimate, bins = self._find_bins(name)
-        if not (bins.open_low or bins.open_high):
+        is_open = bins.open_low or bins.open_high
+        if not is_open and not self.is_drawn(name):
             return mean_of(estimate, level=level)
-        if ends is None:
+        if is_open and ends is None:
             raise InvalidParameter(
                 f"{name!r} has an open end, so it is not known where the people in its outermost bin are; "
                 "give ends=(low, high), or ask for a quantile"
             )
         middles = bins.middles.copy()
-        middles[0], middles[-1] = (
-            (ends[0] if bins.open_low else middles[0]),
-            (ends[1] if bins.open_high else middles[-1]),
-        )
-        return replace(mean_of(estimate, middles, level), within=bins.half)
+        if ends is not None:
+            middles[0], middles[-1] = (
+                (ends[0] if bins.open_low else middles[0]),
+                (ends[1] if bins.open_high else middles[-1]),
+            )
+        drawn = self.is_drawn(name)
+        found = mean_among(self, name, middles, level) if drawn else mean_of(estimate, middles, level)
+        return replace(found, within=bins.half)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
         """The number below which this share of the people is, with its interval: `dn.quantile_of` by the bins

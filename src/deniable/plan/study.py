@@ -522,7 +522,7 @@ class Study:
         return Question(
             k,
             list_readings(domain, k),
-            self.importance.get(one.name, self.importance.get(one.several or one.name, 1.0)),
+            self.importance.get(one.name, self.importance.get(one.several or one.answers or one.name, 1.0)),
             self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),
         )
