@@ -1124,7 +1124,7 @@ def test_refusals(more: dict[str, object], message: str) -> None:
 
 def test_pairs_per_attribute_differ_in_one_answer() -> None:
     plan = many(dn.smp([3, 2], 1.0, "grr"))
-    with pytest.raises(dn.InvalidParameter, match="differ in one answer only; these differ in x0, x1"):
+    with pytest.raises(dn.InvalidParameter, match="differ in one attribute only; these differ in x0, x1"):
         dn.audit.lower_bound(
             plan, pairs=[({"x0": "0", "x1": "0"}, {"x0": "1", "x1": "1"})], per="attribute", trials=100
         )

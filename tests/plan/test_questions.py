@@ -9,6 +9,7 @@ import re
 import tomllib
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,16 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.arrays import Integers
+from deniable.arrays import Floats, Integers
 from deniable.audit.pairs import make_named_pairs
 from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
+from deniable.formatting import format_nats, format_up
+from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan
 from deniable.plan.asked import divide_pages
 from deniable.plan.findings import Findings
+from deniable.plan.units import loss_to_random
 from deniable.wire import Wire
 from tests import asked, statistics
 from tests.plan.test_plan import SCHEMA, refuse_unfit
@@ -193,8 +197,14 @@ def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run:
         ({"only_if": {"mood": {"media": "paper"}}}, "can depend on one option of 'media'"),
         ({"missing": {"shoes": True}}, "'shoes' is not an attribute"),
         ({"missing": {"mood": "maybe"}}, "'maybe' is not a policy"),
-        ({"missing": {"works": "random"}, "only_if": {"mood": {"works": "yes"}}}, "\"random\" of 'works' does"),
-        ({"missing": {"media": "random"}, "only_if": {"mood": {"media": "tv"}}}, "\"random\" of 'media' does"),
+        (
+            {"missing": {"works": "random"}, "only_if": {"mood": {"works": "yes"}}},
+            "\"random\" of 'works' does",
+        ),
+        (
+            {"missing": {"media": "random"}, "only_if": {"mood": {"media": "tv"}}},
+            "\"random\" of 'media' does",
+        ),
         ({"missing": "random", "only_if": {"mood": {"works": "yes"}}}, "\"random\" of 'mood' does"),
         ({"missing": {"hours": "random"}, "only_if": {"hours": {"works": "yes"}}}, 'use missing = "value"'),
         ({"survey": dn.Texts(pages=[["works"], ["hours"]])}, "pages have every question once"),
@@ -315,15 +325,21 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
 
 def test_a_mean_of_those_who_answered_is_not_made_from_random_values() -> None:
     """Half of all are random, and half of these look like people who answered: 702 of 900 would be shown."""
-    study = dn.Study({"works": ["yes", "no"], "pay": dn.Number(0, 1000)}, 4.0, only_if={"pay": {"works": "yes"}})
+    study = dn.Study(
+        {"works": ["yes", "no"], "pay": dn.Number(0, 1000)}, 4.0, only_if={"pay": {"works": "yes"}}
+    )
     fields = study.plan(people=100).content
     for name in ("works", "pay"):
-        attributes = tuple(replace(one, missing="random") if one.name == name else one for one in fields.attributes)
+        attributes = tuple(
+            replace(one, missing="random") if one.name == name else one for one in fields.attributes
+        )
         plan = Plan.of({one.name: one for one in attributes}, fields.mechanism, people=100)
         people = {"works": ["yes"] * 60 + ["no"] * 40, "pay": [900.0] * 60 + [None] * 40}
         found = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
         assert list(found) == ["works"]
-        assert f"a missing answer to {name!r} is a random value, so it is not known who answered" in str(found)
+        assert f"a missing answer to {name!r} is a random value, so it is not known who answered" in str(
+            found
+        )
     alone = Plan.of({"mood": dn.Range.scale(1, 5)}, dn.grr(5, 2.0), people=100, missing="random")
     mood = alone.estimate(alone.tally(alone.privatize({"mood": [2] * 50}, dn.seeded(1))))
     with pytest.raises(InvalidParameter, match='make a plan with missing = "value"'):
@@ -339,7 +355,9 @@ def test_shares_of_those_who_answered_are_possible() -> None:
         only_if={"hours": {"works": "yes"}},
     )
     plan = study.plan(people=600)
-    codes = plan.encode({"works": ["yes"] * 300 + ["no"] * 300, "hours": ["a"] * 270 + ["b"] * 30 + [None] * 300})
+    codes = plan.encode(
+        {"works": ["yes"] * 300 + ["no"] * 300, "hours": ["a"] * 270 + ["b"] * 30 + [None] * 300}
+    )
     for seed in range(10):
         found = plan.estimate(plan.tally(plan.privatize_codes(codes, dn.seeded(seed))))
         for one in found.among("hours").values():
@@ -379,12 +397,12 @@ def test_an_open_end_has_no_mean_of_those_who_answered_either() -> None:
         mechanism="split",
     )
     plan = study.plan(people=4000)
-    people = {"age": [95] * 2000 + [None] * 2000}
+    people = {"age": [5] * 1000 + [95] * 1000 + [None] * 2000}
     found = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
     with pytest.raises(InvalidParameter, match="'age' has an open end"):
         found.mean("age")
     told = found.mean("age", ends=(5, 500))
-    assert told.low < 500 < told.high
+    assert told.low < 252.5 < told.high
     assert told.high - told.low < 100
 
 
@@ -393,6 +411,124 @@ def test_whether_there_is_an_answer_weighs_as_much_as_its_question() -> None:
     study = dn.Study({"age": ages, "x": ["a", "b"]}, 2, missing={"age": True}, importance={"age": 3})
     weights = {name: one.importance for name, one in study._build_task()[0].items()}
     assert weights == {"age: answered": 3, "age": 3, "x": 1}
+
+
+def direct_table(part: ExactMechanism) -> Floats:
+    """How likely each report of `grr` is, a row for each value."""
+    law: Any = part.law
+    same, other = float(law.p), float(law.q)
+    return np.full((part.k, part.k), other) + (same - other) * np.eye(part.k)
+
+
+def test_one_answer_loses_no_more_than_is_stated() -> None:
+    """All pairs of people who differ in one answer, and in what follows from it, by the law of their reports.
+
+    A loss per attribute is less than what one answer loses.
+    """
+    study = dn.Study(
+        {"media": dn.Several(["tv", "web"]), "works": ["yes", "no"], "hours": ["a", "b"], "why": ["c", "d"]},
+        epsilon=3,
+        missing={"hours": True},
+        only_if={"hours": {"works": "yes"}, "why": {"hours": "a"}},
+        mechanism="split",
+        protocol="grr",
+    )
+    plan = study.plan(people=1000)
+    works = [
+        ("yes", "a", "c"),
+        ("yes", "a", "d"),
+        ("yes", "b", None),
+        ("yes", None, None),
+        ("no", None, None),
+    ]
+    media: list[list[str]] = [[], ["tv"], ["web"], ["tv", "web"]]
+    people = [(chosen, *rest) for chosen in media for rest in works]
+    codes = plan.encode([dict(zip(study.attributes, one, strict=True)) for one in people]).T
+    tables = [np.log(direct_table(part)) for part in plan.mechanism.mechanisms]
+    worst = dict.fromkeys(study.attributes, 0.0)
+    for i, j in product(range(len(people)), repeat=2):
+        differ = [
+            name
+            for name, *both in zip(study.attributes, people[i], people[j], strict=True)
+            if both[0] != both[1]
+        ]
+        if differ and (len(differ) == 1 or "media" not in differ):
+            lost = sum(
+                float((table[a] - table[b]).max())
+                for table, a, b in zip(tables, codes[i], codes[j], strict=True)
+            )
+            worst[differ[0]] = max(worst[differ[0]], lost)
+    assert plan.loss.answer is not None
+    assert max(worst.values()) == pytest.approx(plan.loss.answer, abs=1e-9)
+    assert worst["media"] == pytest.approx(plan.content.loss_among(["media: tv", "media: web"]), abs=1e-9)
+    assert plan.loss.attribute < 0.9 * worst["media"]
+    assert f"{format_nats(plan.loss.answer)} per answer" in plan.explain()
+    assert dn.Study({"works": ["yes", "no"]}, 1).plan(people=100).loss.answer is None
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        {"attributes": {"x": ["a", "b"], "media": dn.Several(["tv", "web"])}},
+        {"attributes": {"x": ["a", "b"], "pay": dn.Number(0, 9)}, "missing": {"pay": True}},
+        {"attributes": {"x": ["a", "b"], "y": ["a", "b"]}, "only_if": {"y": {"x": "a"}}},
+    ],
+)
+def test_a_budget_per_attribute_is_for_answers_that_are_one(questions: dict[str, Any]) -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"can change 2 \(.*\), and would lose more; use per = 'record'"
+    ):
+        dn.Study(epsilon=1.0, per="attribute", **questions)
+
+
+def test_no_answer_differs_from_any_value_by_what_is_stated() -> None:
+    """The uniform mixture of all ages, against each; the report of whether it is answered adds to it."""
+    ages = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.1)
+    study = dn.Study(
+        {"age": ages, "pay": dn.Number(0, 9)}, 2, missing={"age": True, "pay": True}, mechanism="split"
+    )
+    plan = study.plan(people=1000)
+    parts = dict(zip(plan.names, plan.mechanism.mechanisms, strict=True))
+    assert isinstance(parts["age"], dn.Geometric)
+    law = parts["age"].table()
+    apart = float(np.abs(np.log(law / law.mean(axis=0))).max())
+    own, is_exact = loss_to_random(parts["age"])
+    assert is_exact
+    assert own == pytest.approx(apart, abs=1e-9)
+    assert own < 0.9 * parts["age"].loss()
+    assert loss_to_random(parts["pay"]) == (parts["pay"].loss(), False)
+    text = " ".join(plan.explain().split())
+    both = format_up(own + parts["age: answered"].loss())
+    assert f"the report of 'age' itself loses at most {format_up(own)} (compared with the mixture" in text
+    assert f"a whole report at most {both}" in text
+    assert (
+        f"the report of 'pay' itself loses at most {format_up(parts['pay'].loss())} (its worst case)" in text
+    )
+
+
+def test_a_bound_is_stated_on_guesses_from_all_that_depends_on_each_other() -> None:
+    """Of four questions that apply or not, an exact guess of the first is right more often than from its own
+    report.
+    """
+    names = ["c1", "c2", "c3", "c4"]
+    study = dn.Study(
+        {"works": ["yes", "no"], **{name: ["a", "b"] for name in names}},
+        epsilon=4,
+        mechanism="split",
+        protocol="grr",
+        only_if={name: {"works": "yes"} for name in names},
+    )
+    plan = study.plan(people=1000)
+    first, *rest = [direct_table(part) for part in plan.mechanism.mechanisms]
+    yes, no = first[0], first[1]
+    for table in rest:
+        yes, no = np.multiply.outer(yes, (table[0] + table[1]) / 2), np.multiply.outer(no, table[2])
+    best = float(np.maximum(yes, no).sum() / 2)
+    text = " ".join(plan.explain().split())
+    stated = re.search(r"none is guessed right more often than ([\d.]+) % \(a bound\)", text)
+    assert stated is not None
+    assert plan.mechanism.mechanisms[0].success() < 0.7 < 0.76 < best <= float(stated[1]) / 100
+    assert "a bound" not in dn.Study({"works": ["yes", "no"]}, 1).plan(people=100).explain()
 
 
 def test_results_show_one_block_for_a_question_with_several_answers() -> None:

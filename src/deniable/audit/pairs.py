@@ -285,6 +285,6 @@ def _refuse_alike(first: Side, second: Side, per: Per) -> None:
         raise InvalidParameter(f"both sides of a pair are the same: {dict(first[0])}")
     if per == "attribute" and len(differ) > 1:
         raise InvalidParameter(
-            "per attribute, two people differ in one answer only; these differ in "
+            "per attribute, two people differ in one attribute only; these differ in "
             f"{', '.join(sorted(differ))}; compare them per record"
         )

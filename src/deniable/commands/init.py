@@ -20,7 +20,7 @@ title = "How people come to work"
 epsilon = 1.0
 
 # What epsilon is about: the whole "record" (any two people), or one "attribute" (two people who differ in
-# one answer).
+# it only).
 per = "record"
 
 # A missing answer: "refuse" it, make it a "value" of its own ("no answer"), or answer at "random".

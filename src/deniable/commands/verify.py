@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE
-from deniable.formatting import format_nanos
+from deniable.formatting import format_nanos, format_nats
 
 if TYPE_CHECKING:
     from deniable.plan.texts import Texts
@@ -48,6 +48,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             "repeated": again,
             "cap": cap,
         }
+        if loss.answer is not None:
+            found["loss_answer"] = loss.answer
         if read.content.texts is not None:
             found["texts"] = read.content.texts.to_dict()
         if read.content.ask != "all":
@@ -65,6 +67,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo("in the worst case, whatever the distances:")
     click.echo(f"loss per record     {format_nanos(read.stated.record)}")
     click.echo(f"loss per attribute  {format_nanos(read.stated.attribute)}")
+    if loss.answer is not None:
+        click.echo(f"loss per answer     {format_nats(loss.answer)}")
     if loss.repeated is not None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Per = Literal["record", "attribute"]
-"""Whose answers are compared: those of any two people, or of two who differ in one answer only."""
+"""Whose answers are compared: those of any two people, or of two who differ in one attribute only."""
 
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 _AT_ONCE = 1 << 21  # reports times values whose support is computed at once

@@ -50,7 +50,9 @@ def explain_unknown(content: Content, name: str, reported: Collection[str]) -> s
     for one in (by_name[name], parent):
         if content.missing_of(one) == "random":
             return _explain_random(one.name)
-    return None if parent.name in reported else f"nobody reported {parent.name!r} yet, which says who answered"
+    return (
+        None if parent.name in reported else f"nobody reported {parent.name!r} yet, which says who answered"
+    )
 
 
 def _explain_random(name: str) -> str:

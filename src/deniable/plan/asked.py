@@ -148,8 +148,8 @@ def _refuse_random(name: str, policy: Missing, parent: Attribute | None) -> None
     for one, given in policies.items():
         if given == "random":
             raise InvalidParameter(
-                f'missing = "random" of {one!r} does not go with only_if of {name!r}: random values look like '
-                "answers, so that nobody knows how many people the question applies to, or who answered; "
+                f'missing = "random" of {one!r} does not go with only_if of {name!r}: random values look '
+                "like answers, so that nobody knows whom the question applies to, or who answered; "
                 'use missing = "value" (or true), or "refuse"'
             )
 

@@ -114,6 +114,40 @@ def list_questions(attributes: Sequence[Attribute]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def list_changed(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
+    """The attributes that an answer to each question can change: its own, and all that depend on these."""
+    own: dict[str, list[str]] = {}
+    depending: dict[str, list[str]] = {}
+    for one in attributes:
+        own.setdefault(one.several or one.answers or one.name, []).append(one.name)
+        if one.only_if is not None:
+            depending.setdefault(one.only_if.name, []).append(one.name)
+    found = {}
+    for question, names in own.items():
+        changed = dict.fromkeys(names)
+        rest = list(names)
+        while rest:
+            new = [name for name in depending.get(rest.pop(), ()) if name not in changed]
+            changed |= dict.fromkeys(new)
+            rest += new
+        found[question] = tuple(changed)
+    return found
+
+
+def list_related(attributes: Sequence[Attribute]) -> list[tuple[str, ...]]:
+    """The attributes that depend on each other, those on which others depend first."""
+    by_name = {one.name: one for one in attributes}
+    found: dict[str, list[str]] = {}
+    for one in attributes:
+        first = one
+        while first.only_if is not None:
+            first = by_name[first.only_if.name]
+        found.setdefault(first.name, [first.name])
+        if one is not first:
+            found[first.name].append(one.name)
+    return [tuple(names) for names in found.values() if len(names) > 1]
+
+
 def check_questions(attributes: Sequence[Attribute], extras: Mapping[str, Sequence[str]]) -> None:
     """Refuse questions that do not fit together; `extras` are the values beside those of a domain."""
     by_name = {one.name: one for one in attributes}

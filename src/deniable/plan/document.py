@@ -6,7 +6,7 @@ Losses are stated in billionths of a nat, rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
@@ -16,7 +16,7 @@ from deniable.domain import NO_ANSWER, Categories, Domain, Range, checked_text
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import round_up, whole_number
+from deniable.exact import log_up, round_up, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
@@ -25,6 +25,7 @@ from deniable.plan.attribute import (
     Attribute,
     Missing,
     check_questions,
+    list_changed,
     list_several,
 )
 from deniable.plan.losses import Loss
@@ -60,6 +61,7 @@ from deniable.tickets import PublicKey
 
 VERSION = 2
 MOST_ROUNDS = 1000
+_MOST_JOINED = 256  # questions of several attributes, whose losses are computed one by one
 MOST_ATTRIBUTES = 1 << 12
 MOST_WORDS = 1 << 22
 """Of a report: a device must not stall on a plan that somebody made for that."""
@@ -219,7 +221,23 @@ class Content:
         record, attribute = self.mechanism.loss("record"), self.mechanism.loss("attribute")
         pairs = zip(self.attributes, self.parts, strict=True)
         units = tuple(found for one, part in pairs if (found := unit_loss(part, one.name)) is not None)
-        return Loss(record, attribute, self._repeated(), rest_loss(self.mechanism) if units else None, units)
+        rest = rest_loss(self.mechanism) if units else None
+        joined = [names for names in self.changed.values() if len(names) > 1]
+        answer = None
+        if len(joined) > _MOST_JOINED:
+            answer = record
+        elif joined:
+            answer = max(attribute, *map(self.loss_among, joined))
+        return Loss(record, attribute, self._repeated(), rest, units, answer)
+
+    @cached_property
+    def changed(self) -> dict[str, tuple[str, ...]]:
+        """The attributes that an answer to each question can change."""
+        return list_changed(self.attributes)
+
+    def loss_among(self, names: Collection[str]) -> float:
+        """What a report loses between people who differ in these attributes only, at most, rounded up."""
+        return log_up(self.mechanism.ratio_among([one.name in names for one in self.attributes]))
 
     def _repeated(self) -> Losses | None:
         """All attributes that one person reports, together; which ones is drawn once and kept."""

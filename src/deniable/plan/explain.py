@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from textwrap import fill
 
@@ -26,16 +27,19 @@ from deniable.formatting import (
     format_table,
     format_up,
 )
+from deniable.plan.attribute import list_related
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
 from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
+from deniable.records.base import quote_names
 
 # or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
 _DELTA = 1e-6
 _MOST_ROWS = 12
+_MOST_RELATED = 4  # groups of questions that depend on each other
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 _WIDTH = 110
 _LEFT = ("protocol", "why not")  # columns of text
@@ -110,6 +114,7 @@ def _attributes(content: Content, here: Considered) -> str:
             "if reported: the same for people whose report holds that answer, if the attacker knows that it "
             "does"
         )
+    lines += _explain_related(content)
     moved = [(much, -j) for j, much in enumerate(here.influence) if not content.parts[j].numeric]
     if moved:
         much, most = max(moved)
@@ -122,6 +127,30 @@ def _attributes(content: Content, here: Considered) -> str:
     return "\n".join(lines)
 
 
+def _explain_related(content: Content) -> list[str]:
+    """How often answers that depend on each other are guessed right from all of their reports, at most."""
+    bounds = []
+    for names in list_related(content.attributes):
+        inside = [one.name in names for one in content.attributes]
+        ratio = content.mechanism.ratio_among(inside)
+        sizes = [
+            2 if part.numeric else part.k for part, here in zip(content.parts, inside, strict=True) if here
+        ]
+        bounds.append((ratio / (ratio + min(sizes) - 1), names))
+    if not bounds:
+        return []
+    bounds.sort(key=lambda one: one[0], reverse=True)
+    told = [
+        f"of {quote_names(names)} none is guessed right more often than {math.ceil(1000 * bound) / 10:.1f} %"
+        for bound, names in bounds[:_MOST_RELATED]
+    ]
+    return [
+        "These guesses take each answer alone. Where questions depend on each other, whether one applies "
+        "says something about the other, and all their reports together may tell more. By whoever thinks "
+        f"all its values equally likely, and all other answers unrelated, {'; '.join(told)} (a bound)"
+    ]
+
+
 def _losses(content: Content, loss: Loss) -> str:
     lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
     if len(content.attributes) > 1:
@@ -129,8 +158,14 @@ def _losses(content: Content, loss: Loss) -> str:
             f"  {format_nats(loss.record)} per record: no report is more than {format_ratio(loss.record)} "
             "likelier from one person than from another, whatever all their answers are",
             f"  {format_nats(loss.attribute)} per attribute: the same for two people who differ in one "
-            "answer only",
+            "attribute only",
         ]
+        if loss.answer is not None:
+            many = max(content.changed.items(), key=lambda one: len(one[1]))
+            lines.append(
+                f"  {format_nats(loss.answer)} per answer: the same for two people who differ in one answer "
+                f"only; one answer can change several attributes, one to {many[0]!r} {len(many[1])}"
+            )
     else:
         lines.append(
             f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "

@@ -39,6 +39,8 @@ class Loss:
     """Where attributes are metric: of all the others, these being the same. None where none is."""
     units: tuple[UnitLoss, ...] = ()
     """The losses of every metric attribute, per unit of distance."""
+    answer: float | None = None
+    """Of one answer, at most, where one can change several attributes; None where each changes one."""
 
     def __str__(self) -> str:
         lines = [f"{loss} {about}" for about, loss in self._rows()]
@@ -60,6 +62,8 @@ class Loss:
         rows.append((f"per record{worst}", format_loss(self.record)))
         if self.attribute != self.record:
             rows.append((f"per attribute{worst}", format_loss(self.attribute)))
+        if self.answer is not None:
+            rows.append((f"per answer{worst}", format_loss(self.answer)))
         return rows
 
 

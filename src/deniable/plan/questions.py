@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, is_missing, refuse_missing, to_list
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue, not_among
+from deniable.exact import round_up
 from deniable.formatting import format_up
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, Attribute, list_several
+from deniable.plan.units import loss_to_random
 from deniable.tables import column_names, columns_of
 
 if TYPE_CHECKING:
@@ -242,7 +245,7 @@ def explain_questions(content: Content) -> list[str]:
                 f"{one.answers!r} may be left unanswered. Whether it is answered is an attribute of its own, "
                 f"{one.name!r}, whose report loses at most {format_up(part.loss())}. A random value takes "
                 "the place of a missing answer; the mean of those who answered allows for it, and its margin "
-                "is 1 / p times as wide if a share p answers."
+                "is 1 / p times as wide if a share p answers. " + _explain_no_answer(content, one)
             )
     for name, condition, filled in dict.fromkeys(
         (one.several or one.answers or one.name, one.only_if, not content.extras(one))
@@ -253,6 +256,22 @@ def explain_questions(content: Content) -> list[str]:
         value = "a random value" if filled else f"{NOT_APPLICABLE!r}, one more value,"
         found.append(
             f"{name!r} is asked only if {condition.describe()}. For all others {value} is filled in, so that "
-            "a report does not show who skipped it."
+            f"no report lacks it. Its report still says something of {condition.name!r}, and the other way "
+            "round, within the loss of the plan."
         )
     return found
+
+
+def _explain_no_answer(content: Content, answered: Attribute) -> str:
+    """What a report loses between no answer and any answer, for which there are two attributes."""
+    names, name = [one.name for one in content.attributes], str(answered.answers)
+    own, is_exact = loss_to_random(content.parts[names.index(name)])
+    figures = [Fraction(0)] * len(names)
+    figures[names.index(answered.name)] = Fraction(content.parts[names.index(answered.name)].loss())
+    figures[names.index(name)] = Fraction(own)
+    both = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
+    how = "compared with the mixture of all values, exact" if is_exact else "its worst case"
+    return (
+        f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(own)} "
+        f"({how}), and a whole report at most {format_up(both)}."
+    )

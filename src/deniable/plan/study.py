@@ -42,7 +42,7 @@ from deniable.plan.asked import (
     read_policies,
     usual_policy,
 )
-from deniable.plan.attribute import Attribute, Missing
+from deniable.plan.attribute import Attribute, Missing, list_changed
 from deniable.plan.consent import complete_texts
 from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
 from deniable.plan.maps import Map, check_maps
@@ -165,6 +165,8 @@ class Study:
     def _check(self) -> None:
         if self.per not in ("record", "attribute"):
             raise InvalidParameter(f"per is 'record' or 'attribute', got {self.per!r}")
+        if self.per == "attribute":
+            self._refuse_joined()
         if self.title != "":
             checked_text(self.title, "a title")
         if self.mechanism is not None and str(self.mechanism) not in _MECHANISMS:
@@ -184,6 +186,16 @@ class Study:
             object.__setattr__(self, "protocol", _checked_protocol(self.protocol, "protocol"))
         self._check_distances()
         self._check_budget()
+
+    def _refuse_joined(self) -> None:
+        """Refuse a budget per attribute where one answer is several: it would lose more than that."""
+        for name, changed in list_changed(list(self._asked.values())).items():
+            if len(changed) > 1:
+                raise InvalidParameter(
+                    "per = 'attribute' bounds what a report says about one attribute, but one answer to "
+                    f"{name!r} can change {len(changed)} ({', '.join(changed)}), and would lose more; use "
+                    "per = 'record'"
+                )
 
     def _check_survey(self) -> None:
         if self.ask not in get_args(Ask):

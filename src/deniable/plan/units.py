@@ -20,11 +20,13 @@ from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometr
 from deniable.metric.shells import planar_noise
 from deniable.plan.notation import MOST_BINS, MOST_CELLS
 from deniable.records import RecordMechanism
+from deniable.words import cell
 
 Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured
 MOST_TOGETHER = 1 << 14
 """Cells of all grids with planar noise, whose losses a device verifies in a moment."""
+_MOST_ENTRIES = 1 << 16  # of a table that is looked at in integers
 _SLACK = 1e-9  # of a distance: more than the trigonometry of any language errs by
 
 
@@ -129,6 +131,22 @@ def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
     """What one report loses about all other attributes, the metric ones being the same."""
     others = [not part.metric for part in mechanism.mechanisms]
     return log_up(mechanism.ratio_among(others, per))
+
+
+def loss_to_random(part: ExactMechanism) -> tuple[float, bool]:
+    """What a report loses between any value and a random one, rounded up, and whether that is exact.
+
+    For large tables, and for numbers, it is the worst case of two values: a mixture of all is no farther.
+    """
+    if not isinstance(part, MetricMechanism) or part.k * part.outputs > _MOST_ENTRIES:
+        return part.loss(), False
+    columns = zip(*part.law.exact().weights, strict=True)
+    largest = Fraction(1)
+    for column in columns:
+        mean = Fraction(sum(column), part.k)
+        largest = max(largest, max(column) / mean, mean / min(column))
+    fewest, most = cell(part.k)  # words that give each of the random values: not quite as many
+    return log_up(largest * Fraction(most, fewest)), True
 
 
 def refuse_together(

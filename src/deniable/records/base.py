@@ -1,7 +1,7 @@
 """Defines how one record of many attributes becomes one report, and what that report gives away.
 
 There are two guarantees, and they differ: per record compares any two people, per attribute two people who
-differ in one answer only.
+differ in one attribute only. One answer to a question may be several attributes: that is for plans to count.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class RecordMechanism(ABC):
 
     @abstractmethod
     def ratio(self, per: Per = "record") -> Fraction:
-        """The largest ratio of two people's probabilities of one report, any two or two one answer apart."""
+        """The largest ratio of two people's probabilities of one report: any two, or one attribute apart."""
 
     @abstractmethod
     def marginal(self, attribute: int) -> ReportLaw:

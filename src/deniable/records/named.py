@@ -82,7 +82,7 @@ def rsfd(
 
     protocol is "grr", "oue-z", "oue-r", "sue-z", "sue-r" (fakes from no value, or from a uniform one) or
     "adaptive" (grr or oue-z, whichever errs less at f = 0). calibration: "record" keeps epsilon for the whole
-    record, "attribute" for people who differ in one answer, "published" runs the parts at ln(d (e^epsilon -
+    record, "attribute" for people who differ in one of them, "published" runs the parts at ln(d (e^epsilon -
     1) + 1), which keeps neither in general.
 
     >>> m = rsfd([3, 5, 4], epsilon=1.0, calibration="published")
