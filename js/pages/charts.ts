@@ -216,10 +216,10 @@ export function figured(number: number, { low, high }: Mean): string {
 }
 
 /** A median and where the true one is; an open end is infinitely far out. */
-export function inside({ quantile, low, high }: Quantile): string {
+export function inside({ quantile, low, high, noisy }: Quantile): string {
   const text = (number: number | null): string =>
     number === null ? "beyond the open end" : signed(count(Number(number.toPrecision(4))));
-  return `${text(quantile)} (${text(low)} to ${text(high)})`;
+  return `${noisy ? NOISY : text(quantile)} (${text(low)} to ${text(high)})`;
 }
 
 /** A mean and where the true one is. */

@@ -27,6 +27,7 @@ import type { Counters, Estimates, Mean, Row, View } from "./results.js";
 
 const GROUPED =
   "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
+const WIDEST = 0.5; // of the interval of a change, in shares: a wider one is not read
 const METHODS: Readonly<Record<string, string>> = {
   "most likely": "most likely shares",
   projected: "nearest possible shares",
@@ -190,7 +191,8 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         h(
           "span",
           { class: "reported" },
-          [several(reported, "report"), METHODS[now[0]?.method ?? ""]].filter(Boolean).join(", "),
+          [several(reported, "report"), METHODS[now[0]?.method ?? ""]].filter(Boolean).join(", ") +
+            whose(now[0] ?? center),
         ),
     ),
     h(
@@ -200,8 +202,15 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       h(
         "div",
         {},
-        center && h("p", { class: "center" }, "Mean ", h("strong", {}, around(center)), besides(center)),
-        half && h("p", { class: "median" }, "Median ", h("strong", {}, inside(half))),
+        center &&
+          h(
+            "p",
+            { class: "center" },
+            `Mean${whose(center)} `,
+            h("strong", {}, around(center)),
+            besides(center),
+          ),
+        half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
         tables ? tabled() : drawing(),
         noise.map(({ text }) => h("p", { class: "noise" }, sentence(text))),
         grouped && h("p", { class: "soft" }, GROUPED),
@@ -211,6 +220,11 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     ),
     domain?.kind !== "grid" && change(view, name, of, meanOf),
   ];
+}
+
+/** Whom a number is about, where that is not everybody. */
+function whose(found: { readonly among?: string } | undefined): string {
+  return found?.among ? ` of ${found.among}` : "";
 }
 
 /** What changed since the round before. Kept answers make rounds depend on each other: both intervals add up. */
@@ -237,7 +251,8 @@ function change(
       row.unbiased_low - old.unbiased_high,
       row.unbiased_high - old.unbiased_low,
     ].map((one) => Math.max(-1, Math.min(1, one)));
-    return [[row.value, ...ends.map(points)]];
+    const [by = 0, low = 0, high = 0] = ends;
+    return [[row.value, high - low > WIDEST ? NOISY : points(by), points(low), points(high)]];
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
   if (old && now)

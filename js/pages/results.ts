@@ -27,6 +27,8 @@ export interface Row {
   readonly projected?: number;
   /** For a cell: the low end, if the intervals of all cells are to hold at once. */
   readonly low_together?: number;
+  /** Whom it is about, where that is not everybody: "those who answered". */
+  readonly among?: string;
 }
 
 /** Of a number, or of a range without open ends. */
@@ -46,6 +48,8 @@ export interface Mean {
   readonly unbiased_high: number;
   /** Reports about this attribute. */
   readonly n: number;
+  /** Whom it is about, where that is not everybody: "those who answered". */
+  readonly among?: string;
 }
 
 /** The median of a range; null is beyond an open end. */
@@ -55,6 +59,9 @@ export interface Quantile {
   readonly quantile: number | null;
   readonly low: number | null;
   readonly high: number | null;
+  readonly noisy: boolean;
+  /** Whom it is about, where that is not everybody: "those who answered". */
+  readonly among?: string;
 }
 
 /** What is too noisy to read, and what would mend it. */
@@ -97,6 +104,7 @@ export function unbiasedOf(found: Estimates): Estimates {
       high: one.unbiased_high,
     })),
     groups: [],
+    quantiles: found.quantiles.map((one) => ({ ...one, noisy: false })),
     noise: [],
   };
 }

@@ -24,6 +24,7 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan
+from deniable.plan.answered import cumulative_shares
 from deniable.plan.asked import divide_pages
 from deniable.plan.findings import Findings
 from deniable.plan.units import loss_to_random
@@ -298,9 +299,11 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
     An interval that takes the share who answered for certain, or for the whole, misses far more often.
     """
     plan, draw = FILLED.plan(people=500), np.random.default_rng(3)
-    truths = {"hours": 1 / 3, "age": 80.0, "pay": 900.0}
-    held: dict[str, list[bool]] = {name: [] for name in truths}
+    truths = {"hours": 1 / 3, "age": 80.0, "pay": 900.0, "mean hours": 15.0, "the oldest": 0.5}
+    below = {"hours": (0, 1 / 3), "age": (3, 0.5)}
+    held: dict[str, list[bool]] = {name: [] for name in (*truths, *(f"{name} below" for name in below))}
     whole: list[bool] = []
+    halved: list[bool] = []
     n, studies = 500, ANSWERED_STUDIES
     codes = plan.encode(people_of(n * studies, draw))
     for study in range(studies):
@@ -310,17 +313,72 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
             "hours": found.among("hours")["10 to under 20"],
             "age": found.mean("age"),
             "pay": found.mean("pay"),
+            "mean hours": found.mean("hours"),
+            "the oldest": dn.Summary(*(float(one[4]) for one in Findings(found).unbiased["age"])),
         }
+        for name, (code, true) in below.items():
+            reached, errors = (one[code] for one in cumulative_shares(found, name, true))
+            held[f"{name} below"].append(bool(abs(reached - true) <= 1.96 * errors))
+            halved.append(bool(abs(reached - true) <= 0.98 * errors))
         for name, one in shown.items():
             held[name].append(one.low <= truths[name] <= one.high)
         low, high = found["hours"].interval()
         whole.append(bool(low[1] <= truths["hours"] <= high[1]))
-        if not study:
-            with pytest.raises(InvalidParameter, match="no quantiles"):
-                found.quantile("age")
     for name, each in held.items():
         statistics.at_least(sum(each), len(each), COVERED, f"the interval of {name} misses too often")
     assert np.mean(whole) < 0.85
+    assert np.mean(halved) < 0.85, "half of the error is too little"
+
+
+def test_a_scale_with_prefer_not_to_say_has_a_mean_and_a_median() -> None:
+    """The plan promised a median, and no result had one."""
+    study = dn.Study({"mood": dn.Range.scale(1, 7), "x": ["a", "b"]}, epsilon=6, missing={"mood": True})
+    plan = study.plan(people=2000)
+    people = {"mood": [5] * 1000 + [6] * 600 + [None] * 400, "x": ["a"] * 2000}
+    found = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+    promised = {one.what for one in plan.precisions() if one.attribute == "mood"}
+    assert promised <= {"share", "mean", "median"}
+    mean, median = found.mean("mood"), found.quantile("mood")
+    assert mean.low < 5.375 < mean.high
+    assert mean.high - mean.low < 0.5
+    assert median.low <= 5 <= median.high
+    about = Findings(found).about()
+    for rows in (about["means"], about["quantiles"]):
+        assert [row["among"] for row in rows if row["attribute"] == "mood"] == ["those who answered"]
+    assert all("among" not in row for row in about["rows"]), "shares are of everybody"
+    assert ", of those who answered" in str(found)
+    few = plan.estimate(plan.tally(plan.privatize({"mood": [None] * 60, "x": ["a"] * 60}, dn.seeded(1))))
+    assert (few.mean("mood").low, few.mean("mood").high) == (1, 7), "nobody answered, so all is possible"
+
+
+def test_shares_are_of_those_who_answered_where_others_have_random_values() -> None:
+    """All who say their age are 35. The dashboard said that six in ten people are."""
+    ages = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
+    plan = dn.Study({"age": ages, "pay": dn.Number(0, 10)}, epsilon=6, missing="value").plan(people=3000)
+    people = {"age": [35] * 1500 + [None] * 1500, "pay": [5.0] * 3000}
+    found = Findings(plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1)))), project="norm-sub")
+    about = found.about()
+    group = next(row for row in about["groups"] if row["value"] == "30 to under 40")
+    assert group["among"] == "those who answered"
+    assert group["low"] <= 1 <= group["high"]
+    assert group["share"] > 0.9
+    assert group["count"] == pytest.approx(1500, rel=0.1)
+    ages_shown = [row for row in about["rows"] if row["attribute"] == "age"]
+    assert {row["among"] for row in ages_shown} == {"those who answered"}
+    assert sum(row["share"] for row in ages_shown) == pytest.approx(1)
+    assert sum(row["projected"] for row in ages_shown) == pytest.approx(1)
+    assert [row["among"] for row in about["means"]] == ["those who answered"] * 2
+    (median,) = about["quantiles"]
+    assert median["low"] <= 35 <= median["high"]
+    assert "nearest possible shares of those who answered" in found.text()
+    assert "of those who answered" in found.html()
+    assert found.plot().axes
+    assert found.plot(unbiased=True).axes
+    asked = Findings.of(plan, found.result.tallies or plan.tally([]), mle=True)
+    assert "values of people without an answer are random" in asked.refused["age"]
+    drawn = dn.Study({"a": ["x", "y"]}, epsilon=3, missing="random").plan(people=500)
+    mixed = drawn.estimate(drawn.tally(drawn.privatize({"a": ["x"] * 100 + [None] * 400}, dn.seeded(1))))
+    assert "all reports, with random values in place of missing answers" in str(mixed)
 
 
 def test_a_mean_of_those_who_answered_is_not_made_from_random_values() -> None:
@@ -532,18 +590,21 @@ def test_a_bound_is_stated_on_guesses_from_all_that_depends_on_each_other() -> N
 
 
 def test_results_show_one_block_for_a_question_with_several_answers() -> None:
-    """And say of metric values which of them are random; there a median would be wrong."""
+    """And say whom shares of metric values are about."""
     plans = asked.plans()
     work = plans["work"]
     text = str(work.estimate(work.tally(work.privatize([asked.ANSWERS["work"][0]] * 50, dn.seeded(1)))))
     block = text[text.index("media, all that apply: who chose each") :].split("\n\n")[0]
-    assert re.findall(r"^ +(\w+) ", block, re.M) == ["value", "tv", "web"]
+    names = re.findall(r"^ +(\w+) ", block, re.M)
+    assert names == ["value", "tv", "web", "noise"]
+    assert block.splitlines()[1].split()[-1] == "reports"
+    assert " options are too noisy to read: it takes about" in block or "1 of 2 options is" in block
     assert "media: tv" not in text
     distant = plans["distant"]
     people = [asked.ANSWERS["distant"][0]] * 50
     found = distant.estimate(distant.tally(distant.privatize(people, dn.seeded(1))))
-    assert "values of people without an answer are among these" in str(found)
-    assert not found.has_quantiles("age")
+    assert "of those to whom it applies and who answered" in str(found)
+    assert found.has_quantiles("age")
     assert found._repr_html_()
 
 

@@ -108,7 +108,8 @@ def test_an_interval_that_missed_everything_possible_keeps_a_length() -> None:
 
 def test_the_same_tallies_are_searched_once() -> None:
     first = collected(300, seed=4)
-    read_values(first, "age", 0.95, Findings(first)._likely["age"])
+    found = Findings(first)
+    read_values(found.unbiased["age"], found._likely["age"])
     before = _search.cache_info()
     again = collected(300, seed=4)
     assert Findings(again).shares["age"].share is not None
@@ -154,9 +155,48 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     assert "unbiased" in found.text(unbiased=True)
 
 
+MANY = [f"value {v}" for v in range(20)]
+NOISY: dict[str, tuple[Any, float, int, list[Any]]] = {
+    "a number": (dn.Number(0, 1000), 0.1, 300, [0, 250, 1000]),
+    "many values": (MANY, 6.0, 30, MANY),
+    "uneven values": (list("abcde"), 0.5, 300, [*"aaaaaabbcd"]),
+    "few people": (["yes", "no"], 6.0, 10, ["yes", "no"]),
+    "groups": (dn.Range(0, 100, step=1), 1.0, 800, list(range(100))),
+    "a median": (dn.Range(0, 100, step=10), 0.3, 150, list(range(100))),
+}
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_exactly_the_people_or_the_epsilon_that_are_advised_mend_it(name: str) -> None:
+    """Each was still too noisy in six reruns of six. These are three reruns of each, by fixed seeds."""
+    domain, epsilon, n, values = NOISY[name]
+
+    def find(epsilon: float, n: int, seed: int) -> Findings:
+        plan = dn.Study({"asked": domain}, epsilon=epsilon).plan(people=n)
+        answers = {"asked": np.random.default_rng(seed).choice(np.array(values), n).tolist()}
+        return Findings(plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(seed)))))
+
+    first = find(epsilon, n, 1)
+    kinds = {one.what for one in first.noise}
+    assert "median" in kinds or name != "a median"
+    for one in first.noise:
+        assert one.people > n
+        for seed in (2, 3, 4):
+            assert one.what not in {each.what for each in find(epsilon, one.people, seed).noise}
+            if one.epsilon is not None:
+                again = find(one.epsilon * epsilon, n, seed).noise
+                assert one.what not in {each.what for each in again}
+        if one.groups is not None:
+            assert not find_noisy(first._regroup("asked", one.groups)).any()
+    if name == "few people":
+        assert first.noise[0].epsilon is None, "no epsilon makes ten people more"
+    if name == "a median":
+        (row,) = first.quantile_rows()
+        assert row["noisy"]
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_said_to_mend_it_does(seed: int) -> None:
-    """With as many people as it says, and half as many more for chance, nothing is too noisy."""
+def test_far_fewer_people_than_are_advised_do_not_mend_it(seed: int) -> None:
     few = dn.Study({"color": ASKED["color"]}, epsilon=0.5).plan(people=100)
     draw = np.random.default_rng(seed)
 
@@ -167,8 +207,8 @@ def test_what_is_said_to_mend_it_does(seed: int) -> None:
 
     needed = noise_of(100)["value"].people
     assert needed > 100
-    assert noise_of(round(1.5 * needed)) == {}
-    assert noise_of(needed // 4), "a quarter of them would not do"
+    assert noise_of(needed) == {}
+    assert noise_of(needed // 5), "a fifth of them would not do"
 
 
 def test_a_larger_epsilon_mends_it_too() -> None:
@@ -181,7 +221,7 @@ def test_a_larger_epsilon_mends_it_too() -> None:
     times = noise_of(0.5)["value"].epsilon
     assert times is not None
     assert 1 < times <= 5
-    assert noise_of(0.5 * 1.2 * times) == {}
+    assert noise_of(0.5 * times) == {}
 
 
 def test_a_notebook_shows_groups_with_their_mean_and_median() -> None:

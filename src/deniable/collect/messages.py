@@ -156,9 +156,12 @@ class Row(Message, frozen=True, omit_defaults=True):
         float | None,
         _about("For a location: the low end of its interval, if those of all cells hold at once."),
     ] = None
+    among: Annotated[
+        str | None, _about("Whom it is about, where that is not everybody: those who answered, for example.")
+    ] = None
 
 
-class Mean(Message, frozen=True):
+class Mean(Message, frozen=True, omit_defaults=True):
     """The mean of a number, or of a range without open ends, by the middles of its bins."""
 
     attribute: str
@@ -175,9 +178,12 @@ class Mean(Message, frozen=True):
     unbiased_low: float
     unbiased_high: float
     n: Annotated[int, _about("How many reports are about this attribute.")]
+    among: Annotated[
+        str | None, _about("Whom it is about, where that is not everybody: those who answered, for example.")
+    ] = None
 
 
-class Quantile(Message, frozen=True):
+class Quantile(Message, frozen=True, omit_defaults=True):
     """The median of a range; null is beyond an open end."""
 
     attribute: str
@@ -186,20 +192,24 @@ class Quantile(Message, frozen=True):
     low: float | None
     high: float | None
     stderr: float | None
+    noisy: Annotated[bool, _about("Whether the interval is longer than half of the range, and a bin.")]
     n: Annotated[int, _about("How many reports are about this attribute.")]
+    among: Annotated[
+        str | None, _about("Whom it is about, where that is not everybody: those who answered, for example.")
+    ] = None
 
 
 class Noise(Message, frozen=True):
     """What is too noisy to read about an attribute, and what would mend it."""
 
     attribute: str
-    what: Annotated[str, _about("value, group, block or mean.")]
+    what: Annotated[str, _about("value, group, block, mean or median.")]
     noisy: int
     of: int
     n: int
     people: Annotated[int, _about("About how many people it takes.")]
     epsilon_times: Annotated[
-        float | None, _about("Or how many times as large an epsilon at most; null where that is too large.")
+        float | None, _about("Or how many times as large an epsilon at most; null where it is no help.")
     ]
     groups: Annotated[int | None, _about("Or how few groups at most; null where that is no help.")]
     text: str

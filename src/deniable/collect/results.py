@@ -100,7 +100,9 @@ def _estimate(asked: _Asked) -> Estimates:
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
     """For locations, which are many: the low ends of intervals that hold for all of them at once."""
     locations = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
-    return {name: iter(result[name].interval(level, simultaneous=True).low.tolist()) for name in locations}
+    found = Findings(result, level)
+    lows = {name: found.find_unbiased(name, 1 - (1 - level) / result[name].k)[2] for name in locations}
+    return {name: iter(low.tolist()) for name, low in lows.items()}
 
 
 def _write_row(kind: type[Kind], rows: Iterable[Mapping[str, Any]]) -> list[Kind]:

@@ -5,6 +5,7 @@ Their reports are really made and counted. Nothing here is about anybody.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from deniable.domain import Domain, Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute, Plan
+from deniable.plan.applicable import find_condition
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.plan.findings import Findings
 from deniable.plan.result import bins_of
@@ -45,7 +47,7 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
         "people": people,
         "seed": seed,
         "truth": truth,
-        "questions": [_describe(one, findings, answers[one.name]) for one in asked],
+        "questions": [_describe(one, findings, _choose_answers(plan, one, answers)) for one in asked],
     }
 
 
@@ -74,6 +76,14 @@ def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
             code = content.extra_code(one, NOT_APPLICABLE)
             if code >= 0:
                 answers[one.name][~np.isin(answers[condition.name], wanted)] = code
+
+
+def _choose_answers(plan: Plan, one: Attribute, answers: Mapping[str, Integers]) -> Integers:
+    """The codes of those whom its results are about: random values stand for the others."""
+    condition = find_condition(plan.content, one.name)
+    if condition is None:
+        return answers[one.name]
+    return answers[one.name][np.isin(answers[condition[0].name], condition[1])]
 
 
 def _draw_shares(domain: Domain, truth: str, draw: np.random.Generator) -> Floats:
@@ -119,7 +129,7 @@ def _describe(attribute: Attribute, findings: Findings, codes: Integers) -> dict
 def _list_rows(findings: Findings, name: str, codes: Integers) -> list[dict[str, Any]]:
     """What is shown of values, or of groups of them, beside what is true of the simulated people."""
     estimate = findings.result.estimates[name]
-    true = np.bincount(codes, minlength=estimate.k) / codes.size
+    true = np.bincount(codes, minlength=estimate.k) / max(1, codes.size)
     groups = findings.groups.get(name)
     if groups is None:
         shares, labels = findings.shares[name], [*map(str, estimate.labels or range(estimate.k))]
@@ -136,5 +146,5 @@ def _true_mean(domain: Domain, codes: Integers) -> float:
         return float(domain.low + (domain.high - domain.low) * codes.mean() / (domain.k - 1))
     assert isinstance(domain, Range), "only numbers and ranges have a mean"
     bins = bins_of(domain, domain.k)
-    assert bins is not None, "without a value for no answer there are bins"
-    return float(bins.middles[codes].mean())
+    assert bins is not None
+    return float(bins.middles[codes[codes < domain.k]].mean())

@@ -17,9 +17,18 @@ from deniable.arrays import Floats
 from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
+from deniable.estimate import consistency
 from deniable.exact import number
+from deniable.plan.answered import (
+    Columns,
+    correct_shares,
+    cumulative_shares,
+    name_people,
+    read_columns,
+    share_answered,
+)
 from deniable.plan.change import MEAN
-from deniable.plan.noise import Noise, find_noisy, judge_middle, judge_shares
+from deniable.plan.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
 from deniable.plan.readable import (
     Likely,
@@ -31,7 +40,8 @@ from deniable.plan.readable import (
     read_groups,
     read_values,
 )
-from deniable.summaries import Group, Summary, groups_of
+from deniable.plan.result import bins_of
+from deniable.summaries import Group, Summary, groups_of, sum_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +54,10 @@ WORST = ("fakes low", "fakes high")
 _LAST = ("n", "level", "plan")  # of a table's columns
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
+_DRAWN = (
+    "most likely shares are of all reports, and values of people without an answer are random; what is shown "
+    "is of the others"
+)
 
 
 @final
@@ -90,6 +104,9 @@ class Findings:
         smoothed: dict[str, Likelihood] = {}
         names = list(result.estimates) if mle or smooth else []
         for position, name in enumerate(names):
+            if result.is_drawn(name):
+                refused[name] = _DRAWN
+                continue
             ordered = isinstance(result.domains[name], Range)
             heard = partial(_heard, progress, position, len(names))
             try:
@@ -151,14 +168,37 @@ class Findings:
             name: groups_of(result.estimates[name], result.domains.get(name), self.level)
             for name in self.names
         }
-        return {name: groups for name, groups in found.items() if groups}
+        return {name: self._correct_groups(name, groups) for name, groups in found.items() if groups}
+
+    def _correct_groups(self, name: str, groups: list[Group]) -> list[Group]:
+        """The same groups, of those who answered."""
+        if not self.result.is_drawn(name):
+            return groups
+        sizes = np.array([group.values.size for group in groups], dtype=np.float64)
+        columns = read_columns([group.share for group in groups])
+        rows = zip(*correct_shares(self.result, name, sizes, columns, self.level), strict=True)
+        shares = [Summary(*map(float, row)) for row in rows]
+        return [group._replace(share=share) for group, share in zip(groups, shares, strict=True)]
+
+    @cached_property
+    def unbiased(self) -> dict[str, Columns]:
+        """Unbiased shares of single values, their errors and the ends of their intervals: of those who
+        answered, where random values stand for the others.
+        """
+        return {name: self.find_unbiased(name, self.level) for name in self.names}
+
+    def find_unbiased(self, name: str, level: float) -> Columns:
+        """The same of one attribute, at any level."""
+        estimate = self.result.estimates[name]
+        columns = estimate.frequencies, estimate.stderr, *estimate.interval(level)
+        if not self.result.is_drawn(name):
+            return columns
+        return correct_shares(self.result, name, np.ones(estimate.k), columns, level)
 
     @cached_property
     def shares(self) -> dict[str, Shares]:
         """What is shown of single values."""
-        return {
-            name: read_values(self.result, name, self.level, self._likely.get(name)) for name in self.names
-        }
+        return {name: read_values(columns, self._likely.get(name)) for name, columns in self.unbiased.items()}
 
     @cached_property
     def group_shares(self) -> dict[str, Shares]:
@@ -172,6 +212,7 @@ class Findings:
             if name in self.smoothed
             else find_likely(self.result, name)
             for name in self.names
+            if not self.result.is_drawn(name)
         }
         return {name: one for name, one in found.items() if one is not None}
 
@@ -179,22 +220,39 @@ class Findings:
     def noise(self) -> list[Noise]:
         """What is too noisy to read, and what would mend it."""
         result, level = self.result, self.level
-        found = []
+        found: list[Noise | None] = []
         for name in self.names:
             if name in self.groups:
-                widths = np.array([group.share.high - group.share.low for group in self.groups[name]])
-                shares = self.group_shares[name]
+                errors = np.array([group.share.stderr for group in self.groups[name]])
                 is_map = isinstance(result.domains[name], Grid)
-                found.append(
-                    judge_shares(result, name, shares, widths, "block" if is_map else "group", level)
-                )
+                what: What = "block" if is_map else "group"
+                fewer = None if is_map else partial(self._regroup, name)
+                shares = self.group_shares[name]
+                found.append(judge_shares(result, name, shares, errors, what, level, fewer))
             else:
-                low, high = result.estimates[name].interval(level)
-                found.append(judge_shares(result, name, self.shares[name], high - low, "value", level))
+                errors = self.unbiased[name][1]
+                found.append(judge_shares(result, name, self.shares[name], errors, "value", level, None))
         for name, mean in self.unbiased_means.items():
             ends = possible_mean(result, name)
             found.append(judge_middle(result, name, mean, self.means[name], ends, level))
+        for name, shares_ in self.all_quantiles.items():
+            if self._is_wide(name, shares_[MEDIAN]):
+                error = float(cumulative_shares(result, name, MEDIAN)[1].max())
+                found.append(judge_median(result, name, error, level))
         return [one for one in found if one is not None]
+
+    def _regroup(self, name: str, count: int) -> Shares:
+        """The shares of so many groups in place of those that are shown; values beside the range stay."""
+        estimate, k = self.result.estimates[name], self.result.domains[name].k
+        parts = [*np.array_split(np.arange(k), count), *(np.array([v]) for v in range(k, estimate.k))]
+        groups = [Group("", values, sum_of(estimate, values, self.level)) for values in parts]
+        return read_groups(self._correct_groups(name, groups), self._likely.get(name))
+
+    def _is_wide(self, name: str, found: Summary) -> bool:
+        """Whether a quantile is too noisy to read."""
+        domain = self.result.domains[name]
+        bins = bins_of(domain, domain.k)
+        return bins is not None and is_wide(found, bins)
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
@@ -236,6 +294,15 @@ class Findings:
         known = self.result.unreported.get(name) or self.result[name]
         return dict(zip(_LAST, (known.n, self.level, self.result.plan_id), strict=True))
 
+    def among(self, name: str, middle: bool = False) -> str | None:
+        """Whom shares are about, or a mean and quantiles (`middle`); None for everybody."""
+        return name_people(self.result, name, middle)
+
+    def _name_people(self, name: str, middle: bool) -> dict[str, str]:
+        """The same as a column, which rows about everybody do not have."""
+        people = self.among(name, middle)
+        return {} if people is None else {"among": people}
+
     def table(self, bins: bool = True) -> list[dict[str, Any]]:
         """The same as rows of one table: `kind` tells values, groups, means and quantiles apart.
 
@@ -263,7 +330,7 @@ class Findings:
             row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
             row |= {"within": mean.within, "noisy": name in noisy}
             row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
-            rows.append(row | self._context(name))
+            rows.append(row | self._name_people(name, middle=True) | self._context(name))
         return rows
 
     def quantile_rows(self) -> list[dict[str, Any]]:
@@ -276,6 +343,8 @@ class Findings:
                 "low": _finite(found.low),
                 "high": _finite(found.high),
                 "stderr": _finite(found.stderr),
+                "noisy": self._is_wide(name, found),
+                **self._name_people(name, middle=True),
                 **self._context(name),
             }
             for name, shares in self.all_quantiles.items()
@@ -288,14 +357,12 @@ class Findings:
         rows: list[dict[str, Any]] = []
         for name in self.names:
             estimate = self.result.estimates[name]
-            low, high = estimate.interval(self.level)
-            unbiased = estimate.frequencies, estimate.stderr, low, high
             more: dict[str, Sequence[Any]] = {}
             if self.fakes is not None:
-                worst = estimate.interval_with_fakes(self.fakes, self.level, self.result.n)
+                worst = self._find_worst(name)
                 more = {end: list(map(_finite, at)) for end, at in zip(WORST, worst, strict=True)}
             labels = range(estimate.k) if estimate.labels is None else estimate.labels
-            rows += self._share_rows(name, labels, self.shares[name], unbiased, more)
+            rows += self._share_rows(name, labels, self.shares[name], self.unbiased[name], more)
         columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED))
         for name, nothing in self.result.unreported.items():
             empty = dict.fromkeys(columns)
@@ -303,13 +370,21 @@ class Findings:
             rows += [empty | {"attribute": name, "value": one} | self._context(name) for one in labels]
         return rows
 
+    def _find_worst(self, name: str) -> tuple[Floats, Floats]:
+        """Where each share is in the worst case that fakes allow; nan where they cannot explain it."""
+        estimate, fakes, n = self.result.estimates[name], self.fakes, self.result.n
+        assert fakes is not None
+        if not self.result.is_drawn(name):
+            return estimate.interval_with_fakes(fakes, self.level, n)
+        # fakes may also be about who answered, and then anything is possible
+        return np.zeros(estimate.k), np.ones(estimate.k)
+
     @cached_property
     def group_rows(self) -> list[dict[str, Any]]:
         """A row per group."""
         rows = []
         for name, groups in self.groups.items():
-            parts = ("value", "stderr", "low", "high")
-            unbiased = tuple(np.array([getattr(one.share, of) for one in groups]) for of in parts)
+            unbiased = read_columns([one.share for one in groups])
             labels = [group.label for group in groups]
             rows += self._share_rows(name, labels, self.group_shares[name], unbiased, {})
         return rows
@@ -322,7 +397,9 @@ class Findings:
         unbiased: tuple[Floats, ...],
         more: Mapping[str, Sequence[Any]],
     ) -> list[dict[str, Any]]:
-        n = self.result[name].n
+        n = float(self.result[name].n)
+        if self.result.is_drawn(name):
+            n *= min(max(share_answered(self.result, name, self.level).value, 0.0), 1.0)
         noisy = find_noisy(shares)
         ends = shares.low.tolist(), shares.high.tolist()
         columns: dict[str, Sequence[Any]] = dict(
@@ -330,21 +407,29 @@ class Findings:
         )
         columns |= more
         columns |= {of: self._sums(name, found, shares.share.size) for of, found in self._others(name)}
-        context = self._context(name)
+        context, people = self._context(name), self._name_people(name, middle=False)
         rows = []
         for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
             told = (share, low, high, share * n, bool(noisy[v]), shares.method)
             row = {"attribute": name, "value": label, **dict(zip(_SHARE, told, strict=True))}
-            rows.append(row | {of: column[v] for of, column in columns.items()} | context)
+            rows.append(row | {of: column[v] for of, column in columns.items()} | people | context)
         return rows
 
     def _others(self, name: str) -> list[tuple[str, Floats]]:
         """Other shares of single values that were asked for, by name."""
         found = []
         if self.project is not None:
-            found.append(("projected", self.result.estimates[name].project(self.project)))
+            found.append(("projected", self._project(name, self.project)))
         found += [(of, one[name].frequencies) for of, one in self.likelihoods if name in one]
         return found
+
+    def _project(self, name: str, method: str) -> Floats:
+        """Unbiased shares after a consistency step; those of everybody know how to take it."""
+        estimate = self.result.estimates[name]
+        if not self.result.is_drawn(name):
+            return estimate.project(method)
+        level = 1 - 0.1 / estimate.k
+        return consistency.project(method, self.unbiased[name][0], lambda: self.find_unbiased(name, level)[2])
 
     def _sums(self, name: str, shares: Floats, size: int) -> list[float]:
         """Those shares, or their sums where rows are groups."""
@@ -371,10 +456,15 @@ class Findings:
         }
         result = self.result
         title = result.title or f"Plan {result.plan_id[:12]}"
-        shown = None
-        if not unbiased:
-            means = {name: (one.value, one.low, one.high) for name, one in self.means.items()}
-            shown = Shown(self.shares, self.group_shares, means)
+        means = self.unbiased_means if unbiased else self.means
+        values, groups = self.shares, self.group_shares
+        if unbiased:
+            columns = {name: read_columns([one.share for one in all_]) for name, all_ in self.groups.items()}
+            values, groups = _as_shares(self.unbiased), _as_shares(columns)
+        ends = {name: (one.value, one.low, one.high) for name, one in means.items()}
+        people = {name: self.among(name, name in result.means) for name in result}
+        told = {name: one for name, one in people.items() if one is not None}
+        shown = Shown(values, groups, ends, told)
         chosen = [name for name in result if only in (None, name)]
         estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
         numbers = {name: result.means[name] for name in chosen if name in result.means}
@@ -391,7 +481,9 @@ class Findings:
         }
         for name, shares in self.all_quantiles.items():
             told = {
-                name_quantile(share): one.value for share, one in shares.items() if math.isfinite(one.value)
+                name_quantile(share): one.value
+                for share, one in shares.items()
+                if math.isfinite(one.value) and not self._is_wide(name, one)
             }
             found[name] = found.get(name, {}) | told
         return found
@@ -447,6 +539,11 @@ def _quantiles(
                 dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)])
             )
     return found
+
+
+def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:
+    """Unbiased columns in place of possible ones."""
+    return {name: Shares(value, low, high, "unbiased") for name, (value, _, low, high) in unbiased.items()}
 
 
 def _heard(

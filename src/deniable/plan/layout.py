@@ -26,11 +26,12 @@ _UNBIASED = {
     "unbiased_low": "low",
     "unbiased_high": "high",
 }
-_MORE = {one: one for one in (*WORST, "projected", "mle")}
+_MORE = {one: one for one in (*WORST, "projected", "mle", "reports")}
 _PHRASES: dict[Method, str] = {
     "most likely": "most likely shares",
     "smoothed": "smoothed shares",
     "projected": "nearest possible shares",
+    "unbiased": "unbiased shares",
 }
 _MOST_ROWS = 100  # of an attribute in a notebook
 _BAR = 240  # pixels
@@ -44,12 +45,14 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
     for question, options in _list_several(found).items():
         rows = _option_rows(found, options)
         lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
+        wide = _width_of(rows)
+        lines += [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(found, options)]
     for name in _list_alone(found):
         estimate, rows = result.estimates[name], _rows_of(found, name, bins)
         grouped = not bins and name in found.groups
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
         counted = f": {len(rows)} groups of {estimate.k:,} values; {more}" if grouped else ""
-        phrase = "unbiased shares" if unbiased else _PHRASES[found.shares[name].method]
+        phrase = _phrase(found, name, unbiased)
         first = rows[:most]
         title = f"{name} ({format_count(estimate.n, 'report')}), {phrase}{counted}"
         lines += ["", title, *_share_lines(first, unbiased)]
@@ -59,6 +62,13 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
             lines.append(f"{'...':>{wide}} and {len(rows) - len(first):,} more; {where}")
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
     return "\n".join([*lines, *_lines_without_shares(found, unbiased)])
+
+
+def _phrase(found: Findings, name: str, unbiased: bool) -> str:
+    """Which shares these are, and whose."""
+    people = found.among(name)
+    which = _PHRASES["unbiased" if unbiased else found.shares[name].method]
+    return which if people is None else f"{which} of {people}"
 
 
 def _list_several(found: Findings) -> dict[str, list[Attribute]]:
@@ -79,11 +89,22 @@ def _option_rows(found: Findings, options: Sequence[Attribute]) -> list[dict[str
     """The row of those who chose it, for each option, under its own name; then who was not asked."""
     rows = []
     for one in options:
-        mine = _rows_of(found, one.name, bins=True)
+        mine = [row | {"reports": row["n"]} for row in _rows_of(found, one.name, bins=True)]
         rows += [row | {"value": one.option} for row in mine if row["value"] == "yes"]
         if one is options[-1]:
             rows += [row for row in mine if row["value"] not in ("yes", "no")]
     return rows
+
+
+def _option_noise(found: Findings, options: Sequence[Attribute]) -> list[str]:
+    """What would mend options that are too noisy: the one that needs most, and how many there are."""
+    names = [one.name for one in options]
+    noise = [one for one in found.noise if one.attribute in names]
+    if not noise:
+        return []
+    worst = max(noise, key=lambda one: one.people)
+    many = f"{len(noise)} of {format_count(len(options), 'option')}"
+    return [f"{many} {'is' if len(noise) == 1 else 'are'} too noisy to read: it takes {worst.ways}"]
 
 
 def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
@@ -106,27 +127,30 @@ def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]
     }
     lines = [f"{'value':>{wide}}" + "".join(f"{name:>11}" for name in columns.values())]
     for row in rows:
-        cells = (f"{row[one]:11.4f}" if row[one] is not None else f"{'impossible':>11}" for one in columns)
+        cells = (_format_cell(row[one]) for one in columns)
         note = f"  {NOISY}" if row["noisy"] and not unbiased else ""
         lines.append(f"{row['value']!s:>{wide}}" + "".join(cells) + note)
     return lines
+
+
+def _format_cell(cell: float | None) -> str:
+    if cell is None:
+        return f"{'impossible':>11}"
+    return f"{cell:11,}" if isinstance(cell, int) else f"{cell:11.4f}"
 
 
 def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
     """Below an attribute's shares: its mean, its quantiles, how good what is most likely is, and noise."""
     domain = found.result.domains.get(name)
     lines = []
-    if found.result.is_drawn(name):
-        lines.append(
-            ("random", "values of people without an answer are among these; the mean is of the others")
-        )
+    whose = _whose(found, name)
     mean = (found.unbiased_means if unbiased else found.means).get(name)
     if mean is not None:
-        lines.append((MEAN, _format_summary(mean)))
+        lines.append((MEAN, f"{_format_summary(mean)}{whose}"))
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
     lines += [
-        (name_quantile(share), _format_summary(one))
+        (name_quantile(share), f"{_format_summary(one)}{whose}")
         for share, one in found.all_quantiles.get(name, {}).items()
     ]
     for of, likely in found.likelihoods:
@@ -151,6 +175,12 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     return [*lines, *([("", found.refused[name])] if name in found.refused else [])]
 
 
+def _whose(found: Findings, name: str) -> str:
+    """Whom a mean or a quantile is about, where that is not everybody."""
+    people = found.among(name, middle=True)
+    return "" if people is None else f", of {people}"
+
+
 def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
     """The attributes that have a mean only, or nothing yet."""
     lines, result = [], found.result
@@ -159,7 +189,9 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
         mean = (found.unbiased_means if unbiased else found.means)[name]
         names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
         numbers = "".join(f"{one:13.6g}" for one in (mean.value, mean.stderr, mean.low, mean.high))
-        lines += ["", f"{name} ({format_count(estimate.n, 'report')})", " " * 12 + names, " " * 12 + numbers]
+        whose = _whose(found, name)
+        title = f"{name} ({format_count(estimate.n, 'report')}){whose}"
+        lines += ["", title, " " * 12 + names, " " * 12 + numbers]
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
     for name, nothing in result.unreported.items():
         lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
@@ -175,16 +207,17 @@ def write_html(found: Findings) -> str:
     for question, options in _list_several(found).items():
         table = _write_table(_option_rows(found, options), "all that apply: who chose each")
         parts.append(f"<h4>{html.escape(question)}</h4>{table}")
+        parts += [_paragraph(f"noise: {text}") for text in _option_noise(found, options)]
     for name in _list_alone(found):
         rows = _rows_of(found, name, bins=False)
-        phrase = f"{format_count(result.estimates[name].n, 'report')}, {_PHRASES[found.shares[name].method]}"
+        phrase = f"{format_count(result.estimates[name].n, 'report')}, {_phrase(found, name, False)}"
         parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")
         if len(rows) > _MOST_ROWS:
             parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
         parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
     for name in result.means:
         parts.append(f"<h4>{html.escape(name)}</h4>")
-        parts.append(_paragraph(f"{MEAN}: {_format_summary(found.means[name])}"))
+        parts.append(_paragraph(f"{MEAN}: {_format_summary(found.means[name])}{_whose(found, name)}"))
         parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
     for name, nothing in result.unreported.items():
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
@@ -198,21 +231,25 @@ def _paragraph(text: str) -> str:
 def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
     """A bar and an interval for each value, drawn to one scale from 0."""
     scale = _BAR / max(max(row["high"] for row in rows), 1e-12)
+    counted = "reports" in rows[0]
     lines = []
     for row in rows:
         low, share, high = (row[of] for of in ("low", "share", "high"))
         bar = "" if row["noisy"] else f'<rect y="3" width="{share * scale:.1f}" height="8" fill="#7aa6d8"/>'
         shown = NOISY if row["noisy"] else f"{100 * share:.1f} %"
+        reports = f"<td>{row['reports']:,}</td>" if counted else ""
         lines.append(
             f"<tr><td>{html.escape(str(row['value']))}</td><td>{shown}</td>"
             f"<td>{100 * low:.1f} to {100 * high:.1f} %</td>"
+            f"{reports}"
             f'<td><svg width="{_BAR}" height="14" role="img" aria-label="{shown}">{bar}'
             f'<line x1="{low * scale:.1f}" x2="{high * scale:.1f}" y1="7" y2="7" stroke="#1d3557" '
             'stroke-width="2"/></svg></td></tr>'
         )
     return (
         f"<table><caption>{html.escape(caption)}</caption><thead><tr><th>value</th><th>share</th>"
-        f"<th>interval</th><th></th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        f"<th>interval</th>{'<th>reports</th>' if counted else ''}<th></th></tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
     )
 
 

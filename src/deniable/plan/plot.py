@@ -47,11 +47,12 @@ _MARKS = "<Dso"  # and beside it
 
 
 class Shown(NamedTuple):
-    """What is drawn in place of unbiased estimates: possible shares of values and of groups, and means."""
+    """What is drawn: shares of values and of groups, means, and whom they are about if not everybody."""
 
     values: Mapping[str, Shares]
     groups: Mapping[str, Shares]
     means: Mapping[str, tuple[float, float, float]]
+    people: Mapping[str, str]
 
 
 def shares_plot(
@@ -69,7 +70,7 @@ def shares_plot(
     a map.
 
     Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
-    asked for. `shown` are possible shares and means, without which unbiased ones are drawn. `likely` are
+    asked for. `shown` are shares and means, without which unbiased ones are drawn. `likely` are
     other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and
     a map of their own each, in place of the shares. `positions` are numbers of ranges, by attribute and name,
     that are marked: means and quantiles. Panels go down one column and then the next, in the order of the
@@ -86,12 +87,11 @@ def shares_plot(
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
         for some in _divide_panels(estimate, (domains or {}).get(name), others):
             panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some, shown)
-            panels.append(
-                panel._replace(positions={} if panel.edges is None else (positions or {}).get(name, {}))
-            )
+            marked = {} if panel.edges is None else (positions or {}).get(name, {})
+            panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, shown)))
     for name, mean in (means or {}).items():
         ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
-        panels.append(Panel(name, mean, ends=ends))
+        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown)))
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
@@ -119,6 +119,10 @@ def shares_plot(
                 y -= BELOW
             x += WIDE + RIGHT
     return figure
+
+
+def _name_people(name: str, shown: Shown | None) -> str:
+    return f", of {shown.people[name]}" if shown is not None and name in shown.people else ""
 
 
 def _divide_panels(
@@ -171,9 +175,7 @@ def _panel(
         chosen = np.sort(np.argsort(-values.share, kind="stable")[:_LARGEST_SHARES])
         note = f", the {len(chosen)} largest of {estimate.k:,} shares"
     labels = range(estimate.k) if estimate.labels is None else estimate.labels
-    bars = _bars(
-        [str(labels[v]) for v in chosen.tolist()], values, likely, shown is not None, chosen.tolist()
-    )
+    bars = _bars([str(labels[v]) for v in chosen.tolist()], values, likely, chosen.tolist())
     return Panel(name, estimate, bars, note, edges=edges, side_by_side=many, method=method)
 
 
@@ -181,7 +183,7 @@ def _shares_of(name: str, estimate: Estimate, level: float, shown: Shown | None)
     """The shares of single values: possible ones if these are shown, else unbiased ones."""
     if shown is not None:
         return shown.values[name]
-    return Shares(estimate.frequencies, *estimate.interval(level), "projected")
+    return Shares(estimate.frequencies, *estimate.interval(level), "unbiased")
 
 
 def _group_bars(
@@ -190,17 +192,17 @@ def _group_bars(
     value, low, high = (
         np.array([getattr(one.share, of) for one in groups]) for of in ("value", "low", "high")
     )
-    shares = Shares(value, low, high, "projected") if shown is None else shown.groups[name]
+    shares = Shares(value, low, high, "unbiased") if shown is None else shown.groups[name]
     sums = {of: np.array([all_[one.values].sum() for one in groups]) for of, all_ in likely.items()}
     labels = [group.label for group in groups]
-    return _bars(labels, shares, sums, shown is not None, range(len(groups)))
+    return _bars(labels, shares, sums, range(len(groups)))
 
 
 def _bars(
-    labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats], judged: bool, chosen: Sequence[int]
+    labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats], chosen: Sequence[int]
 ) -> list[Bar]:
     """A bar for each of the chosen ones; unbiased shares are not judged, whatever they are."""
-    noisy = find_noisy(shares) & judged
+    noisy = find_noisy(shares) & (shares.method != "unbiased")
     bars = []
     for label, v in zip(labels, chosen, strict=True):
         share, low, high = (float(each[v]) for each in (shares.share, shares.low, shares.high))

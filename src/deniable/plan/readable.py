@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from deniable.plan.plan import Plan
     from deniable.plan.result import Result
 
-Method = Literal["most likely", "smoothed", "projected"]
-"""How shares were made possible."""
+Method = Literal["most likely", "smoothed", "projected", "unbiased"]
+"""How shares were made possible, if they were."""
 _MOST_CELLS = 256  # of more, the search takes longer than a second on one core
 _MOST_ON_A_LINE = 1 << 12
 _TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
@@ -108,11 +108,10 @@ def as_smoothed(found: Likelihood) -> Likely:
     return Likely(found.frequencies, "smoothed", found.method, gap)
 
 
-def read_values(result: Result, name: str, level: float, likely: Likely | None) -> Shares:
-    """The shares of single values."""
-    estimate = result.estimates[name]
-    low, high = estimate.interval(level)
-    return _bound(estimate.frequencies, low, high, likely, None if likely is None else likely.frequencies)
+def read_values(unbiased: tuple[Floats, ...], likely: Likely | None) -> Shares:
+    """The shares of single values, from unbiased ones, their errors and the ends of their intervals."""
+    value, _, low, high = unbiased
+    return _bound(value, low, high, likely, None if likely is None else likely.frequencies)
 
 
 def read_groups(groups: list[Group], likely: Likely | None) -> Shares:

@@ -49,7 +49,8 @@ def tabulate_precisions(here: Considered) -> str:
     ]
     if any(one.what == "median" for one in list_precisions(here)):
         lines.append(
-            'the median: where an end of a range is open, or "no answer" is a value, nobody can know the mean'
+            'the median: for ranges with an open end, or with "no answer" as a value; results of the latter '
+            "have means, too"
         )
     return "\n".join(lines)
 

@@ -81,7 +81,7 @@ class Result(Mapping[str, Any]):
 
     def mean(self, name: str, level: float = 0.95, ends: tuple[float, float] | None = None) -> Summary:
         """The mean of a number, or of a range by the middles of its bins, with its standard error and
-        interval.
+        interval. It is of those who answered.
 
         Where an end of the range is open, `ends` are the numbers that people in its first and last bin are
         taken to have.
@@ -92,38 +92,36 @@ class Result(Mapping[str, Any]):
             number = self.means[name]
             return Summary(number.mean, number.stderr, *number.interval(level))
         estimate, bins = self._find_bins(name)
-        is_open = bins.open_low or bins.open_high
-        if not is_open and not self.is_drawn(name):
-            return mean_of(estimate, level=level)
-        if is_open and ends is None:
-            raise InvalidParameter(
-                f"{name!r} has an open end, so it is not known where the people in its outermost bin are; "
-                "give ends=(low, high), or ask for a quantile"
-            )
         middles = bins.middles.copy()
-        if ends is not None:
+        if bins.open_low or bins.open_high:
+            if ends is None:
+                raise InvalidParameter(
+                    f"{name!r} has an open end, so it is not known where the people in its outermost bin "
+                    "are; give ends=(low, high), or ask for a quantile"
+                )
             middles[0], middles[-1] = (
                 (ends[0] if bins.open_low else middles[0]),
                 (ends[1] if bins.open_high else middles[-1]),
             )
-        drawn = self.is_drawn(name)
-        found = mean_among(self, name, middles, level) if drawn else mean_of(estimate, middles, level)
+        if self.is_drawn(name):
+            found = mean_among(self, name, middles, level)
+        elif estimate.k == middles.size:
+            found = mean_of(estimate, middles, level)
+        else:
+            from deniable.plan.answered import mean_answered
+
+            found = mean_answered(estimate, middles, level)
         return replace(found, within=bins.half)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
-        """The number below which this share of the people is, with its interval: `dn.quantile_of` by the bins
-        of a range.
+        """The number below which this share of the people is who answered, with its interval:
+        `dn.quantile_of` by the bins of a range.
 
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
         """
-        from deniable.summaries import quantile_of
+        from deniable.plan.answered import quantile_answered
 
-        if self.is_drawn(name):
-            raise InvalidParameter(
-                f"{name!r} has random values for people without an answer, so it has no quantiles; its mean "
-                "allows for them"
-            )
-        return quantile_of(self._find_bins(name)[0], share, level=level)
+        return quantile_answered(self, name, self._find_bins(name)[1], share, level)
 
     def among(self, name: str, level: float = 0.95) -> dict[str, Summary]:
         """The share of each value among those to whom the question applies, and who answered it.
@@ -133,19 +131,16 @@ class Result(Mapping[str, Any]):
         return shares_among(self, name, level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether it has a `mean`: a number, or a closed range that everybody answered."""
-        domain, estimate = self.domains.get(name), self.estimates.get(name)
-        if estimate is None or not isinstance(domain, Range):
+        """Whether it has a `mean`: a number, or a closed range."""
+        domain = self.domains.get(name)
+        if name not in self.estimates or not isinstance(domain, Range):
             return name in self.means
-        is_closed = estimate.k == domain.k and not (domain.open_low or domain.open_high)
-        return is_closed and domain.unit != "month"
+        return not (domain.open_low or domain.open_high) and domain.unit != "month"
 
     def has_quantiles(self, name: str) -> bool:
-        """Whether it has a median that people read: a range that everybody answered, but not of months."""
-        domain, estimate = self.domains.get(name), self.estimates.get(name)
-        if estimate is None or not isinstance(domain, Range) or estimate.k != domain.k:
-            return False
-        return domain.unit != "month" and not self.is_drawn(name)
+        """Whether it has a median that people read: a range, but not of months."""
+        domain = self.domains.get(name)
+        return name in self.estimates and isinstance(domain, Range) and domain.unit != "month"
 
     def is_drawn(self, name: str) -> bool:
         """Whether random values stand for people without an answer."""
@@ -161,13 +156,9 @@ class Result(Mapping[str, Any]):
             )
         if not isinstance(found, Estimate) or not isinstance(domain, Range):
             raise InvalidParameter(f"{name!r} is not a range of numbers, so it has no mean and no quantiles")
-        bins = bins_of(domain, found.k)
-        if bins is None:
-            raise InvalidParameter(
-                f'{name!r} has "no answer" as a value, which has no position on a line; give dn.mean_of '
-                "positions of your own"
-            )
-        return replace(found, bins=bins), bins
+        bins = bins_of(domain, domain.k)
+        assert bins is not None
+        return found, bins
 
     def frame(
         self,

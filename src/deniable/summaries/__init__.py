@@ -11,7 +11,14 @@ from deniable.summaries.distances import (
 )
 from deniable.summaries.groups import Group, groups_of
 from deniable.summaries.recovery import FakeModel, Recovery, recover_shares
-from deniable.summaries.summaries import Summary, circular_mean_of, mean_of, quantile_of, sum_of
+from deniable.summaries.summaries import (
+    Summary,
+    circular_mean_of,
+    mean_of,
+    quantile_between,
+    quantile_of,
+    sum_of,
+)
 
 __all__ = [
     "FakeModel",
@@ -25,6 +32,7 @@ __all__ = [
     "groups_of",
     "line_wasserstein",
     "mean_of",
+    "quantile_between",
     "quantile_of",
     "recover_shares",
     "sliced_wasserstein",

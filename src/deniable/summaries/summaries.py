@@ -245,14 +245,29 @@ def quantile_of(
             low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
         cumulative = np.cumsum(consistency.isotonic(result.frequencies))
-        reach = z * np.append(cumulative_errors(result, wanted), 0.0)
-        low, high = first(cumulative + reach), first(cumulative - reach)
+        errors = np.append(cumulative_errors(result, wanted), 0.0)
+        if bins is not None:
+            return quantile_between(bins, cumulative, errors, wanted, level)
+        low, high = first(cumulative + z * errors), first(cumulative - z * errors)
     at = int(first(cumulative))
     ends = points[at], points[low], points[high]
     if bins is not None:
         ends = np.float64(_inside(bins, cumulative, at, wanted)), bins.ends[low], bins.ends[high + 1]
     value, lowest, highest = (float(end) for end in ends)
     return Summary(value, (highest - lowest) / (2 * z) if math.isfinite(value) else math.inf, lowest, highest)
+
+
+def quantile_between(bins: Bins, cumulative: Floats, errors: Floats, wanted: float, level: float) -> Summary:
+    """A quantile by cumulative shares of bins whose errors are known, one for each bin, the last 0."""
+
+    def first(shares: Floats) -> int:
+        return int(min((shares < wanted - 1e-12).sum(), cumulative.size - 1))
+
+    z = normal_quantile(level)
+    value = _inside(bins, cumulative, first(cumulative), wanted)
+    low = float(bins.ends[first(cumulative + z * errors)])
+    high = float(bins.ends[first(cumulative - z * errors) + 1])
+    return Summary(value, (high - low) / (2 * z) if math.isfinite(value) else math.inf, low, high)
 
 
 def _inside(bins: Bins, cumulative: Floats, at: int, wanted: float) -> float:

@@ -1,0 +1,169 @@
+"""Finds shares, means and quantiles of those who answered, from reports of everybody."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.estimate import Bins, Estimate, consistency, reach_of
+from deniable.exact import number
+from deniable.plan.applicable import find_condition
+from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
+from deniable.summaries import Summary, quantile_between, sum_of
+from deniable.summaries.covariance import cumulative_errors, error_of
+from deniable.summaries.ratios import fieller_ends, ratio_error
+
+if TYPE_CHECKING:
+    from deniable.plan.result import Result
+
+ANSWERED = "those who answered"
+APPLIES = "those to whom it applies"
+BOTH = f"{APPLIES} and who answered"
+FILLED = "all reports, with random values in place of missing answers"
+_MOST_STEPS = 256  # bins of a range whose cumulative errors are computed; others lie between them
+
+Columns = tuple[Floats, Floats, Floats, Floats]
+"""Values, standard errors, and the ends of intervals."""
+
+
+def name_people(result: Result, name: str, middle: bool = False) -> str | None:
+    """Whom an attribute's shares are about, or its mean and quantiles (`middle`); None for everybody."""
+    if result.plan is None:
+        return None
+    content = result.plan.content
+    by_name = {one.name: one for one in content.attributes}
+    one = by_name[name]
+    condition = find_condition(content, name)
+    if condition is not None:
+        parent = condition[0]
+        if parent.answers != name:
+            return APPLIES
+        return ANSWERED if parent.only_if is None else BOTH
+    if content.missing_of(one) == "random":
+        return FILLED
+    extras = content.extras(one) if middle else ()
+    silent, skipped = (label in extras for label in (NO_ANSWER_LABEL, NOT_APPLICABLE))
+    return (BOTH if silent else APPLIES) if skipped else ANSWERED if silent else None
+
+
+def correct_shares(result: Result, name: str, sizes: Floats, found: Columns, level: float) -> Columns:
+    """Shares of so many values each, among those who answered, where random values stand for the others.
+
+    Each end is Fieller's, from how far the share of all reports reaches on its side.
+    """
+    assert result.plan is not None
+    share, parts = share_answered(result, name, level), sizes / result.domains[name].k
+    tail = (1 - level) / 2
+    reach = reach_of(tail)
+    bottom, unsure = share.value, (max(share.high - share.value, share.value - share.low) / reach) ** 2
+    rows = []
+    for part, value, error, low, high in zip(parts.tolist(), *(one.tolist() for one in found), strict=True):
+        ends = [
+            fieller_ends(value - part, bottom, ((far / reach) ** 2, unsure), 0.0, tail)
+            for far in (value - low, high - value)
+        ]
+        below, above = (None if end is None else end[side] + part for side, end in enumerate(ends))
+        rows.append(
+            (
+                (value - part) / bottom + part if bottom > 0 else part,
+                # nobody errs by more than everything
+                min(ratio_error(value - part, bottom, (error**2, unsure)), 1.0),
+                0.0 if below is None else below,
+                1.0 if above is None else above,
+            )
+        )
+    value, error, low, high = (np.array(column) for column in zip(*rows, strict=True))
+    return value, error, np.minimum(low, value), np.maximum(high, value)
+
+
+def share_answered(result: Result, name: str, level: float) -> Summary:
+    """The share of reports whose value of this attribute is an answer, where the others are random."""
+    condition = None if result.plan is None else find_condition(result.plan.content, name)
+    assert condition is not None, "random values stand for somebody"
+    parent, codes = condition
+    return sum_of(result.estimates[parent.name], codes, level)
+
+
+def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summary:
+    """The mean of the first values, which have positions; those after them stand for having no answer.
+
+    It is a ratio of two sums, with Fieller's interval, cut to the positions.
+    """
+    least, most = float(positions.min()), float(positions.max())
+    center, half = (least + most) / 2, max((most - least) / 2, 1e-300)
+    has = (np.arange(estimate.k) < positions.size).astype(np.float64)
+    points = np.zeros(estimate.k)
+    points[: positions.size] = (positions - center) / half
+    top, bottom = float(estimate.frequencies @ points), float(estimate.frequencies @ has)
+    own, unsure = error_of(estimate, points) ** 2, error_of(estimate, has) ** 2
+    # the variance of a difference says how both err together
+    both = (own + unsure - error_of(estimate, points - has) ** 2) / 2
+    tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+    ends = fieller_ends(top, bottom, (own, unsure), both, tail)
+    low, high = (-1.0, 1.0) if ends is None else (max(ends[0], -1.0), min(ends[1], 1.0))
+    value = top / bottom if bottom > 0 else 0.0
+    value = min(max(value, -1.0), 1.0)
+    error = min(ratio_error(top, bottom, (own, unsure), both), 2.0)
+    low, high = min(low, value), max(high, value)
+    return Summary(center + half * value, half * error, center + half * low, center + half * high)
+
+
+def quantile_answered(result: Result, name: str, bins: Bins, share: float, level: float) -> Summary:
+    """A quantile among those who answered: the interval holds all positions whose cumulative share may be it.
+
+    A position is held if the share of people below it, less `share` of those who answered, is no farther from
+    0 than its own error allows; so the error of how many answered counts, too.
+    """
+    wanted = number("share", share, 0.0, 1.0)
+    cumulative, errors = cumulative_shares(result, name, wanted)
+    return quantile_between(bins, cumulative, errors, wanted, level)
+
+
+def cumulative_shares(result: Result, name: str, wanted: float) -> tuple[Floats, Floats]:
+    """The cumulative shares of those who answered, and the errors by which each is told from `wanted`."""
+    estimate, k, unsure = result.estimates[name], result.domains[name].k, 0.0
+    if result.is_drawn(name):
+        answered = share_answered(result, name, 0.95)
+        bottom, unsure = answered.value, answered.stderr**2
+        shares = (estimate.frequencies - 1 / k) / bottom + 1 / k if bottom > 0 else np.full(k, 1 / k)
+    elif estimate.k == k:
+        errors = np.append(cumulative_errors(estimate, wanted), 0.0)
+        return np.cumsum(consistency.isotonic(estimate.frequencies)), errors
+    else:
+        bottom = float(estimate.frequencies[:k].sum())
+        shares = estimate.frequencies[:k] / bottom if bottom > 0 else np.full(k, 1 / k)
+    cumulative = np.cumsum(consistency.isotonic(shares))
+    if bottom <= 0:
+        return cumulative, np.append(np.full(k - 1, math.inf), 0.0)
+    steps = np.unique(np.linspace(0, k - 2, min(k - 1, _MOST_STEPS)).astype(np.int64))
+    squares = []
+    for v in steps.tolist():
+        points = (np.arange(estimate.k) <= v).astype(np.float64)
+        if result.is_drawn(name):
+            before = (v + 1) / k
+            here, there = float(estimate.frequencies @ points), before + (wanted - before) * bottom
+            seen, expected = here * (1 - here), there * (1 - there)
+            more = (wanted - before) ** 2 * unsure
+        else:
+            points[:k] -= wanted
+            here = float(estimate.frequencies @ points)
+            seen = float(estimate.frequencies @ points**2) - here**2
+            expected, more = bottom * wanted * (1 - wanted), 0.0
+        # people scatter as they would if this were the quantile, or as they were seen to
+        scatter = max(expected - seen, 0.0) / estimate.n
+        squares.append(error_of(estimate, points) ** 2 + scatter + more)
+    errors = np.interp(np.arange(k - 1), steps, np.sqrt(squares)) / bottom
+    return cumulative, np.append(errors, 0.0)
+
+
+def read_columns(found: Sequence[Summary]) -> Columns:
+    """Summaries as columns."""
+    value, error, low, high = (
+        np.array([getattr(one, of) for one in found], dtype=np.float64)
+        for of in ("value", "stderr", "low", "high")
+    )
+    return value, error, low, high
