@@ -15,6 +15,7 @@ import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan, Result
 from deniable.plan.change import People
+from deniable.plan.findings import Findings
 from tests.running import Run
 from tests.statistics import at_least, spread
 
@@ -142,7 +143,10 @@ def test_means_groups_frames_and_figures() -> None:
     assert change.groups["age"].high[2] < -0.5
     frame = change.frame("pandas")
     assert set(frame["kind"]) == {"value", "group", "mean"}
-    assert (frame["difference"] == frame["later"] - frame["earlier"]).all()
+    shares = frame[frame["kind"] != "mean"]
+    apart = shares["unbiased_later"] - shares["unbiased_earlier"]
+    assert (shares["difference"] == apart.clip(-1, 1)).all()
+    assert ((frame["kind"] == "mean") | frame["earlier"].between(0, 1)).all()
     text = str(change)
     assert "20 to under 30" in text
     assert "20 to under 21" not in text
@@ -165,7 +169,7 @@ def test_the_change_in_the_shell(run: Run) -> None:
     command = ["estimate", "plan.json", "2.parquet", "--change-from", "1.parquet"]
     shown = run(*command)
     assert shown.out.startswith(
-        "change with 95 % intervals; they hold whoever answered in each round\n\nasked\n"
+        "change with 95 % intervals; they hold whoever answered in each round\nearlier and later are what"
     )
     found = json.loads(run(*command, "--people", "same", "-o", "change.csv", "--json").out)
     assert (found["people"], found["since"], len(found["rows"])) == ("same", "1.parquet", 3)
@@ -197,3 +201,27 @@ def test_what_is_shown_of_a_change_is_possible() -> None:
     assert (shown["earlier"] >= 0).all()
     assert (shown["low"] <= shown["difference"]).all()
     assert (shown["difference"] <= shown["high"]).all()
+
+
+def test_a_round_is_shown_as_its_results_show_it() -> None:
+    """The same share was 0.79 in the estimates and 0.84 in the change."""
+    plan = dn.Study({"color": list("abcdef"), "pay": dn.Number(0, 1000)}, epsilon=1.0).plan(people=200)
+    draw = np.random.default_rng(1)
+    rounds = [{"color": draw.choice(list("aaaaaabbbc"), 200).tolist(), "pay": [50.0] * 200} for _ in range(2)]
+    earlier, later = results(plan, *rounds)
+    change = later.change(earlier)
+    for name, result in (("earlier", earlier), ("later", later)):
+        found = Findings(result)
+        shown = change["color"].possible()[name]
+        assert shown == pytest.approx([row["share"] for row in found.value_rows])
+        assert change["pay"].possible()[name] == pytest.approx([found.means["pay"].value])
+    rows = change.rows()
+    assert all(-1 <= row[end] <= 1 for row in rows[:6] for end in ("difference", "low", "high"))
+    assert all(-1000 <= rows[6][end] <= 1000 for end in ("difference", "low", "high"))
+    assert change["color"].difference == pytest.approx(
+        later["color"].frequencies - earlier["color"].frequencies
+    )
+    assert [row["noisy"] for row in rows[:6]] == [row["high"] - row["low"] > 0.5 for row in rows[:6]]
+    assert any(row["noisy"] for row in rows)
+    assert "too noisy to read" in str(change)
+    assert "the difference is of unbiased numbers" in str(change)

@@ -7,10 +7,12 @@ tallies does not know how. Whatever it is, the standard error of a difference is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
@@ -21,7 +23,10 @@ from deniable.tables import Backend, frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from deniable.plan.findings import Findings
     from deniable.plan.result import Result
+
+    _Both = tuple[Findings, Findings]
 
 People = Literal["same", "others"]
 MEAN = "mean"
@@ -32,6 +37,12 @@ _WHY = {
     "same": "they hold for these very people, if all answered in both rounds",
 }
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
+_WHICH = (
+    "earlier and later are what the results of each round show; the difference is of unbiased numbers, which "
+    "may differ from these"
+)
+_WIDEST = 0.5  # of an interval of a difference: points of a share, or parts of a range
+NOISY = "too noisy to read"
 
 
 class _Known(NamedTuple):
@@ -57,6 +68,10 @@ class AttributeChange:
     high: Floats
     kind: str = "value"
     """What the labels name: a "value", a "group" of neighboring ones, or the "mean"."""
+    show: Callable[[], tuple[Floats, Floats]] | None = field(default=None, repr=False)
+    """Finds what the results of both rounds show in place of `earlier` and `later`."""
+    reach: float = 1.0
+    """The largest difference that there can be: everybody, or the whole range of a mean."""
 
     @property
     def difference(self) -> Floats:
@@ -65,23 +80,29 @@ class AttributeChange:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference."""
-        columns = self.earlier, self.later, self.difference, self.stderr, self.low, self.high
-        names = ("earlier", "later", "difference", "stderr", "low", "high")
+        columns = self.possible() | {"stderr": self.stderr}
+        columns |= {"unbiased_earlier": self.earlier, "unbiased_later": self.later}
+        noisy = self.find_noisy().tolist()
         return [
-            {"value": label, "kind": self.kind} | dict(zip(names, map(float, row), strict=True))
-            for label, *row in zip(self.labels, *columns, strict=True)
+            {"value": label, "kind": self.kind}
+            | dict(zip(columns, map(float, row), strict=True))
+            | {"noisy": noisy[v]}
+            for v, (label, *row) in enumerate(zip(self.labels, *columns.values(), strict=True))
         ]
 
     def possible(self) -> dict[str, Floats]:
-        """The same columns as people read them: shares from 0 to 1, and differences of them from -1 to 1."""
-        found = dict(
-            zip(_COLUMNS, (self.earlier, self.later, self.difference, self.low, self.high), strict=True)
-        )
-        if self.kind == MEAN:
-            return found
-        return {
-            name: column.clip(0 if name in ("earlier", "later") else -1, 1) for name, column in found.items()
-        }
+        """The same columns as people read them: what each round's results show, and possible differences.
+
+        A difference is that of unbiased numbers: what is shown of two rounds does not err independently.
+        """
+        rounds = (self.earlier, self.later) if self.show is None else self.show()
+        ends = (np.clip(one, -self.reach, self.reach) for one in (self.difference, self.low, self.high))
+        return dict(zip(_COLUMNS, (*rounds, *ends), strict=True))
+
+    def find_noisy(self) -> npt.NDArray[np.bool_]:
+        """Which differences are too noisy to read: their interval is wider than half of what is possible."""
+        low, high = (np.clip(end, -self.reach, self.reach) for end in (self.low, self.high))
+        return np.asarray(high - low > _WIDEST * self.reach)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
@@ -177,7 +198,7 @@ class Change(Mapping[str, AttributeChange]):
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
-        lines = [f"change with {100 * self.level:g} % intervals; {self.validity}"]
+        lines = [f"change with {100 * self.level:g} % intervals; {self.validity}", _WHICH]
         for name in self:
             shown = [self[name] if bins else self.groups.get(name, self[name])]
             shown += [self.means[name]] if name in self.means else []
@@ -192,10 +213,12 @@ class Change(Mapping[str, AttributeChange]):
 
 def _format_lines(one: AttributeChange, wide: int) -> list[str]:
     form = "11.6g" if one.kind == MEAN else "11.4f"
-    rows = zip(*one.possible().values(), strict=True)
+    rows, noisy = zip(*one.possible().values(), strict=True), one.find_noisy().tolist()
     return [
-        f"{label:>{wide}}" + "".join(f"{number:{form}}" for number in row)
-        for label, row in zip(one.labels, rows, strict=True)
+        f"{label:>{wide}}"
+        + "".join(f"{number:{form}}" for number in row)
+        + (f"  {NOISY}" if noisy[v] else "")
+        for v, (label, row) in enumerate(zip(one.labels, rows, strict=True))
     ]
 
 
@@ -209,59 +232,60 @@ def compare_results(earlier: Result, later: Result, level: float, people: People
         known = "others"  # who answers a plan that asks once has no second report
     if people == "same":
         _refuse_not_same(earlier, later)
+    from deniable.plan.findings import Findings
+
     combine = _add_errors if known is None else _mix_errors
-    attributes = {
-        name: _compare(_labels(one), later[name], earlier[name], level, known, combine)
-        for name, one in later.estimates.items()
-    }
-    for name in later.means:
-        ends = [_mean_of(one, name, level) for one in (earlier, later)]
-        attributes[name] = AttributeChange((MEAN,), ends[0].value, ends[1].value, *combine(*ends), MEAN)
-    means = {}
-    for name in later.estimates:
-        if later.has_mean(name):
-            ends = [_mean_of(one, name, level) for one in (earlier, later)]
-            means[name] = AttributeChange((MEAN,), ends[0].value, ends[1].value, *combine(*ends), MEAN)
-    return Change(attributes, _compare_groups(earlier, later, level, combine), means, level, known)
+    both = Findings(earlier, level), Findings(later, level)
+    attributes = {name: _compare(both, name, known, combine) for name in later.estimates}
+    attributes |= {name: _compare_means(both, name, combine) for name in later.means}
+    means = {name: _compare_means(both, name, combine) for name in later.estimates if later.has_mean(name)}
+    return Change(attributes, _compare_groups(both, combine), means, level, known)
 
 
-def _compare(
-    labels: tuple[str, ...],
-    later: Estimate,
-    earlier: Estimate,
-    level: float,
-    people: People | None,
-    combine: _Combine,
-) -> AttributeChange:
-    if people == "same":
+def _compare(both: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:
+    earlier, later = (one.result.estimates[name] for one in both)
+    ends = tuple(_Known(*one.unbiased[name]) for one in both)
+    changed = (_add_errors if people == "same" else combine)(*ends)
+    if people == "same" and not both[1].result.is_drawn(name):
         stderr = np.hypot(earlier.standard_errors("fixed"), later.standard_errors("fixed"))
         difference = later.frequencies - earlier.frequencies
-        reach = normal_quantile(level) * stderr
-        ends: tuple[Floats, Floats, Floats] = stderr, difference - reach, difference + reach
-    else:
-        ends = combine(
-            *(_Known(one.frequencies, one.stderr, *one.interval(level)) for one in (earlier, later))
-        )
-    return AttributeChange(labels, earlier.frequencies, later.frequencies, *ends)
+        reach = normal_quantile(both[0].level) * stderr
+        changed = stderr, difference - reach, difference + reach
+    show = partial(_show_shares, both, name)
+    return AttributeChange(_labels(later), ends[0].value, ends[1].value, *changed, show=show)
 
 
-def _compare_groups(
-    earlier: Result, later: Result, level: float, combine: _Combine
-) -> dict[str, AttributeChange]:
-    from deniable.summaries import groups_of
-
+def _compare_groups(both: _Both, combine: _Combine) -> dict[str, AttributeChange]:
     found = {}
-    for name in later.estimates:
-        grouped = [groups_of(one[name], one.domains.get(name), level) for one in (earlier, later)]
-        if grouped[1]:
-            labels = tuple(group.label for group in grouped[1])
-            ends = [_summaries([group.share for group in groups]) for groups in grouped]
-            found[name] = AttributeChange(labels, ends[0].value, ends[1].value, *combine(*ends), "group")
+    for name, groups in both[1].groups.items():
+        labels = tuple(group.label for group in groups)
+        ends = [_summaries([group.share for group in one.groups[name]]) for one in both]
+        show = partial(_show_groups, both, name)
+        changed = combine(*ends)
+        found[name] = AttributeChange(labels, ends[0].value, ends[1].value, *changed, "group", show)
     return found
 
 
-def _mean_of(result: Result, name: str, level: float) -> _Known:
-    return _summaries([result.mean(name, level)])
+def _compare_means(both: _Both, name: str, combine: _Combine) -> AttributeChange:
+    from deniable.plan.readable import possible_mean
+
+    ends = [_summaries([one.unbiased_means[name]]) for one in both]
+    least, most = possible_mean(both[1].result, name)
+    show = partial(_show_means, both, name)
+    changed = combine(*ends)
+    return AttributeChange((MEAN,), ends[0].value, ends[1].value, *changed, MEAN, show, most - least)
+
+
+def _show_shares(both: _Both, name: str) -> tuple[Floats, Floats]:
+    return both[0].shares[name].share, both[1].shares[name].share
+
+
+def _show_groups(both: _Both, name: str) -> tuple[Floats, Floats]:
+    return both[0].group_shares[name].share, both[1].group_shares[name].share
+
+
+def _show_means(both: _Both, name: str) -> tuple[Floats, Floats]:
+    return np.array([both[0].means[name].value]), np.array([both[1].means[name].value])
 
 
 def _summaries(found: Sequence[Any]) -> _Known:
