@@ -14,7 +14,7 @@ import { type Child, find, h } from "./dom.js";
 import { check } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
-import { plural, rich, t } from "./messages.js";
+import { count, plural, rich, t } from "./messages.js";
 import { loss, moment, sentence } from "./phrases.js";
 import { type Given, showQuestion } from "./questions.js";
 import { isReceived, markReceived } from "./receipts.js";
@@ -52,11 +52,23 @@ export function limited(plan: Plan): HTMLElement {
     find("cap").focus();
   };
   const to = h("a", { href: "#cap", click: toLimit }, t("change_limit"));
-  const total =
-    ledger.cap === null
-      ? t("limit_default", { loss: loss(statedForever(plan).unchanged), cap: DEFAULT_CAP })
-      : t("limit_above", { loss: loss(ledger.lifetime(plan).counted), cap: ledger.cap });
-  return refusal(t("limit_refuses"), h("p", {}, total), h("p", {}, rich("limit_change", { change: to })));
+  const isDefault = ledger.cap === null;
+  const given = isDefault ? statedForever(plan).unchanged : ledger.lifetime(plan).counted;
+  const total = isDefault
+    ? t("limit_default", { loss: loss(given), cap: DEFAULT_CAP })
+    : t("limit_above", { loss: loss(given), cap: ledger.cap as number });
+  return refusal(
+    t("limit_refuses"),
+    h("p", {}, total),
+    given !== null && h("p", {}, rich("limit_change", { need: count(limitFor(given)), change: to })),
+  );
+}
+
+/** The least limit, in hundredths, that allows a loss of this many billionths. */
+function limitFor(nano: number): number {
+  let hundredths = Math.ceil(nano / 1e7);
+  while ((hundredths / 100) * 1e9 < nano) hundredths++;
+  return hundredths / 100;
 }
 
 /** The questions that this device has drawn, where only these are asked. */

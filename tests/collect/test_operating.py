@@ -563,5 +563,9 @@ def test_plans_that_anybody_may_answer_are_warned_of(tmp_path: Path) -> None:
         assert running.stop() == 0
     again = tmp_path / "invited"
     again.mkdir()
-    with collecting(again, [open_one], "--invited") as running:
-        assert "anybody may answer" not in running.errors()
+    costly = Plan.of(towns, dn.hr(100, 4.5), 1000, title="costly")
+    with collecting(again, [open_one, costly], "--invited") as running:
+        said = running.errors()
+        assert "anybody may answer" not in said
+        assert f"plan {costly.id[:12]}: a device refuses this survey unless its person raises" in said
+        assert open_one.id[:12] not in said

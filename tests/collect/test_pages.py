@@ -27,6 +27,7 @@ from deniable.collect.files import FOLDER, read_files
 from deniable.collect.reading import fetch_tallies
 from deniable.collect.store import open_store
 from deniable.plan import NANO, Plan, Tallies, metric_mechanism
+from deniable.plan.limit import round_limit
 from deniable.wire import Report, Wire
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
 from tests.collect.test_health import send as send_all
@@ -589,7 +590,11 @@ def test_a_study_above_the_usual_limit_waits_for_a_larger_one(visit: Visit) -> N
     expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
     limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
     expect(limit).to_have_attribute("placeholder", "4 in each study")
-    limit.fill("1000")
+    needed = f"{round_limit(MIXED.stated.record):g}"
+    expect(page.get_by_text(f"It takes a limit of {needed}. Only you can set it")).to_be_visible()
+    page.get_by_role("link", name="change the limit").click()
+    expect(limit).to_be_focused()
+    limit.fill(needed)
     limit.press("Enter")
     expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
 

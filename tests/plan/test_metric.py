@@ -17,10 +17,11 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.client import Client
+from deniable.client import AboveCap, Client
 from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
+from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.metric import (
     Averaged,
@@ -33,6 +34,7 @@ from deniable.metric import (
 )
 from deniable.metric.shells import planar_noise
 from deniable.plan import NANO, InvalidPlan, Plan, Stated, Tallies, metric_mechanism, rest_loss
+from deniable.plan.limit import round_limit, warn_limit
 from deniable.plan.study import Study
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.wire import Wire
@@ -775,3 +777,26 @@ def test_the_mean_location_is_found_as_the_refusal_says() -> None:
     for coordinate in (0, 1):
         found = dn.mean_of(result["home"], grid.centers[:, coordinate])
         assert abs(found.value - truth[coordinate]) < 5 * found.stderr
+
+
+def test_what_devices_refuse_is_warned_of_before_anybody_is_asked() -> None:
+    """The limit that the warning names is enough, and a hundredth less is not."""
+    ages = dn.Range(18, 98, step=1, privacy="metric", epsilon=0.1)
+    answers = {"age": 40, "smokes": "no"}
+    plan = Study({"age": ages, "smokes": ["yes", "no"]}, epsilon=3.0).plan(people=5000)
+    text = warn_limit(plan.content, plan.stated)
+    assert text is not None
+    assert text in " ".join(plan.explain().split())
+    assert text in forecast(plan)["warnings"]
+    needed = round_limit(plan.stated.record)
+    assert f"raises the limit from 4 to {needed:g}: that is what a report gives away in the worst" in text
+    assert "Between the most distant values of 'age' alone it is 7.9" in text
+    with pytest.raises(AboveCap):
+        Client(plan, secret=bytes(32)).report(answers)
+    with pytest.raises(AboveCap):
+        Client(plan, secret=bytes(32), cap=round(needed - 0.01, 2)).report(answers)
+    Client(plan, secret=bytes(32), cap=needed).report(answers)
+    for fits in (replace(ages, epsilon=0.01), replace(ages, privacy="equal", epsilon=None)):
+        plan = Study({"age": fits, "smokes": ["yes", "no"]}, epsilon=3.0).plan(people=5000)
+        assert warn_limit(plan.content, plan.stated) is None
+        Client(plan, secret=bytes(32)).report(answers)

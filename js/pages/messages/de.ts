@@ -140,7 +140,8 @@ export const de: Messages = {
   limit_refuses: "Ihre Grenze lehnt diese Umfrage ab",
   limit_default: "Diese Umfrage gibt bis zu {loss} preis; ohne eigene Grenze erlaubt dieses Gerät {cap}.",
   limit_above: "Mit dieser Umfrage wäre Ihr Verlust insgesamt {loss}; Ihre Grenze ist {cap}.",
-  limit_change: "Sie können unten {change}.",
+  limit_change:
+    "Nötig wäre eine Grenze von {need}. Nur Sie können sie setzen; Sie müssen es nicht, und gesendet wurde nichts. Wenn Sie antworten möchten, können Sie unten {change}.",
   change_limit: "die Grenze ändern",
   closed_now: "Diese Umfrage ist zurzeit geschlossen",
   ended: "Diese Umfrage ist beendet",

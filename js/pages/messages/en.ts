@@ -142,7 +142,8 @@ export const en = {
   limit_refuses: "Your limit refuses this study",
   limit_default: "This study gives away up to {loss}; unless you set a limit, this device allows {cap}.",
   limit_above: "With this study, your lifetime loss would be {loss}; your limit is {cap}.",
-  limit_change: "You can {change} below.",
+  limit_change:
+    "It takes a limit of {need}. Only you can set it; you need not, and nothing was sent. If you want to answer, you can {change} below.",
   change_limit: "change the limit",
   closed_now: "This study is closed now",
   ended: "This study has ended",

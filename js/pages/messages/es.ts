@@ -139,7 +139,8 @@ export const es: Messages = {
   limit_refuses: "Su límite rechaza esta encuesta",
   limit_default: "Esta encuesta revela hasta {loss}; si no fija un límite, este dispositivo permite {cap}.",
   limit_above: "Con esta encuesta, su pérdida total sería {loss}; su límite es {cap}.",
-  limit_change: "Puede {change} abajo.",
+  limit_change:
+    "Haría falta un límite de {need}. Nadie más que usted puede fijarlo; no tiene por qué hacerlo, y no se ha enviado nada. Si quiere responder, puede {change} abajo.",
   change_limit: "cambiar el límite",
   closed_now: "Esta encuesta está cerrada ahora",
   ended: "Esta encuesta ha terminado",

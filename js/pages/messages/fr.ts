@@ -140,7 +140,8 @@ export const fr: Messages = {
   limit_default:
     "Cette enquête révèle jusqu’à {loss} ; sans limite de votre part, cet appareil permet {cap}.",
   limit_above: "Avec cette enquête, votre perte totale serait de {loss} ; votre limite est {cap}.",
-  limit_change: "Vous pouvez {change} ci-dessous.",
+  limit_change:
+    "Il faudrait une limite de {need}. Personne d’autre que vous ne peut la fixer ; rien ne vous y oblige, et rien n’a été envoyé. Si vous voulez répondre, vous pouvez {change} ci-dessous.",
   change_limit: "changer la limite",
   closed_now: "Cette enquête est fermée pour le moment",
   ended: "Cette enquête est terminée",

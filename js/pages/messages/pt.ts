@@ -139,7 +139,8 @@ export const pt: Messages = {
   limit_refuses: "O seu limite recusa este inquérito",
   limit_default: "Este inquérito revela até {loss}; sem limite seu, este dispositivo permite {cap}.",
   limit_above: "Com este inquérito, a sua perda total seria {loss}; o seu limite é {cap}.",
-  limit_change: "Pode {change} abaixo.",
+  limit_change:
+    "Seria preciso um limite de {need}. Mais ninguém o pode definir; nada obriga a isso, e nada foi enviado. Se quiser responder, pode {change} abaixo.",
   change_limit: "mudar o limite",
   closed_now: "Este inquérito está fechado agora",
   ended: "Este inquérito terminou",

@@ -22,7 +22,8 @@ from typing import Any, final
 from deniable.client.marker import Marker
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
-from deniable.plan import NANO, InvalidPlan, Plan, Stated
+from deniable.plan import NANO, InvalidPlan, Plan
+from deniable.plan.limit import DEFAULT_CAP, bound_losses
 from deniable.tables import replacing
 
 try:
@@ -31,8 +32,6 @@ except ImportError:  # there is none on Windows: there, one program at a time mu
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 VERSION = 2
-DEFAULT_CAP = 4.0
-"""The most that a plan may give away on a device whose owner has set no cap, in nats."""
 
 
 @final
@@ -206,14 +205,6 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
         self._marker.write(self._count, self.secret)
-
-
-def bound_losses(stated: Stated) -> tuple[int | None, int | None]:
-    """Bound what all reports of a plan give away, in billionths: for an unchanged answer, and in any case."""
-    if stated.repeated is None:
-        return stated.record, stated.record
-    _, _, unchanged, changing, _ = stated.repeated
-    return unchanged, changing
 
 
 def bound_linked_loss(plan: Plan) -> int:

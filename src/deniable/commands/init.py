@@ -61,7 +61,8 @@ open_high = true        # 120 and above count in the last bin, so that there is 
 # step = 1
 # privacy = "metric"
 # epsilon = 0.3         # per unit, here per year; the epsilon above is shared by all others. Decades of
-#                       # 5,000 people can be read at 0.3; at 0.1 only their mean can.
+#                       # 5,000 people can be read at 0.3; at 0.1 only their mean can. A device counts
+#                       # the whole range, 29.7 here, and refuses more than 4 unless its person allows it.
 # [attributes.home]     # two columns of the data, home.latitude and home.longitude; or one, "47.64, 6.86"
 # south = 47.60
 # west = 6.80

@@ -168,6 +168,7 @@ def run_collector(
             _open_first(opened, one, number)
         _warn_of_closed_rounds(opened, served, time.time())
         _warn_of_fakes(served)
+        _warn_of_limits(read.values())
         for exposure in opened.exposures():
             click.echo(f"warning: {exposure.text}", err=True)
         opened.tidy()
@@ -241,6 +242,16 @@ def _warn_of_fakes(served: Sequence[Served]) -> None:
         text = None if one.invited else warn_uninvited(one.plan.mechanism, one.plan.names)
         if text is not None:
             click.echo(f"warning: plan {one.plan.id[:12]}: {text}", err=True)
+
+
+def _warn_of_limits(plans: Iterable[Plan]) -> None:
+    """Warns of plans that devices refuse, unless their people have raised the limit."""
+    from deniable.plan.limit import warn_limit
+
+    for plan in plans:
+        text = warn_limit(plan.content, plan.stated)
+        if text is not None:
+            click.echo(f"warning: plan {plan.id[:12]}: {text[0].lower()}{text[1:]}", err=True)
 
 
 def _warn_of_readers(files: Sequence[Path]) -> None:

@@ -36,7 +36,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
                 for one in plan.precisions()
             ],
             "guesses": list_guesses(plan),
-            "warnings": list_warnings(plan.content, plan.considered),
+            "warnings": list_warnings(plan.content, plan.stated, plan.considered),
             "text": plan.explain(),
         }
     )

@@ -29,7 +29,8 @@ from deniable.formatting import (
 )
 from deniable.plan.attribute import list_related
 from deniable.plan.document import Content
-from deniable.plan.losses import Loss
+from deniable.plan.limit import warn_limit
+from deniable.plan.losses import Loss, Stated
 from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
@@ -45,12 +46,14 @@ _WIDTH = 110
 _LEFT = ("protocol", "why not")  # columns of text
 
 
-def explain_plan(content: Content, loss: Loss, plan_id: str, considered: Sequence[Considered] = ()) -> str:
+def explain_plan(
+    content: Content, loss: Loss, stated: Stated, plan_id: str, considered: Sequence[Considered] = ()
+) -> str:
     """The whole text, a paragraph for each question that a reader has."""
     here = reconsider(content, considered)
     paragraphs = [
         _opening(content, plan_id),
-        *(f"WARNING. {text}" for text in _warnings(content, here)),
+        *(f"WARNING. {text}" for text in _warnings(content, stated, here)),
         tabulate_precisions(here),
         _attributes(content, here),
         _losses(content, loss),
@@ -321,7 +324,7 @@ def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str
     return format_loss(max(each.one_value_forever for each in losses)), format_up(worst.changing_values)
 
 
-def _warnings(content: Content, here: Considered) -> list[str]:
+def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
     noise, revealed = warning(here, content.people), exposure(here)
     if noise and revealed:  # each alone would send the reader to the other
         revealed += (
@@ -330,12 +333,13 @@ def _warnings(content: Content, here: Considered) -> list[str]:
         )
     # a plan with tickets takes only people who were invited
     fakes = warn_influence(here) if content.ticket_key is None else None
-    return [text for text in (noise, revealed, warn_distant(here), fakes, plainer(here)) if text is not None]
+    found = (warn_limit(content, stated), noise, revealed, warn_distant(here), fakes, plainer(here))
+    return [text for text in found if text is not None]
 
 
-def list_warnings(content: Content, considered: Sequence[Considered]) -> list[str]:
+def list_warnings(content: Content, stated: Stated, considered: Sequence[Considered]) -> list[str]:
     """What to know before anybody answers, a text each; none where all is well."""
-    return _warnings(content, reconsider(content, considered))
+    return _warnings(content, stated, reconsider(content, considered))
 
 
 def reconsider(content: Content, considered: Sequence[Considered]) -> Considered:

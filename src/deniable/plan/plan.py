@@ -234,7 +234,7 @@ class Plan:
         """In plain words: protocols, expected errors, an attacker's best guess, sizes, and losses."""
         from deniable.plan import explain  # and so the planner, which a device does not need
 
-        return explain.explain_plan(self.content, self.loss, self.id, self.considered)
+        return explain.explain_plan(self.content, self.loss, self.stated, self.id, self.considered)
 
     def precisions(self) -> list[Precision]:
         """How well everything will be known that is read of the answers, question by question.
