@@ -17,6 +17,7 @@ import {
   errors,
   type Forecast,
   guesses,
+  judged,
   type Preview,
   results,
   verdict,
@@ -193,9 +194,7 @@ function show(problems: readonly Problem[], forecast: Forecast | null): void {
   for (const { id, name } of questions) {
     const place = document.getElementById(`q${id}-verdict`);
     const isWrong = problems.some(({ question }) => question !== null && questions[question]?.id === id);
-    const found = forecast?.precisions.find(
-      ({ attribute }) => attribute === name || attribute.startsWith(`${name}: `),
-    );
+    const found = forecast ? judged(forecast.precisions, name) : undefined;
     if (!place) continue;
     place.textContent = isWrong ? "not complete" : found ? verdict(found) : "";
     place.className = `verdict ${isWrong ? "wrong" : (found?.use ?? "")}`;

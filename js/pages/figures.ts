@@ -6,6 +6,8 @@ import { count, sentence } from "./phrases.js";
 /** How well one thing will be known, as `deniable people` says it. */
 export interface Precision {
   readonly attribute: string;
+  /** The question of which this is read; null for whether a question is answered. */
+  readonly question: string | null;
   readonly use: "fine" | "good" | "rough" | "noise";
   readonly sentence: string;
   readonly what_is_read: string;
@@ -75,6 +77,14 @@ function atMost(times: number): string {
   const digits = Math.floor(Math.log10(times)) - 2;
   if (digits > 3) return `10^${Math.ceil(Math.log10(times))}`;
   return count(Number((Math.ceil(times / 10 ** digits) * 10 ** digits).toPrecision(12)));
+}
+
+/** What a question is judged by: what is read first of it, or the option that is known worst. */
+export function judged(precisions: readonly Precision[], name: string): Precision | undefined {
+  const own = precisions.filter(({ question }) => question === name);
+  const worst = (a: Precision, b: Precision): Precision =>
+    (b.ratio ?? Number.POSITIVE_INFINITY) > (a.ratio ?? Number.POSITIVE_INFINITY) ? b : a;
+  return own.find(({ attribute }) => attribute === name) ?? (own.length ? own.reduce(worst) : undefined);
 }
 
 /** A question's result in a few words: "± 3.1 points: useful". */

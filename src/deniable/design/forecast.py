@@ -15,6 +15,7 @@ from deniable.plan.reasons import explain_choice, name_use
 def forecast(plan: Plan) -> dict[str, Any]:
     """All figures of a plan, ready for JSON."""
     here = reconsider(plan.content, plan.considered)
+    questions = {one.name: one.several or one.name for one in plan.content.attributes if one.answers is None}
     found: dict[str, Any] = _finite(
         {
             "plan": plan.id,
@@ -27,6 +28,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
             "precisions": [
                 one.to_dict()
                 | {
+                    "question": questions.get(one.attribute),  # none is whether a question is answered
                     "what_is_read": one.describe(),
                     "known_to_within": one.format_margin(),
                     "ratio": one.ratio,
