@@ -18,7 +18,7 @@ import { askInvitations } from "./plans_invitation.js";
 import { keptFor, type Linked } from "./plans_link.js";
 import { sendAll } from "./plans_send.js";
 import { hasRareQuestions } from "./question_items.js";
-import { type Given, questions, showQuestion } from "./questions.js";
+import { type Given, questions, readAnswers, showQuestion } from "./questions.js";
 import { isReceived } from "./receipts.js";
 import { consenting } from "./report.js";
 import { type Offer, put, refuse, shared } from "./shared.js";
@@ -32,8 +32,15 @@ export interface Tools {
   /** Whether this is what is to be shown still. */
   isCurrent(): boolean;
   again(): unknown;
-  /** Say which form is being answered: another language keeps its answers. */
-  answering(form: HTMLFormElement | null): void;
+  /** Say what is being answered: another language keeps the answers. */
+  answering(all: Answering): void;
+}
+
+/** The forms of all parts, the part that is shown, and how to show another. */
+export interface Answering {
+  readonly forms: readonly HTMLFormElement[];
+  readonly part: number;
+  show(part: number): void;
 }
 
 /** One plan of the survey: what is asked of it, and the report, where it is made already. */
@@ -53,6 +60,7 @@ export async function showPlans(
 ): Promise<void> {
   const left: HTMLElement[] = []; // why some plans are not asked
   const parts: Part[] = [];
+  const seen = new Set<string>(); // a link may name a plan in two ways
   for (const { plan: wanted } of links) {
     const summary = summaries.find(
       ({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)),
@@ -61,6 +69,8 @@ export async function showPlans(
       left.push(note(t("plans_unknown")));
       continue;
     }
+    if (seen.has(summary.id)) continue;
+    seen.add(summary.id);
     const plan = await tools.verified(summary.id);
     if (!parts.length && plan.texts !== null) await settle(plan, tools.again);
     const found = await offered(plan, summary, parts, tools);
@@ -94,10 +104,20 @@ export async function showPlans(
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): HTMLFormElement {
-    const form = questions(part.plan, part.asked, locations, kinds, async (given) => {
-      answers.set(part, given);
-      if (i + 1 < open.length) show(i + 1);
-      else reviewAll(head, parts, answers, tickets, goBack);
+    const form = questions(part.plan, part.asked, locations, kinds, async () => {
+      if (i + 1 < open.length) return show(i + 1);
+      // all of them: in another language, a number of an earlier part may have to be asked back
+      for (const [j, each] of open.entries()) {
+        const given = readAnswers(forms[j] as HTMLFormElement);
+        if (given !== null) {
+          answers.set(each, given);
+          continue;
+        }
+        show(j);
+        readAnswers(forms[j] as HTMLFormElement); // and to what is wrong
+        return;
+      }
+      reviewAll(head, parts, answers, tickets, goBack);
     });
     const button = form.querySelector<HTMLButtonElement>(".act .main");
     if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("next");
@@ -120,7 +140,7 @@ export async function showPlans(
       open.length > 1 && h("p", { class: "soft" }, t("plans_part", { n: i + 1, all: open.length }));
     const drawn = part.plan.ask === "all" ? null : drawnFirst(part.asked.length, part.plan.attributes.length);
     const form = forms[i] as HTMLFormElement;
-    tools.answering(i ? null : form); // the fields of two parts have the same names
+    tools.answering({ forms, part: i, show: (part) => void (part < open.length && show(part)) });
     put(
       head,
       ...(i ? [] : [promises(parts)]),

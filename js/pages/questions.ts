@@ -42,6 +42,14 @@ export interface Question {
 /** How to show a question of a form. */
 const shows = new WeakMap<HTMLFormElement, (name: string) => void>();
 
+/** How to read the answers of a form. */
+const reads = new WeakMap<HTMLFormElement, () => readonly Given[] | null>();
+
+/** All answers of a form that is being answered, or null where one is wrong, which is shown. */
+export function readAnswers(form: HTMLFormElement): readonly Given[] | null {
+  return reads.get(form)?.() ?? null;
+}
+
 /** Show a question, whatever page it is on, and move there. */
 export function showQuestion(form: HTMLFormElement | null, name: string): void {
   if (form) shows.get(form)?.(name);
@@ -78,6 +86,7 @@ export function questions(
     paged?.show(one.element);
     (one.fields.find((field) => "checked" in field && field.checked) ?? one.fields[0])?.focus();
   };
+  reads.set(form, () => read(asked));
   shows.set(form, (name) => show(asked.find((one) => one.name === name)));
   return form;
 

@@ -23,6 +23,7 @@ import { drawnFirst, promise } from "./guarantee.js";
 import { own, owned, paragraphs, settle, speakMore } from "./language.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
+import type { Answering } from "./plans.js";
 import { followPlans, forgetPlans } from "./plans_link.js";
 import { hasRareQuestions, pagesOf } from "./question_items.js";
 import { type LocationFields, type QuestionKinds, questions } from "./questions.js";
@@ -33,6 +34,7 @@ let isDamaged = false; // the invitation in the link that was followed
 let turn = 0;
 let kinds: QuestionKinds | null = null; // where the study has them
 let form: HTMLFormElement | null = null; // what is being answered
+let parts: Answering | null = null; // the same, where there are several plans
 
 async function start(isForgotten = false): Promise<void> {
   const mine = ++turn;
@@ -45,6 +47,7 @@ async function start(isForgotten = false): Promise<void> {
   hold();
   if (isForgotten) forgetPlans();
   const several = followPlans();
+  parts = null;
   const isFollowed = /[#&]invitation=[^&]/.test(location.hash);
   const { values, secret } = fragment("invitation");
   if (isFollowed) keepInvitation(secret, values.get("plan"));
@@ -62,7 +65,7 @@ async function start(isForgotten = false): Promise<void> {
     const { plans } = await askJson<{ plans: Summary[] }>("plans");
     if (several) {
       const { showPlans } = await later(import("./plans.js"));
-      const answering = (one: HTMLFormElement | null): void => void (form = one);
+      const answering = (all: Answering): void => void (parts = all);
       const isCurrent = (): boolean => mine === turn;
       const tools = { verified, pick, about, sentAlong, answering, isCurrent, again };
       return await showPlans(several, plans, tools);
@@ -110,22 +113,26 @@ async function finish(): Promise<void> {
 
 /** Another language was chosen: show the same in it, with what was answered so far. */
 async function again(): Promise<void> {
-  const fields = (): (HTMLInputElement | HTMLSelectElement)[] =>
-    Array.from(form?.elements ?? []).filter(
-      (one): one is HTMLInputElement | HTMLSelectElement =>
-        one instanceof HTMLInputElement || one instanceof HTMLSelectElement,
+  type Field = HTMLInputElement | HTMLSelectElement;
+  const keyOf = (one: Field, i: number): string => `${i} ${one.id || `${one.name} ${one.value}`}`;
+  const fields = (): (readonly [string, Field])[] =>
+    (parts?.forms ?? (form ? [form] : [])).flatMap((each, i) =>
+      Array.from(each.elements)
+        .filter((one) => one instanceof HTMLInputElement || one instanceof HTMLSelectElement)
+        .map((one) => [keyOf(one, i), one] as const),
     );
-  const keyOf = (one: HTMLInputElement | HTMLSelectElement): string => one.id || `${one.name} ${one.value}`;
-  const isChecked = (one: HTMLInputElement | HTMLSelectElement): boolean => "checked" in one && one.checked;
-  const before = new Map(fields().map((one) => [keyOf(one), [one.value, isChecked(one)] as const]));
-  form = null;
+  const isChecked = (one: Field): boolean => "checked" in one && one.checked;
+  const before = new Map(fields().map(([key, one]) => [key, [one.value, isChecked(one)] as const]));
+  const part = parts?.part ?? 0;
+  form = parts = null;
   await start();
-  for (const one of fields()) {
-    const [value, checked] = before.get(keyOf(one)) ?? [one.value, false];
+  for (const [key, one] of fields()) {
+    const [value, checked] = before.get(key) ?? [one.value, false];
     if (one.type === "radio" || one.type === "checkbox") (one as HTMLInputElement).checked = checked;
     else one.value = value;
     one.dispatchEvent(new Event("change"));
   }
+  (parts as Answering | null)?.show(part); // it was set again
 }
 
 function remembered(): Ledger {

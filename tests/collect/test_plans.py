@@ -188,6 +188,30 @@ def test_a_closed_plan_and_an_unknown_one_are_left_out(browser: Browser, collect
     set_round(collector, ONCE, 1, None)
 
 
+def test_another_language_keeps_the_answers_of_all_parts(browser: Browser, collector: Running) -> None:
+    with following(browser, collector, BOTH) as visit:
+        page = visit.page
+        page.locator("form input[type=radio]").nth(1).check()
+        page.locator("form:not(.cap) button.main").click()
+        expect(page.locator("main h2", has_text="Habits")).to_be_focused()
+        page.locator("form input[type=radio]").nth(1).check()
+        page.locator("#language select").select_option("de")
+        expect(page.get_by_text("Teil 2 von 2")).to_be_visible()
+        expect(page.locator("form input[type=radio]").nth(1)).to_be_checked()
+        page.locator("form input[type=radio]").nth(2).check()
+        page.locator("form:not(.cap) button.main").click()
+        expect(page.locator(".review dd")).to_contain_text(["so-so", "no", "never"])
+
+
+def test_a_plan_that_a_link_names_in_two_ways_is_asked_once(browser: Browser, collector: Running) -> None:
+    link = f"#plan={ONCE.id}&plan={ONCE.id[:12]}"
+    with following(browser, collector, link) as visit:
+        page = visit.page
+        expect(page.locator("form fieldset")).to_have_count(2)
+        expect(page.get_by_text("Part 1 of")).to_have_count(0)
+        expect(page.locator("#together")).to_have_count(0)  # there is no sum of losses
+
+
 def test_a_limit_holds_for_the_sum(browser: Browser, collector: Running) -> None:
     with following(browser, collector, BOTH) as visit:
         page = visit.page
