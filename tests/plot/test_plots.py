@@ -109,6 +109,13 @@ def test_the_histogram_shows_truth_estimates_and_intervals(estimate: dn.Estimate
         assert wanted in texts(figure)
 
 
+def test_values_without_names_are_whole_numbers(estimate: dn.Estimate) -> None:
+    figure = plot.histogram_plot(estimate, [0.25] * 4)
+    figure.draw_without_rendering()
+    ticks = figure.axes[0].get_xticks()
+    assert [one for one in ticks if -0.5 < one < 3.5] == [0, 1, 2, 3]
+
+
 def test_every_k_and_n_has_a_panel_and_a_protocol_one_color() -> None:
     some = list(sweep(["ss", "grr"], [1.0], [4, 70_000], [100], population.uniform, repeats=1))
     figure = plot.error_plot(some)

@@ -157,10 +157,14 @@ def format_tick(share: float, _position: float) -> str:
 
 
 def value_axis(axes: Axes, k: int, labels: Sequence[object] | None, most_labels: int) -> None:
-    """A zero line, and the values' names below where there is room for them."""
+    """A zero line, and the values' names below where there is room for them; else whole numbers."""
     axes.axhline(0.0, color=INK, linewidth=0.8)
     if labels is not None and k <= most_labels:
         axes.set_xticks(
             range(k), [str(label) for label in labels], rotation=35, ha="right", rotation_mode="anchor"
         )
+    else:
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # there is no value between two others
     axes.grid(axis="x", visible=False)
