@@ -9,6 +9,7 @@ import { checkedFields, checkedInteger, checkedList, checkedString, type Fields 
 export const SIDE = 4095;
 const MOST_POINTS = 4800;
 const MOST_BYTES = 150_000;
+const MOST_PIXELS = 4096; // in a row, and in a column: a small file may unpack to more than a device holds
 const MOST_TOWNS = 200;
 const LONGEST = 60;
 const BASE64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -91,4 +92,28 @@ const checkImage = (text: string): void => {
   must(isShort && btoa(bytes) === text, "maps", () => `an image is base64 of at most ${MOST_BYTES} bytes`);
   const isKnown = SIGNATURES.some((start) => bytes.startsWith(start));
   must(isKnown, "maps", () => "the image of a map is a PNG or JPEG file");
+  const isSmall = sizeOf(bytes).every((side) => side > 0 && side <= MOST_PIXELS);
+  must(isSmall, "maps", () => `the image of a map has at most ${MOST_PIXELS} x ${MOST_PIXELS} pixels`);
+};
+
+/** Width and height in the header of an image; NaN beyond its end, and zeros where there are none. */
+const sizeOf = (bytes: string): readonly [number, number] => {
+  const number = (at: number, length: number): number => {
+    let found = 0;
+    for (let i = at; i < at + length; i++) found = 256 * found + bytes.charCodeAt(i);
+    return found;
+  };
+  if (bytes[0] === "\x89") return bytes.slice(12, 16) === "IHDR" ? [number(16, 4), number(20, 4)] : [0, 0];
+  let at = 2;
+  while (bytes[at] === "\xff") {
+    while (bytes[at] === "\xff") at++;
+    const kind = number(at++, 1);
+    if (kind === 0x01 || (kind >= 0xd0 && kind < 0xd8)) continue;
+    const length = number(at, 2);
+    if (kind === 0x00 || (kind >= 0xd8 && kind < 0xdb) || !(length >= 2)) break;
+    if (kind >= 0xc0 && kind < 0xd0 && ![0xc4, 0xc8, 0xcc].includes(kind))
+      return [number(at + 5, 2), number(at + 3, 2)];
+    at += length;
+  }
+  return [0, 0];
 };

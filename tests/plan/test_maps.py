@@ -16,10 +16,11 @@ import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan
 from deniable.plan.maps import MOST_BYTES, MOST_POINTS, SIDE, Map
+from tests.rules import png
 from tests.running import Run
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-PNG = b"\x89PNG\r\n\x1a\n"
+PNG = png(640, 480)
 BOX = dn.Grid(52.0, 13.0, 53.0, 14.0, rows=4, columns=5, privacy="equal")
 
 
@@ -127,7 +128,7 @@ def test_what_is_no_outline_of_the_box_is_refused(outline: dict[str, Any], probl
 
 
 def test_an_image_is_known_by_its_first_bytes(tmp_path: Path) -> None:
-    (tmp_path / "map.png").write_bytes(PNG + bytes(100))
+    (tmp_path / "map.png").write_bytes(PNG + bytes(84))
     found = Map.read(tmp_path / "map.png", BOX, {"Here": (52.5, 13.5)})
     assert str(found) == "a map of a PNG image of 108 bytes, and 1 town: Here"
     plan = Plan.of({"home": BOX}, dn.grr(20, 1.0), people=100).with_maps({"home": found})
@@ -140,6 +141,10 @@ def test_an_image_is_known_by_its_first_bytes(tmp_path: Path) -> None:
         Map.read(tmp_path / "drawn.svg", BOX)
     with pytest.raises(InvalidParameter, match="at most 150,000 bytes"):
         Map.of(BOX, image=PNG + bytes(MOST_BYTES))
+    with pytest.raises(InvalidParameter, match="at most 4,096 x 4,096 pixels, got 20,000 x 30,000; save it"):
+        Map.of(BOX, image=png(20_000, 30_000))
+    with pytest.raises(InvalidParameter, match="at most 4,096 x 4,096 pixels, and this does not say"):
+        Map.of(BOX, image=b"\xff\xd8\xff")
     with pytest.raises(InvalidParameter, match="at most 4,800 points"):
         Map(found.box, ((0, 0, 1, 1) * (MOST_POINTS // 2) + (2, 2),))
 

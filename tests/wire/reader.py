@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+import struct
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
@@ -378,6 +379,24 @@ def check_image(text: str) -> None:
     raw = base64.b64decode(text)
     must(base64.b64encode(raw).decode() == text and len(raw) <= 150_000, "maps")
     must(not raw or raw.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")), "maps")
+    must(not raw or all(1 <= side <= 4096 for side in size_of(raw)), "maps")
+
+
+def size_of(raw: bytes) -> tuple[int, ...]:
+    """Both sides of an image; 0 where it does not say them."""
+    if raw[:1] == b"\x89":
+        return struct.unpack(">II", raw[16:24]) if raw[12:16] == b"IHDR" and len(raw) > 23 else (0,)
+    rest = raw[2:]
+    while mark := re.match(rb"\xff+([^\xff])", rest, re.DOTALL):
+        rest, kind = rest[mark.end() :], mark[1][0]
+        if kind == 1 or kind in range(0xD0, 0xD8):
+            continue
+        if kind in (0, 0xD8, 0xD9, 0xDA) or len(rest) < 7 or rest[:2] < b"\0\x02":
+            break
+        if kind in set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}:
+            return struct.unpack(">HH", rest[3:7])
+        rest = rest[int.from_bytes(rest[:2], "big") :]
+    return (0,)
 
 
 def check_domain(domain: Any) -> int:

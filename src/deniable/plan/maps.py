@@ -19,6 +19,7 @@ from deniable.domain.grid import Grid, location_of
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import whole_number
 from deniable.formatting import format_count
+from deniable.plan.images import MOST_PIXELS, SIGNATURES, read_size
 from deniable.plan.notation import Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.plan.outline import Outline, find_position, read_geojson
 from deniable.tables import require_file
@@ -32,7 +33,6 @@ MOST_BYTES = 150_000
 MOST_TOWNS = 200
 LONGEST_NAME = 60
 _TOLERANCES = (2, 4, 8, 16, 32)
-_SIGNATURES = {"png": b"\x89PNG\r\n\x1a\n", "jpeg": b"\xff\xd8\xff"}
 _ENDINGS = {".geojson": "geojson", ".json": "geojson", ".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 _FIELDS = ("image", "lines", "towns")
 
@@ -97,8 +97,16 @@ class Map:
                 f"{len(self.image):,}; save it smaller, or with fewer colors",
                 "maps",
             )
-        if self.image and not self.image.startswith(tuple(_SIGNATURES.values())):
+        if self.image and not self.image.startswith(tuple(SIGNATURES.values())):
             raise InvalidParameter("the image of a map is a PNG or JPEG file, and this is not one", "maps")
+        if self.image and not all(0 < side <= MOST_PIXELS for side in read_size(self.image)):
+            width, height = read_size(self.image)
+            found = (
+                f"got {width:,} x {height:,}; save it smaller" if width else "and this does not say how many"
+            )
+            raise InvalidParameter(
+                f"the image of a map has at most {MOST_PIXELS:,} x {MOST_PIXELS:,} pixels, {found}", "maps"
+            )
 
     def _check_towns(self) -> None:
         if len(self.towns) > MOST_TOWNS:
@@ -154,7 +162,7 @@ class Map:
             points = sum(map(len, self.lines)) // 2
             parts.append(f"{format_count(len(self.lines), 'line')} with {format_count(points, 'point')}")
         if self.image:
-            kind = next(name for name, start in _SIGNATURES.items() if self.image.startswith(start))
+            kind = next(name for name, start in SIGNATURES.items() if self.image.startswith(start))
             parts.append(f"a {kind.upper()} image of {format_count(len(self.image), 'byte')}")
         if self.towns:
             names = ", ".join(town.name for town in self.towns)
