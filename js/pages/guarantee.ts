@@ -24,7 +24,9 @@ function drawing(plan: Plan): Child {
   if (!drawn.length) return null;
   const which = (names: readonly string[]): Child => {
     if (always.length && drawn.length > 1) return listed(plan, names);
-    return t(always.length ? "other_questions" : "these_questions", { n: names.length });
+    const n = names.length;
+    if (areQuestions(plan)) return t(always.length ? "other_questions" : "these_questions", { n });
+    return t(always.length ? "other_answers" : "these_answers", { n });
   };
   return [
     always.length > 0 && [rich("everybody_reports", { names: listed(plan, always) }), " "],
@@ -53,7 +55,7 @@ function uneven(plan: Plan, names: readonly string[], { chance }: Group): Child 
     const way = { style: "percent", maximumFractionDigits: 1 } as const;
     return (Number(n) / Number(d)).toLocaleString(spoken().tag, way);
   };
-  const each = names.map((name, j) => [j > 0 && ", ", "“", asking(plan, name), "” ", share(j)]);
+  const each = names.map((name, j) => [j > 0 && ", ", inQuotes(plan, name), " ", share(j)]);
   return [rich("draws_uneven", { names: each }), " "];
 }
 
@@ -65,9 +67,19 @@ function sentTo({ named, real }: Group): string {
 
 /** Names in a sentence; of many, how many they are. */
 function listed(plan: Plan, names: readonly string[]): Child {
-  if (names.length > MOST_NAMED) return t("some_questions", { n: names.length });
+  const n = names.length;
+  if (n > MOST_NAMED) return t(areQuestions(plan) ? "some_questions" : "some_answers", { n });
   const between = (i: number): string => (i === 0 ? "" : i === names.length - 1 ? t("and") : ", ");
-  return names.map((name, i) => [between(i), "“", asking(plan, name), "”"]);
+  return names.map((name, i) => [between(i), inQuotes(plan, name)]);
+}
+
+/** Whether every attribute is a question; a box to tick is none, nor is whether a question is answered. */
+function areQuestions(plan: Plan): boolean {
+  return plan.attributes.every(({ several, answers }) => several === null && answers === null);
+}
+
+function inQuotes(plan: Plan, name: string): Child {
+  return rich("in_quotes", { name: asking(plan, name) });
 }
 
 /** How often an answer is guessed right, in words; and from the reports of all rounds. */
@@ -127,7 +139,7 @@ export function promise(plan: Plan, key = ""): HTMLElement {
         h(
           "p",
           { class: "again distant" },
-          !alone && ["“", asking(plan, one.name), "”: "],
+          !alone && [inQuotes(plan, one.name), ": "],
           one.near,
           " ",
           strongly(one.worst),
@@ -150,7 +162,7 @@ export function promise(plan: Plan, key = ""): HTMLElement {
           h(
             "p",
             { class: "again distant" },
-            ["“", asking(plan, one.name), "”: "],
+            [inQuotes(plan, one.name), ": "],
             one.near,
             " ",
             strongly(one.worst),

@@ -63,6 +63,11 @@ def test_all_kinds_of_questions_on_two_pages(
         page = visit.survey(STUDY)
         expect(page.get_by_role("heading", name=first)).to_be_visible()
         expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
+        drawn = page.locator(".promise .drawing")
+        expect(drawn).to_contain_text("“age”" if locale == "en-US" else "„age“")
+        expect(drawn).to_contain_text(
+            "one of the other 8 answers" if locale == "en-US" else "eine von den anderen 8 Antworten"
+        )
         hours = page.locator(find(page, "hours"))
         expect(hours).to_be_hidden()  # until people say that they work
         page.locator("form button.main").click()

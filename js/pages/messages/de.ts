@@ -227,6 +227,10 @@ export const de: Messages = {
   these_questions: "diesen {n} Fragen",
   other_questions: "den anderen {n} Fragen",
   some_questions: "{n} der Fragen",
+  these_answers: "diesen {n} Antworten",
+  other_answers: "den anderen {n} Antworten",
+  some_answers: "{n} der Antworten",
+  in_quotes: "„{name}“",
   and: " und ",
   sent_one: "Nur diese Antwort wird gesendet, zufällig verändert. Die anderen werden gar nicht gesendet.",
   sent_some:

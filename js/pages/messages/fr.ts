@@ -227,6 +227,10 @@ export const fr: Messages = {
   these_questions: "ces {n} questions",
   other_questions: "les {n} autres questions",
   some_questions: "{n} des questions",
+  these_answers: "ces {n} réponses",
+  other_answers: "les {n} autres réponses",
+  some_answers: "{n} des réponses",
+  in_quotes: "« {name} »",
   and: " et ",
   sent_one: "Seule cette réponse est envoyée, modifiée au hasard. Les autres ne sont pas envoyées du tout.",
   sent_some:
