@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.domain import Domain, Range
+from deniable.domain import NO_ANSWER, Domain, Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute, Plan
@@ -66,16 +66,16 @@ def _draw_answers(plan: Plan, attribute: Attribute, truth: str, people: int, see
 
 
 def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
-    """Fill in that a question does not apply; where it is none of the values, what was drawn is reported."""
+    """Fill in that a question does not apply; where it is none of the values, the plan draws one."""
     content = plan.content
     some = [(one, one.only_if) for one in content.attributes if one.only_if is not None]
     for _ in some:  # as often as a chain may be long, since a plan may have them in any order
         for one, condition in some:
             labels = plan.labels[condition.name]
             wanted = [labels.index(value) for value in condition.values]
+            others = ~np.isin(answers[condition.name], wanted)
             code = content.extra_code(one, NOT_APPLICABLE)
-            if code >= 0:
-                answers[one.name][~np.isin(answers[condition.name], wanted)] = code
+            answers[one.name][others] = code if code >= 0 else NO_ANSWER
 
 
 def _choose_answers(plan: Plan, one: Attribute, answers: Mapping[str, Integers]) -> Integers:
