@@ -625,3 +625,25 @@ def test_an_explanation_names_the_protocol_of_each_attribute() -> None:
     study = dn.Study({"works": ["yes", "no"], "age": ages, "why": list("abcde")}, epsilon=1.0)
     lines = study.plan(people=10_000).explain().splitlines()
     assert any(re.match(r"age +20 +geometric ", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("policies", "wanted"),
+    [
+        (
+            dict.fromkeys(("works", "media", "age"), True),
+            "A missing answer to 'works' or 'media' is one more value, \"no answer\".",
+        ),
+        ({"age": True}, "A record with a missing answer to 'works' or 'media' is refused."),
+        (
+            {"media": "random"},
+            "A record with a missing answer to 'works' or 'age' is refused. A missing answer to 'media' is a "
+            "random value.",
+        ),
+        ({}, "A record with a missing answer is refused."),
+    ],
+)
+def test_missing_answers_are_explained_by_question(policies: dict[str, Any], wanted: str) -> None:
+    asked = {"works": ["yes", "no"], "media": dn.Several(["tv", "web"]), "age": dn.Number(0, 100)}
+    text = " ".join(dn.Study(asked, epsilon=3.0, missing=policies).plan(people=5000).explain().split())
+    assert f" secret random words. {wanted} 'media' asks for all that apply" in text

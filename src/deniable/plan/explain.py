@@ -27,7 +27,7 @@ from deniable.formatting import (
     format_table,
     format_up,
 )
-from deniable.plan.attribute import list_related
+from deniable.plan.attribute import list_questions, list_related
 from deniable.plan.document import Content
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated
@@ -41,6 +41,7 @@ from deniable.records.base import quote_names
 _DELTA = 1e-6
 _MOST_ROWS = 12
 _MOST_RELATED = 4  # groups of questions that depend on each other
+_MOST_NAMES = 6
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 _WIDTH = 110
 _LEFT = ("protocol", "why not")  # columns of text
@@ -222,13 +223,33 @@ def _promises(content: Content, loss: Loss) -> list[str]:
 
 
 def _missing(content: Content) -> str:
-    own = [one for one in content.attributes if one.missing is not None and one.answers is None]
+    """What becomes of missing answers: of most questions, then of those that say otherwise, by question."""
+    said_elsewhere = {one.answers for one in content.attributes}
+    policies = {
+        one.several or one.name: one.missing
+        for one in content.attributes
+        if one.answers is None and one.name not in said_elsewhere
+    }
+    usual = [name for name, policy in policies.items() if policy is None]
+    are_all = len(usual) == len(list_questions(content.attributes))
+    sentences = [_usual_missing(content, [] if are_all else usual)] if usual else []
     means = {"value": 'one more value, "no answer"', "random": "a random value", "refuse": "refused"}
-    also = "".join(f" A missing answer to {one.name!r} is {means[one.missing or 'refuse']}." for one in own)
-    return _usual_missing(content) + also
+    for policy, meaning in means.items():
+        own = [name for name, each in policies.items() if each == policy]
+        if own:
+            sentences.append(f"A missing answer to {_name_any(own)} is {meaning}.")
+    return " ".join(sentences)
 
 
-def _usual_missing(content: Content) -> str:
+def _name_any(names: Sequence[str]) -> str:
+    *first, last = map(repr, names[:_MOST_NAMES])
+    if len(names) > _MOST_NAMES:
+        return f"{', '.join([*first, last])} or one of {len(names) - _MOST_NAMES} more"
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _usual_missing(content: Content, names: Sequence[str]) -> str:
+    """What becomes of missing answers to these questions, or to all."""
     if content.missing == "value":
         return 'A missing answer is a value of its own, "no answer", and as deniable as any other.'
     if content.missing == "random":
@@ -237,7 +258,8 @@ def _usual_missing(content: Content) -> str:
             "are then of answers and random values together: if a part m is missing, m / k of each estimate "
             "is random."
         )
-    return "A record with a missing answer is refused."
+    to = f" to {_name_any(names)}" if names else ""
+    return f"A record with a missing answer{to} is refused."
 
 
 def _shuffle(content: Content, loss: Loss) -> str:
