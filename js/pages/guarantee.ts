@@ -132,6 +132,7 @@ export function promise(plan: Plan, key = ""): HTMLElement {
     h("h2", { id: `promise-title${key}`, class: "verified" }, check(), t("verified")),
     h("p", { class: "headline" }, easiest.once),
     bars(easiest.oneReport, easiest.blind, t("picture")),
+    plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
     distant
       .slice(0, 1)

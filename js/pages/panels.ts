@@ -516,7 +516,7 @@ export function losses({ plan }: View): Child {
         metric.units.length < plan.attributes.length &&
         line("One report, all other answers together", metric.rest),
       line(metric ? "One report, in the worst case" : "One report", record),
-      plan.attributes.length > 1 && line("One report, between people who differ in one answer", one),
+      plan.attributes.length > 1 && line("One report, between people who differ in one attribute", one),
       repeated && [
         line("Any number of rounds, if answers do not change", repeated.one_value_forever),
         line(

@@ -52,7 +52,7 @@ export type Answers = Readonly<Record<string, unknown>>;
 export interface Losses {
   /** Of one report, between any two people. */
   readonly record: number;
-  /** Of one report, between people who differ in one answer. */
+  /** Of one report, between people who differ in one attribute. */
   readonly attribute: number;
   /** For studies that ask again: what a person's reports give away together. */
   readonly repeated: Figures<number> | null;
@@ -317,7 +317,8 @@ export class Plan {
 
   /**
    * How often an attacker, to whom all answers to this question were equally likely before, guesses it
-   * right at most, if the other answers are known or say nothing about it.
+   * right at most, if the other answers are known or say nothing about it. Questions that depend on each
+   * other say something: this is of each alone.
    */
   bestGuess(attribute: string): BestGuess {
     const j = this.attributes.findIndex((one) => one.name === attribute);

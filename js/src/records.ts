@@ -3,7 +3,7 @@
  *
  * `split` reports every attribute, `sample` some of them; `faked` (faked.ts) reports all of them with only
  * one real. The two guarantees differ: per record compares any two people, per attribute two people who
- * differ in one answer only.
+ * differ in one attribute only.
  */
 
 import { must } from "./errors.js";

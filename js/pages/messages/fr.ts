@@ -206,6 +206,8 @@ export const fr: Messages = {
     "Qui voit votre rapport devine juste{what} au plus {whole} ; qui sait qu’il contient cette réponse : {known} ; au hasard : 1 sur {among}.",
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
   guess_again: "Qui voit vos rapports de {rounds}, si votre réponse ne change pas : {all}.",
+  guess_related:
+    "Cela vaut pour chaque réponse seule. Les questions posées à certains seulement se renseignent l’une l’autre, si bien que le rapport entier peut en dire plus ; la perte exacte ci-dessous en tient compte.",
   once_in: "1 fois sur {n}",
   times_in_100: "{n} fois sur 100",
   every_time: "à chaque fois",
