@@ -177,7 +177,7 @@ def test_only_drawn_questions_are_asked(
         expect(asked).to_have_count(1)
         name = page.locator("form legend").inner_text()
         page.locator("summary").first.click()
-        expect(page.locator(".drawing")).to_contain_text(re.compile(r"“vote” \d"))
+        expect(page.locator(".drawing")).to_contain_text(re.compile(r"[“„]vote[”“] \d"))
         check_access(page)
         page.reload()
         expect(page.locator("form legend")).to_have_text(name)  # nobody draws again
