@@ -194,6 +194,7 @@ def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[V
         visit = Visit(context, collector.url)
         yield visit
         visit.check()
+        context.unroute_all(behavior="wait")
 
 
 def post(collector: Running, plan: Plan, n: int, number: int = 1, **numbers: float) -> None:
@@ -1560,6 +1561,7 @@ def test_without_https_the_page_says_so(browser: Browser, collector: Running) ->
         expect(page.get_by_text("This address does not begin with https")).to_be_visible()
         assert page.evaluate("crypto.subtle") is None
         expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
+        context.unroute_all(behavior="wait")
 
 
 def test_a_study_is_chosen_among_several(visit: Visit) -> None:
