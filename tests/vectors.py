@@ -21,7 +21,7 @@ from deniable.plan import Plan, canonical, metric_mechanism
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
-from tests import asked
+from tests import questionnaires
 from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -414,14 +414,14 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "repeated": repeated,
     "metric/reports": metric,
     "nested": nested,
-    "questions": asked.plans,
+    "questions": questionnaires.plans,
 }
 
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
     if "works" in plan.names:
-        return asked.ANSWERS["distant" if "pay" in plan.names else "work"]
+        return questionnaires.ANSWERS["distant" if "pay" in plan.names else "work"]
     if set(plan.names) == set(QUESTIONS):
         some = (
             ANSWERS[:3]
@@ -485,7 +485,7 @@ def device_plans() -> dict[str, Plan]:
     """A plan of every kind that takes words."""
     some = {name: nested()[name] for name in ("a sample and fakes", "nested, no answer is random")}
     some |= {"by weights": sample()["by weights"], "kept, by weights": repeated()["repeated, by weights"]}
-    some |= {f"questions, {name}": plan for name, plan in asked.plans().items()}
+    some |= {f"questions, {name}": plan for name, plan in questionnaires.plans().items()}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     return one_of_each() | metric_of_each() | some

@@ -24,12 +24,12 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan
-from deniable.plan.answered import cumulative_shares
-from deniable.plan.asked import divide_pages
 from deniable.plan.findings import Findings
+from deniable.plan.questionnaire import divide_pages
+from deniable.plan.respondents import cumulative_shares
 from deniable.plan.units import loss_to_random
 from deniable.wire import Wire
-from tests import asked, statistics
+from tests import questionnaires, statistics
 from tests.plan.test_plan import SCHEMA, refuse_unfit
 from tests.running import Run
 from tests.statistics import ANSWERED_STUDIES, COVERED
@@ -156,8 +156,8 @@ def test_an_answer_that_contradicts_another_is_refused(plan: Plan, changed: Any,
 
 
 def test_every_answer_that_one_client_refuses_the_other_does() -> None:
-    work = asked.plans()["work"]
-    for answers in asked.REFUSED:
+    work = questionnaires.plans()["work"]
+    for answers in questionnaires.REFUSED:
         with pytest.raises((InvalidValue, InvalidParameter)):
             Client(work, secret=bytes(32), cap=100).report(answers)
 
@@ -591,9 +591,11 @@ def test_a_bound_is_stated_on_guesses_from_all_that_depends_on_each_other() -> N
 
 def test_results_show_one_block_for_a_question_with_several_answers() -> None:
     """And say whom shares of metric values are about."""
-    plans = asked.plans()
+    plans = questionnaires.plans()
     work = plans["work"]
-    text = str(work.estimate(work.tally(work.privatize([asked.ANSWERS["work"][0]] * 50, dn.seeded(1)))))
+    text = str(
+        work.estimate(work.tally(work.privatize([questionnaires.ANSWERS["work"][0]] * 50, dn.seeded(1))))
+    )
     block = text[text.index("media, all that apply: who chose each") :].split("\n\n")[0]
     names = re.findall(r"^ +(\w+) ", block, re.M)
     assert names == ["value", "tv", "web", "noise"]
@@ -601,7 +603,7 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
     assert " options are too noisy to read: it takes about" in block or "1 of 2 options is" in block
     assert "media: tv" not in text
     distant = plans["distant"]
-    people = [asked.ANSWERS["distant"][0]] * 50
+    people = [questionnaires.ANSWERS["distant"][0]] * 50
     found = distant.estimate(distant.tally(distant.privatize(people, dn.seeded(1))))
     assert "of those to whom it applies and who answered" in str(found)
     assert found.has_quantiles("age")
@@ -610,7 +612,7 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
 
 def test_records_that_an_audit_compares_can_be_given() -> None:
     """And where the claim is of one attribute, one differs."""
-    for plan in asked.plans().values():
+    for plan in questionnaires.plans().values():
         for per in ("record", "attribute"):
             for pair in make_named_pairs(plan, "every", per, 1):
                 plan.encode([dict(side[0]) for side in pair])

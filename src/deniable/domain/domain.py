@@ -30,7 +30,7 @@ from deniable.domain.answer import (
     quote,
     to_list,
 )
-from deniable.domain.counted import (
+from deniable.domain.units import (
     FIRST_YEAR,
     LAST_YEAR,
     UNITS,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
-from deniable.domain.counted import date_ends
 from deniable.domain.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.several import Several
+from deniable.domain.units import date_ends
 from deniable.errors import InvalidParameter, find_nearest, suggest_name
 from deniable.metric import per_meter
 

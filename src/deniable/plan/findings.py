@@ -19,14 +19,6 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 from deniable.exact import number
-from deniable.plan.answered import (
-    Columns,
-    correct_shares,
-    cumulative_shares,
-    name_people,
-    read_columns,
-    share_answered,
-)
 from deniable.plan.change import MEAN
 from deniable.plan.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
@@ -39,6 +31,14 @@ from deniable.plan.readable import (
     possible_mean,
     read_groups,
     read_values,
+)
+from deniable.plan.respondents import (
+    Columns,
+    correct_shares,
+    cumulative_shares,
+    name_people,
+    read_columns,
+    share_answered,
 )
 from deniable.plan.result import bins_of
 from deniable.summaries import Group, Summary, groups_of, sum_of

@@ -29,7 +29,7 @@ from deniable.plan.applicable import correct_mean, explain_unknown, find_conditi
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.change import MEAN
 from deniable.plan.document import VERSION, Ask, Content
-from deniable.plan.labeled import LabeledMechanism
+from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.maps import Map
 from deniable.plan.notation import InvalidPlan, canonical, parsed

@@ -108,7 +108,7 @@ class Result(Mapping[str, Any]):
         elif estimate.k == middles.size:
             found = mean_of(estimate, middles, level)
         else:
-            from deniable.plan.answered import mean_answered
+            from deniable.plan.respondents import mean_answered
 
             found = mean_answered(estimate, middles, level)
         return replace(found, within=bins.half)
@@ -119,7 +119,7 @@ class Result(Mapping[str, Any]):
 
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
         """
-        from deniable.plan.answered import quantile_answered
+        from deniable.plan.respondents import quantile_answered
 
         return quantile_answered(self, name, self._find_bins(name)[1], share, level)
 

@@ -33,7 +33,12 @@ from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
-from deniable.plan.asked import (
+from deniable.plan.attribute import Attribute, Missing, list_changed
+from deniable.plan.consent import complete_texts
+from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
+from deniable.plan.maps import Map, check_maps
+from deniable.plan.plan import Plan
+from deniable.plan.questionnaire import (
     divide_pages,
     is_filled,
     list_attributes,
@@ -42,11 +47,6 @@ from deniable.plan.asked import (
     read_policies,
     usual_policy,
 )
-from deniable.plan.attribute import Attribute, Missing, list_changed
-from deniable.plan.consent import complete_texts
-from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
-from deniable.plan.maps import Map, check_maps
-from deniable.plan.plan import Plan
 from deniable.plan.sections import list_options, read_toml
 from deniable.plan.texts import Texts
 from deniable.plan.units import metric_mechanism, rest_loss
