@@ -29,7 +29,7 @@ from deniable.choose import (
 )
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
-from deniable.formatting import format_up
+from deniable.formatting import format_count, format_up
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric import MetricMechanism
 from deniable.plan import explain
@@ -563,7 +563,9 @@ def test_the_comparison_is_for_the_rounds_of_the_study(rounds: int) -> None:
     said = format_up(losses.changing_values)
     assert table[2][:end].split()[-1] == said
     shown = f"{said} (exact)" if losses.changing_values_exact else f"at most {said} (a bound)"
-    assert f"{rounds} reports of values that change, against any other sequence: {shown}" in text
+    assert (
+        f"{format_count(rounds, 'report')} of values that change, against any other sequence: {shown}" in text
+    )
     assert (
         f"changing: what {rounds} report{'' if rounds == 1 else 's'} of values that change give away" in text
     )

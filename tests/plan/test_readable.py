@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,7 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     noise = {(one.attribute, one.what): one for one in found.noise}
     color = noise["color", "value"]
     assert f"{color.noisy} of 5 values are too noisy to read: it takes about" in str(color)
+    assert str(replace(color, noisy=1)).startswith("1 of 5 values is too noisy")
     assert color.now == 60
     assert color.people > 60
     rows = [row for row in found.about()["rows"] if row["attribute"] == "color"]

@@ -43,6 +43,14 @@ def test_domains_read_categorical_columns_by_their_labels(kind: str) -> None:
     assert dn.Categories(["c", "b", "a"]).encode(COLUMNS[kind]).tolist() == [1, 0, 2, 1]
 
 
+@pytest.mark.parametrize(
+    "dtype",
+    [pd.CategoricalDtype(["a", "b", "c"]), pl.Enum(["a", "b", "c"]), pd.Categorical([], ["a", "b", "c"])],
+)
+def test_a_question_takes_its_values_from_a_dtype(dtype: object) -> None:
+    assert dn.Study({"letter": dtype}, epsilon=1.0) == dn.Study({"letter": ["a", "b", "c"]}, epsilon=1.0)
+
+
 def test_categories_that_are_numbers_are_values() -> None:
     m, column = dn.grr(3, 1.0), pd.Series([2, 0, 2], dtype="category")
     np.testing.assert_array_equal(m.privatize(column, dn.seeded(1)), m.privatize([2, 0, 2], dn.seeded(1)))

@@ -58,7 +58,8 @@ def as_question(values: object, name: str = "this attribute") -> Domain | Severa
 
 
 def as_domain(values: object, name: str = "this attribute") -> Domain:
-    """A domain as it is, the categories of a list of labels, or what a mapping says as a TOML file does.
+    """A domain as it is, the categories of a list of labels or of a dtype, or what a mapping says as a TOML
+    file does.
 
     >>> as_domain({"low": 0, "high": 100, "step": 10}) == Range(0, 100, step=10)
     True
@@ -69,6 +70,9 @@ def as_domain(values: object, name: str = "this attribute") -> Domain:
         return values
     if isinstance(values, Mapping):
         return _read_section(values, f"attributes.{name}")
+    declared = getattr(values, "categories", None)  # of pandas' categorical dtypes and columns, polars' enums
+    if declared is not None and not callable(declared):
+        return as_domain(list(declared), name)
     if isinstance(values, set | frozenset):
         raise InvalidParameter(f"{name!r}: a set has no order, and a plan's values have one; give a list")
     if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):

@@ -134,7 +134,7 @@ class Estimate:
         >>> [f"{share:.3f}" for share in found.least_fakes()]
         ['0.000', '0.000', '0.080']
         """
-        made_up = number("fakes, the share of reports that were made up,", fakes, 0.0, 1.0)
+        made_up = number("fakes, the share of reports that were made up (0.01 is 1 %),", fakes, 0.0, 1.0)
         share = np.minimum(made_up * (of or self.n) / self._about, 1.0)
         low, high = self.interval(level)
         least, most = self.law.contributions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from deniable.formatting import format_html_table, format_up
+from deniable.formatting import format_count, format_html_table, format_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,10 @@ class Losses:
             ("one report", format_up(self.one_report)),
             (f"{self.reports} reports of a value that does not change", format_up(self.same_value)),
             ("any number of reports of a value that does not change", format_up(self.one_value_forever)),
-            (f"{self.rounds} reports of values that change, against any other sequence", changing),
+            (
+                f"{format_count(self.rounds, 'report')} of values that change, against any other sequence",
+                changing,
+            ),
         ]
 
     def plot(self) -> Figure:

@@ -51,8 +51,10 @@ class Noise:
 
     def __str__(self) -> str:
         many = format_count(self.count, self.what)
-        subject = f"the {self.what} is" if self.count == 1 else f"{self.noisy:,} of {many} are"
-        return f"{subject} too noisy to read: it takes {self.ways}"
+        is_, subject = ("is" if self.noisy == 1 else "are"), f"{self.noisy:,} of {many}"
+        if self.count == 1:
+            subject = f"the {self.what}"
+        return f"{subject} {is_} too noisy to read: it takes {self.ways}"
 
     @property
     def ways(self) -> str:

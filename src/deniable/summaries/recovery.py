@@ -62,7 +62,7 @@ def recover_shares(
     >>> round(float(found.frequencies[0]), 2), round(float(recovered.frequencies[0]), 2)
     (1.0, 0.89)
     """
-    share = number("fakes, the share of reports that were made up,", fakes, 0.0, 1.0)
+    share = number("fakes, the share of reports that were made up (0.01 is 1 %),", fakes, 0.0, 1.0)
     if model not in get_args(FakeModel):
         raise InvalidParameter(not_among(str(model), "a model of fakes", get_args(FakeModel)))
     if (model == "random reports") == bool(len(targets)):
