@@ -64,13 +64,20 @@ def asked(run: Run, collector: Running, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-@pytest.mark.parametrize(("level", "project"), [(0.95, None), (0.8, "norm-sub")])
+@pytest.mark.parametrize(
+    ("level", "project", "smooth"), [(0.95, None, True), (0.8, "norm-sub", False), (0.95, None, False)]
+)
 def test_the_collector_says_what_the_command_says(
-    asked: Run, collector: Running, level: float, project: str | None
+    asked: Run, collector: Running, level: float, project: str | None, smooth: bool
 ) -> None:
     more = {} if project is None else {"project": project}
-    shown = collector.get(f"/plans/{PLAN.id}/estimates", level=level, **more).json()
+    wanted = {"smooth": "true"} if smooth else {}
+    shown = collector.get(f"/plans/{PLAN.id}/estimates", level=level, **more, **wanted).json()
     options = ["--level", str(level), *(f"--{name}={value}" for name, value in more.items())]
+    options += ["--smooth"] if smooth else []
+    methods = {row["attribute"]: row["method"] for row in (*shown["rows"], *shown["groups"])}
+    assert [name for name in methods if methods[name] == "smoothed"] == (["age", "home"] if smooth else [])
+    assert (shown["smooth"], set(shown["refused"])) == (smooth, {"hours", "height"} if smooth else set())
     from_file = json.loads(asked("estimate", "plan.json", "r.parquet", *options, "--json").out)
     from_collector = json.loads(
         asked("estimate", "plan.json", "--from", collector.url, *options, "--json").out
@@ -80,7 +87,7 @@ def test_the_collector_says_what_the_command_says(
             said = [{name: cell for name, cell in row.items() if name not in BESIDE} for row in told[kind]]
             assert [
                 {name: cell for name, cell in row.items() if name != "low_together"} for row in shown[kind]
-            ] == said
+            ] == [{name: cell for name, cell in row.items() if name != "smoothed"} for row in said]
         assert {name: shown[name] for name in ("plan", "n", "level", "project")} == {
             name: told[name] for name in ("plan", "n", "level", "project")
         }

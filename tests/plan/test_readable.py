@@ -90,6 +90,16 @@ def test_smoothed_shares_are_shown_where_they_were_asked_for() -> None:
     assert found.shares["age"].method == "smoothed"
     np.testing.assert_allclose(found.shares["age"].share, found.smoothed["age"].frequencies)
     assert found.shares["color"].method == "projected"
+    plain = Findings(result)
+    np.testing.assert_array_equal(found.unbiased["age"], plain.unbiased["age"])
+    asked = result.plan.estimate(result.tallies, smooth=True)
+    rows = asked.frame(backend="pandas", bins=True)
+    ages = rows[(rows.attribute == "age") & (rows.kind == "value")]
+    np.testing.assert_allclose(ages.share, found.shares["age"].share)
+    for text in (str(asked), asked._repr_html_()):
+        assert "smoothed shares" in text
+        assert "intervals are those of the unbiased shares" in text
+        assert "reports of sets have none" in text, "why hours are not smoothed"
     rows = [row for row in found.about()["rows"] if row["attribute"] == "age"]
     assert all(row["low"] <= row["share"] <= row["high"] for row in rows)
 

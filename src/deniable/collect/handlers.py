@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, final
@@ -165,8 +166,10 @@ class Handlers:
         if project is not None and project not in NAMES:
             raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
         form = _among(request, "format", ("json", "csv", "parquet"))
+        smooth = _among(request, "smooth", ("false", "true")) == "true"
         number, tallies = await self._tallies(one, number)
-        found = await asyncio.to_thread(results.estimated, one.plan, tallies, number, level, project)
+        asked = partial(results.estimated, one.plan, tallies, number, level, project, smooth=smooth)
+        found = await asyncio.to_thread(asked)
         if form == "json":
             return _json(found)
         made = results.as_csv(found) if form == "csv" else results.as_parquet(found)

@@ -145,7 +145,9 @@ class Row(Message, frozen=True, omit_defaults=True):
     high: float
     count: float
     noisy: Annotated[bool, _about("Whether the interval is too wide for the share to be read.")]
-    method: Annotated[str, _about("How the share was found: most likely, or projected to possible shares.")]
+    method: Annotated[
+        str, _about("How it was found: most likely, smoothed, or projected to possible shares.")
+    ]
     unbiased: Annotated[float, _about("The unbiased estimate, which may be below 0 or above 1.")]
     stderr: Annotated[float, _about("The standard error of the unbiased estimate.")]
     unbiased_low: float
@@ -231,6 +233,10 @@ class Estimates(Message, frozen=True):
     ]
     quantiles: list[Quantile]
     noise: list[Noise]
+    smooth: Annotated[bool, _about("Whether shares of ranges and grids are smoothed.")] = False
+    refused: Annotated[
+        dict[str, str], _about("Why shares of an attribute are not smoothed although that was asked for.")
+    ] = {}
 
 
 class History(Message, frozen=True):

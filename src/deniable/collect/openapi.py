@@ -179,6 +179,7 @@ OPERATIONS = (
             "round": _ROUND,
             "level": _LEVEL,
             "project": {"enum": list(NAMES)},
+            "smooth": {"enum": ["false", "true"], "default": "false"},
             "format": {"enum": ["json", "csv", "parquet"], "default": "json"},
         },
     ),

@@ -44,13 +44,15 @@ def estimated(
     level: float,
     project: str | None = None,
     cells: bool = True,
+    smooth: bool = False,
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
     Without cells, grids are left out, which take longest. What was found from the same tallies is kept: pages
-    of several people ask again every few seconds, and the blocks of 2,000 cells take four.
+    of several people ask again every few seconds, and the blocks of 2,000 cells take four. With `smooth`, the
+    shares of ranges and grids are smoothed.
     """
-    asked = _Asked((plan.id, _digest(tallies), number, level, project, cells), plan, tallies)
+    asked = _Asked((plan.id, _digest(tallies), number, level, project, cells, smooth), plan, tallies)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     return _estimate.__wrapped__(asked) if many else _estimate(asked)
 
@@ -60,7 +62,7 @@ def estimated(
 class _Asked:
     """What is asked for, equal if all of it is, by the counts themselves."""
 
-    key: tuple[str, bytes, int | None, float, str | None, bool]
+    key: tuple[str, bytes, int | None, float, str | None, bool, bool]
     plan: Plan = field(compare=False, repr=False)
     tallies: Tallies = field(compare=False, repr=False)
 
@@ -77,10 +79,12 @@ def _digest(tallies: Tallies) -> bytes:
 @lru_cache(maxsize=64)
 def _estimate(asked: _Asked) -> Estimates:
     plan, tallies = asked.plan, asked.tallies
-    _, _, number, level, project, cells = asked.key
+    _, _, number, level, project, cells, smooth = asked.key
     result = result_of(plan, tallies)
     try:
-        about = Findings(result, level, project, cells=cells).about()
+        if smooth:
+            result = plan.estimate(tallies, smooth)
+        about = Findings.read(result, level, project, cells=cells).about()
         sure = _sure(result, level) if cells else {}
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
@@ -94,7 +98,8 @@ def _estimate(asked: _Asked) -> Estimates:
         _write_row(Quantile, about["quantiles"]),
         _write_row(Noise, about["noise"]),
     )
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists)
+    smoothing = smooth, about["refused"]
+    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing)
 
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:

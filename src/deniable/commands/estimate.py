@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @click.option(
     "--smooth",
     is_flag=True,
-    help="Also show the most likely shares of ranges and grids, smoothed, without intervals.",
+    help="Show smoothed shares of ranges and grids; intervals stay those of the unbiased shares.",
 )
 @options.numbers_option("--quantile", real, "Also show these quantiles of ranges, such as 0.5,0.9.")
 @click.option(

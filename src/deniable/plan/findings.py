@@ -6,7 +6,7 @@ This is the one place: the shell, the notebook, the files and the dashboard only
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
@@ -41,6 +41,7 @@ from deniable.plan.respondents import (
     share_answered,
 )
 from deniable.plan.result import bins_of
+from deniable.plan.smoothed import Progress, search_shares
 from deniable.summaries import Group, Summary, groups_of, sum_of
 
 if TYPE_CHECKING:
@@ -54,10 +55,6 @@ WORST = ("fakes low", "fakes high")
 _LAST = ("n", "level", "plan")  # of a table's columns
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
-_DRAWN = (
-    "most likely shares are of all reports, and values of people without an answer are random; what is shown "
-    "is of the others"
-)
 
 
 @final
@@ -90,7 +87,7 @@ class Findings:
         quantiles: Sequence[float] = (),
         mle: bool = False,
         smooth: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         fakes: float | None = None,
     ) -> Findings:
         """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
@@ -98,35 +95,24 @@ class Findings:
 
         `progress` hears how much of what is most likely is found, and of how much.
         """
-        result = plan.estimate(tallies)
-        refused: dict[str, str] = {}
-        likely: dict[str, Likelihood] = {}
-        smoothed: dict[str, Likelihood] = {}
-        names = list(result.estimates) if mle or smooth else []
-        for position, name in enumerate(names):
-            if result.is_drawn(name):
-                refused[name] = _DRAWN
-                continue
-            ordered = isinstance(result.domains[name], Range)
-            heard = partial(_heard, progress, position, len(names))
-            try:
-                heard(0, 1)
-                most = plan.mle(tallies, name, ordered=ordered or None)
-                likely |= {name: most} if mle else {}
-                if smooth and (ordered or isinstance(result.domains[name], Grid)):
-                    if _has_no_answer(result, name):
-                        raise InvalidParameter(
-                            "shares are not smoothed where no answer is a value of its own"
-                        )
-                    smoothed[name] = most.smooth(progress=heard)
-            except InvalidParameter as problem:
-                refused[name] = str(problem)
-        if smooth and not any(isinstance(domain, Range | Grid) for domain in result.domains.values()):
-            raise InvalidParameter(
-                "only shares of ordered values can be smoothed, and no attribute here is a range or a grid"
-            )
+        result = plan.estimate(tallies, smooth)
+        return Findings.read(result, level, project, quantiles, mle, progress, fakes)
+
+    @staticmethod
+    def read(
+        result: Result,
+        level: float = 0.95,
+        project: str | None = None,
+        quantiles: Sequence[float] = (),
+        mle: bool = False,
+        progress: Progress | None = None,
+        fakes: float | None = None,
+        cells: bool = True,
+    ) -> Findings:
+        """The same of a result, which knows whether its shares are to be smoothed."""
+        likely, smoothed, refused = search_shares(result, mle, result.smooth, progress, cells)
         found = _quantiles(result, quantiles, level, refused)
-        return Findings(result, level, project, found, likely, smoothed, refused, fakes)
+        return Findings(result, level, project, found, likely, smoothed, refused, fakes, cells)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -544,19 +530,6 @@ def _quantiles(
 def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:
     """Unbiased columns in place of possible ones."""
     return {name: Shares(value, low, high, "unbiased") for name, (value, _, low, high) in unbiased.items()}
-
-
-def _heard(
-    progress: Callable[[int, int], None] | None, position: int, positions: int, done: int, most: int
-) -> None:
-    """So much is done of one attribute, which is one of several: in thousandths of each."""
-    if progress is not None:
-        progress(1000 * position + 1000 * done // most, 1000 * positions)
-
-
-def _has_no_answer(result: Result, name: str) -> bool:
-    """Whether "no answer" is one of the values: it is next to the others, not between them."""
-    return bool(result.estimates[name].k > result.domains[name].k)
 
 
 def _finite(position: float) -> float | None:

@@ -159,7 +159,8 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
             best = "no certificate"
             if one.gap < math.inf:
                 best = f"log-likelihood per report within {one.gap:.2g} of the best"
-            lines.append((of, f"{_how(one)}; {best}"))
+            ends = "" if one.smoothing is None else "; intervals are those of the unbiased shares"
+            lines.append((of, f"{_how(one)}; {best}{ends}"))
     unexplained = found.find_unexplained()
     if name in unexplained:
         value, share = unexplained[name]

@@ -36,6 +36,7 @@ from deniable.plan.notation import InvalidPlan, canonical, parsed
 from deniable.plan.questions import encode_columns, gather_columns
 from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import Result, Unreported, bins_of
+from deniable.plan.smoothed import refuse_unordered
 from deniable.plan.texts import Texts
 from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
@@ -313,8 +314,12 @@ class Plan:
         found = self.mechanism.tally(records)
         return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
 
-    def estimate(self, tallies: Tallies) -> Result:
-        """Estimates every attribute's shares, with error bars and labels; names those without reports."""
+    def estimate(self, tallies: Tallies, smooth: bool = False) -> Result:
+        """Estimates every attribute's shares, with error bars and labels; names those without reports.
+
+        With `smooth`, the shares of ranges and grids are shown smoothed. Their intervals stay those of the
+        unbiased shares.
+        """
         _refuse_no_tallies(tallies, "estimates are made from", "plan.estimate(plan.tally(reports))")
         refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
@@ -350,9 +355,11 @@ class Plan:
             name, nothing = next(iter(unreported.items()))
             raise InvalidParameter(f"{name!r}: {nothing.why}")
         domains = {one.name: one.domain for one in self.content.attributes}
+        if smooth:
+            refuse_unordered(domains.values())
         kept = self._kept_apart()
-        title = self.content.title
-        return Result(self.id, tallies.n, found, unreported, title, means, domains, kept, self, tallies)
+        told = (found, unreported, self.content.title, means, domains, kept)
+        return Result(self.id, tallies.n, *told, self, tallies, smooth)
 
     def _list_means(
         self, numbers: Mapping[str, MeanEstimate], found: Mapping[str, Estimate]

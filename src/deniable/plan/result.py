@@ -61,6 +61,8 @@ class Result(Mapping[str, Any]):
     plan: Plan | None = field(default=None, compare=False)
     """What the reports were made for, and with `tallies` what most likely shares are found from."""
     tallies: Tallies | None = field(default=None, compare=False)
+    smooth: bool = False
+    """Whether shares of ranges and grids are shown smoothed, as `plan.estimate(..., smooth=True)` asks."""
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
@@ -179,7 +181,7 @@ class Result(Mapping[str, Any]):
         """
         from deniable.plan.findings import Findings
 
-        rows = Findings(self, level, project).table(bins)
+        rows = Findings.read(self, level, project).table(bins)
         return frame_of_rows(
             [{name: cell for name, cell in row.items() if name != "plan"} for row in rows], backend
         )
@@ -208,7 +210,7 @@ class Result(Mapping[str, Any]):
             raise InvalidParameter(
                 f"plot takes a confidence level and draws all attributes; result[{given!r}].plot() draws one"
             )
-        return Findings(self, level).plot(unbiased=unbiased)
+        return Findings.read(self, level).plot(unbiased=unbiased)
 
     def text(
         self,
@@ -224,7 +226,7 @@ class Result(Mapping[str, Any]):
         """
         from deniable.plan.findings import Findings  # which is made from results
 
-        return Findings(self, level, project).text(most=most, shell=False, unbiased=unbiased)
+        return Findings.read(self, level, project).text(most=most, shell=False, unbiased=unbiased)
 
     def __str__(self) -> str:
         return self.text(most=20)
@@ -236,4 +238,4 @@ class Result(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         from deniable.plan.findings import Findings
 
-        return Findings(self).html()
+        return Findings.read(self).html()
