@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { bundleParts } from "./build_parts.mjs";
 import { buildSurvey } from "./build_survey.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -16,7 +17,8 @@ const MOST = {
   "survey-location.js": 16_000,
   "survey-question_kinds.js": 8_000,
   "survey-tickets.js": 50_000,
-  "dashboard.js": 375_000,
+  "dashboard.js dashboard-chunk.js": 90_000, // before the first results
+  "dashboard-attribute_panel.js": 285_000,
   "design.js": 60_000,
 }; // bytes
 const LANGUAGES = ["en", "de", "fr", "es", "pt"];
@@ -33,14 +35,16 @@ const common = {
   logLevel: "warning",
 };
 const survey = await buildSurvey(common, here);
-for (const [name, content] of survey.files) await writeFile(join(folder, name), content);
+const dashboard = await bundleParts(common, here, "dashboard.ts");
+for (const [name, content] of [...survey.files, ...dashboard.files])
+  await writeFile(join(folder, name), content);
 const { metafile } = await build({
   ...common,
-  entryPoints: ["dashboard.ts", "design.ts", "preview.ts", "survey.css", "dashboard.css", "design.css"],
+  entryPoints: ["design.ts", "preview.ts", "survey.css", "dashboard.css", "design.css"],
   outdir: folder,
   metafile: true, // says which libraries are in it
 });
-const parts = [metafile, survey.metafile].flatMap(({ outputs }) =>
+const parts = [metafile, survey.metafile, dashboard.metafile].flatMap(({ outputs }) =>
   Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs)),
 );
 const used = parts.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
@@ -83,6 +87,6 @@ async function notices(inputs) {
     if (!file) throw new Error(`${name} has no license to copy`);
     return `${name} (${license})\n\n${(await readFile(join(library, file), "utf8")).trim()}\n`;
   });
-  const head = "Libraries in dashboard.js and survey-tickets.js, and their licenses.\n";
+  const head = "Libraries in dashboard-attribute_panel.js and survey-tickets.js, and their licenses.\n";
   return [head, ...(await Promise.all(texts)).sort()].join(`\n${"-".repeat(70)}\n\n`);
 }

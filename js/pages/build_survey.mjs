@@ -1,18 +1,17 @@
 /**
  * Builds the survey in parts: what is there before the first question is one file, the rest is loaded on demand.
  *
- * Every part that is loaded on demand imports the entry. So all code that the entry needs is shared by all parts, and
- * esbuild puts it into one chunk. Of the messages, those that occur in that code are loaded at first, and those that
- * occur in fields are loaded with them.
+ * Of the messages, those that occur in that file are loaded at first, and those that occur in fields are loaded
+ * with them.
  */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build, transform } from "esbuild";
+import { transform } from "esbuild";
+import { bundleParts, loadedWith } from "./build_parts.mjs";
 
 const ENTRY = "survey.ts";
-const CHUNK = "survey-chunk.js";
-const FIELDS = ["location.ts", "question_kinds.ts"]; // parts that are loaded before the first question, for some plans
+const FIELDS = ["location.ts", "question_kinds.ts"]; // parts whose fields only some questions have
 
 /** The files by name, those that are loaded before the first question, and esbuild's analysis of the inputs. */
 export async function buildSurvey(common, here) {
@@ -31,19 +30,9 @@ export async function buildSurvey(common, here) {
   return { files, metafile, first: loadedWith(metafile, ["survey.js"]) };
 }
 
-async function bundle(common, here, used) {
-  const { outputFiles, metafile } = await build({
-    ...common,
-    entryPoints: [ENTRY],
-    outdir: here,
-    write: false,
-    metafile: true,
-    splitting: true,
-    chunkNames: "survey-[name]-[hash]",
-    plugins: [inGroups(here), ...(used ? [divided(used)] : []), onDemand(join(here, ENTRY))],
-  });
-  return renamed(outputFiles, metafile, here);
-}
+/** The parts of the survey; `used` are the messages of the first load and of fields, once they are known. */
+const bundle = (common, here, used) =>
+  bundleParts(common, here, ENTRY, [inGroups(here), ...(used ? [divided(used)] : [])]);
 
 /** What only some plans have is loaded in groups. */
 function inGroups(here) {
@@ -51,30 +40,6 @@ function inGroups(here) {
   return {
     name: "in groups",
     setup: ({ onResolve }) => onResolve({ filter: /\/rare_loader\.js$/ }, () => ({ path: groups })),
-  };
-}
-
-/** Parts that are loaded on demand import the entry. */
-function onDemand(entry) {
-  const parts = new Set();
-  return {
-    name: "on demand",
-    setup({ onResolve, onLoad, resolve }) {
-      onResolve({ filter: /^\./, namespace: "file" }, async ({ kind, path, pluginData, ...from }) => {
-        if (kind !== "dynamic-import" || pluginData === "asked") return undefined;
-        const found = await resolve(path, { ...from, kind, pluginData: "asked" });
-        parts.add(found.path);
-        return found;
-      });
-      onLoad({ filter: /\.ts$/, namespace: "file" }, async ({ path }) =>
-        parts.has(path)
-          ? {
-              contents: `${await readFile(path, "utf8")}\nimport ${JSON.stringify(entry)};`,
-              loader: "ts",
-            }
-          : undefined,
-      );
-    },
   };
 }
 
@@ -116,38 +81,4 @@ async function messagesIn({ metafile }, names, here) {
       throw new Error(`${paths[i][0]} puts the name of a message together: write it as one string`);
   const strings = texts.flatMap((text) => Array.from(text.matchAll(/"(\w+)"/g), ([, name]) => name));
   return new Set(strings.flatMap((name) => [name, `${name}_one`, `${name}_other`]));
-}
-
-/** These files and all that they import; of the entry, what is loaded before the first question but for the language. */
-function loadedWith({ outputs }, names) {
-  const found = new Set(names);
-  for (const name of found)
-    for (const { path, kind } of outputs[name].imports) if (kind === "import-statement") found.add(path);
-  return [...found];
-}
-
-/**
- * Names without hashes, which stay when the content changes. A chunk of no input holds only functions of esbuild;
- * parts that use none of them do not load it.
- */
-function renamed(outputFiles, { inputs, outputs }, here) {
-  const names = new Map();
-  let others = 0;
-  for (const [path, { entryPoint, inputs: held }] of Object.entries(outputs)) {
-    if (entryPoint) names.set(path, entryPoint === ENTRY ? path : path.replace(/-\w+\.js$/, ".js"));
-    else names.set(path, ENTRY in held ? CHUNK : `survey-shared-${++others}.js`);
-  }
-  if (new Set(names.values()).size < names.size) throw new Error("two parts of the survey have one name");
-  const idle = Object.keys(outputs).filter((path) => !Object.keys(outputs[path].inputs).length);
-  const rename = (text) => [...names].reduce((all, [path, name]) => all.replaceAll(path, name), text);
-  const files = new Map();
-  for (const { path, text } of outputFiles) {
-    const own = path.slice(here.length + 1);
-    const used = idle.reduce((all, one) => all.replaceAll(`import"./${one}";`, ""), text);
-    outputs[own].imports = outputs[own].imports.filter(
-      ({ path: to }) => !idle.includes(to) || used.includes(to),
-    );
-    files.set(names.get(own), Buffer.from(rename(used)));
-  }
-  return { files, metafile: { inputs, outputs: JSON.parse(rename(JSON.stringify(outputs))) } };
 }

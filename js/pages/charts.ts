@@ -15,9 +15,9 @@ import {
 } from "@observablehq/plot";
 import { h, quoted } from "./dom.js";
 import { count } from "./phrases.js";
-import type { Mean, Quantile, Row } from "./results.js";
+import { around, percent, signed, spoken, within } from "./readings.js";
+import type { Mean, Row } from "./results.js";
 
-export const NOISY = "too noisy to read";
 const ROW = 46; // pixels for one value
 const LINE = 18; // and for another line of text
 const NUMBERS = 190; // the width of what is said of a value
@@ -31,21 +31,6 @@ const GRID = "var(--line)";
 const MAIN = "var(--accent)";
 const STRONG = "var(--accent-strong)";
 const SECOND = "var(--second)";
-
-/** A written number with a true minus; what is rounded to zero has none. */
-export function signed(number: string): string {
-  return number.replace(/^-(?=[0.]*$)/, "").replace("-", "−");
-}
-
-export function percent(share: number, digits = 1): string {
-  return `${signed((100 * share).toFixed(digits))} %`;
-}
-
-/** A share and where the true one is: intervals are not symmetric, so that both ends are said. */
-export function within({ share, low, high, noisy }: Row): string {
-  if (noisy) return `${NOISY} (${percent(low, 0).replace(" %", "")} to ${percent(high, 0)})`;
-  return `${percent(share)} (${percent(low).replace(" %", "")} to ${percent(high).replace(" %", "")})`;
-}
 
 /** A value in each row: its share as a bar, the interval on it. Those of a long list that are largest. */
 export function shares(name: string, rows: readonly Row[], width: number): HTMLElement {
@@ -205,34 +190,6 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
     ],
   );
   return figure(drawing, `Estimates of ${name}`, rows.map(spoken).join("; "), "");
-}
-
-/** A number with as many digits as its error leaves. */
-export function figured(number: number, { low, high }: Mean): string {
-  const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(Math.max((high - low) / 2, 1e-9)))));
-  return signed(
-    number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
-  );
-}
-
-/** A median and where the true one is; an open end is infinitely far out. */
-export function inside({ quantile, low, high, noisy }: Quantile): string {
-  const text = (number: number | null): string =>
-    number === null ? "beyond the open end" : signed(count(Number(number.toPrecision(4))));
-  return `${noisy ? NOISY : text(quantile)} (${text(low)} to ${text(high)})`;
-}
-
-/** A mean and where the true one is. */
-export function around(found: Mean): string {
-  if (found.noisy) return `${NOISY} (${figured(found.low, found)} to ${figured(found.high, found)})`;
-  return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})`;
-}
-
-/** What comes on top of a mean's interval, in the words of `deniable estimate`. */
-export function besides({ within }: Mean): string {
-  return within
-    ? `, and up to ${Number(within.toPrecision(6))} more either way, since answers are counted in bins`
-    : "";
 }
 
 /** A mean with its interval, on a line from the lowest number to the highest. */
@@ -421,11 +378,6 @@ export function steps(title: string, along: readonly Step[], width: number, kind
     names.map(one),
     h("figcaption", { class: "unseen" }, text),
   );
-}
-
-export function spoken(row: Row): string {
-  const ends = `from ${percent(row.low)} to ${percent(row.high)}`;
-  return `${row.value} ${row.noisy ? NOISY : percent(row.share)}, ${ends}`;
 }
 
 function largest(rows: readonly Row[], count: number): Row[] {

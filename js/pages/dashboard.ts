@@ -1,25 +1,16 @@
 /** Shows operators and readers, by token, the results with error bars as reports arrive. */
 
 import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
+import { collector } from "./collector_panel.js";
 import { announce, find, h, skipping } from "./dom.js";
 import { health } from "./health.js";
+import { losses } from "./losses_panel.js";
 import { en } from "./messages/en.js";
 import { speak } from "./messages.js";
-import {
-  attribute,
-  collector,
-  facts,
-  heading,
-  keep,
-  log,
-  losses,
-  type Mode,
-  rounds,
-  unbiased,
-  waiting,
-} from "./panels.js";
+import { facts, heading, keep, log, type Mode, unbiased, waiting } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
 import { type Access, type Choice, Results, unbiasedOf, type View } from "./results.js";
+import { rounds } from "./rounds_panel.js";
 
 speak(en, "en");
 
@@ -41,6 +32,8 @@ let timer = 0;
 let turn = 0;
 let shown: View | null = null;
 let shell: Shell | null = null;
+let panels: typeof import("./attribute_panel.js") | null = null; // with all drawings, once they are loaded
+let loading: Promise<void> | null = null;
 
 /** The sections of the page, and the controls, which are made once. */
 interface Shell {
@@ -65,7 +58,23 @@ function start(): void {
     [token, results] = [secret, new Results(secret)];
     shell = shown = null; // another token may allow less
   }
+  void load();
   void refresh();
+}
+
+/** Load what draws results while the results are on their way. */
+function load(): Promise<void> {
+  loading ??= import("./attribute_panel.js").then(
+    (part) => {
+      panels = part;
+      draw();
+    },
+    () => {
+      loading = null; // it is asked for again with the next results
+      trouble.textContent = "The charts could not be loaded. This page tries again.";
+    },
+  );
+  return loading;
 }
 
 function signIn(problem: string): void {
@@ -192,6 +201,13 @@ function drawHealth(view: View, section: HTMLElement): void {
 function drawResults(view: View, section: HTMLElement): void {
   const { plan, estimates, history, series } = view;
   if (!estimates) return keep(section, [plan.id, view.round, view.reports, view.few], () => waiting(view));
+  const part = panels;
+  if (!part) {
+    void load();
+    return keep(section, "loading", () =>
+      h("p", { class: "soft", role: "status" }, "The charts are loading…"),
+    );
+  }
   const names = plan.attributes.map(({ name }) => name);
   keep(section, [plan.id, "results"], () =>
     names.map((name) => h("section", { class: "panel attribute", "aria-label": name })),
@@ -202,7 +218,7 @@ function drawResults(view: View, section: HTMLElement): void {
     const of = ({ rows, means, groups }: typeof estimates): unknown =>
       [...rows, ...means, ...groups].filter((one) => one.attribute === name);
     const key = [of(estimates), history.map(of), series.map(of), mode, room];
-    keep(section.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
+    keep(section.children[i] as HTMLElement, key, () => part.attribute(view, name, mode, room));
   }
 }
 

@@ -1,8 +1,8 @@
 /** Says whether the reports look as honest ones do: one line where they do, and otherwise what was seen. */
 
 import { type Child, h, quoted } from "./dom.js";
-import { table } from "./panels.js";
 import { count, sentence, several } from "./phrases.js";
+import { table } from "./tables.js";
 
 const BURST = "busiest minute"; // notices fake reports only if they all come in it
 

@@ -2,9 +2,9 @@
 
 import type { Grid } from "../src/index.js";
 import type { PlanMap } from "../src/maps.js";
-import { NOISY, percent, spoken } from "./charts.js";
 import { h, svg } from "./dom.js";
 import { outlineOf } from "./map_outline.js";
+import { NOISY, percent, spoken } from "./readings.js";
 import type { Row } from "./results.js";
 
 const TALLEST = 420;

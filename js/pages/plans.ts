@@ -77,8 +77,6 @@ export async function showPlans(
     if (typeof found === "string") left.push(note(rich(found, { title: quoted(nameOf(plan)) })));
     else parts.push(found);
   }
-  const hasPlaces = parts.some(({ plan }) => plan.attributes.some(({ domain }) => domain.kind === "grid"));
-  const locations = hasPlaces ? await import("./location.js") : null;
   const isRare = parts.some(({ plan }) => hasRareQuestions(plan));
   const kinds = isRare ? await import("./question_kinds.js") : null;
   const tickets = parts.some(({ plan }) => plan.ticketKey !== null) ? await import("./tickets.js") : null;
@@ -104,7 +102,7 @@ export async function showPlans(
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): HTMLFormElement {
-    const form = questions(part.plan, part.asked, locations, kinds, async () => {
+    const form = questions(part.plan, part.asked, kinds, async () => {
       if (i + 1 < open.length) return show(i + 1);
       // all of them: in another language, a number of an earlier part may have to be asked back
       for (const [j, each] of open.entries()) {

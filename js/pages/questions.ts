@@ -1,18 +1,16 @@
 /** Asks the questions in a form whose answers leave it only through the client. */
 
 import { InvalidValue } from "../src/errors.js";
-import type { Attribute, Domain, Grid, Plan, Range } from "../src/index.js";
-import type { PlanMap } from "../src/maps.js";
+import type { Attribute, Domain, Plan, Range } from "../src/index.js";
 import { type Child, h, quoted } from "./dom.js";
 import { localized } from "./labels.js";
 import { asking, endsOf, labelsOf, optionOf, paragraphs } from "./language.js";
+import { askPlace } from "./location_question.js";
 import { count, rich, spoken, t } from "./messages.js";
 import { readNumber } from "./numbers.js";
 import { sentence } from "./phrases.js";
 import { type Item, pagesOf } from "./question_items.js";
 
-/** What only plans that ask for locations need; it is loaded for them. */
-export type LocationFields = typeof import("./location.js");
 /** What only plans with several options, scales, dates, conditions or pages need; it is loaded for them. */
 export type QuestionKinds = typeof import("./question_kinds.js");
 
@@ -59,7 +57,6 @@ export function showQuestion(form: HTMLFormElement | null, name: string): void {
 export function questions(
   plan: Plan,
   names: readonly string[],
-  locations: LocationFields | null,
   kinds: QuestionKinds | null,
   done: (given: readonly Given[]) => Promise<void>,
 ): HTMLFormElement {
@@ -67,7 +64,7 @@ export function questions(
     .map((items) =>
       items
         .filter(({ attributes }) => attributes.some(({ name }) => names.includes(name)))
-        .map((item) => ({ ...item, ...question(plan, item, locations, kinds) })),
+        .map((item) => ({ ...item, ...question(plan, item, kinds) })),
     )
     .filter((items) => items.length);
   const asked = pages.flat();
@@ -161,7 +158,6 @@ function written(answer: string): string {
 function question(
   plan: Plan,
   { name, attributes, j, optional }: Item,
-  locations: LocationFields | null,
   kinds: QuestionKinds | null,
 ): Question {
   const { domain, several } = attributes[0] as Attribute;
@@ -173,7 +169,7 @@ function question(
     const shown = options.map((option) => optionOf(plan, name, option));
     return (kinds as QuestionKinds).askSeveral(options, shown, about);
   }
-  if (domain.kind === "grid") return location(domain, plan.maps[name], about, locations as LocationFields);
+  if (domain.kind === "grid") return askPlace(domain, plan.maps[name], sentence(allowed(domain)), about);
   if (domain.kind === "range" && domain.unit) {
     const { askScale, askDate } = kinds as QuestionKinds;
     if (domain.unit !== "whole") return askDate(domain, about);
@@ -321,36 +317,6 @@ function number(domain: Domain, about: About): Question {
       const read = reading();
       return read && "number" in read ? read.number : "?";
     },
-  };
-}
-
-function location(
-  domain: Grid,
-  map: PlanMap | undefined,
-  about: About,
-  { askLocation, exampleOf }: LocationFields,
-): Question {
-  const { j, complaint } = about;
-  const none = about.optional ? h("input", { type: "checkbox", id: `q${j}-none` }) : null;
-  const { element, ...asked } = askLocation(domain, map, j, none, complaint);
-  return {
-    ...asked,
-    element: h(
-      "fieldset",
-      { class: "question" },
-      h("legend", {}, about.title),
-      about.help,
-      h(
-        "p",
-        { class: "soft hint", id: `hint-${j}` },
-        sentence(allowed(domain)),
-        " ",
-        t("paste_both", { example: exampleOf(domain) }),
-      ),
-      element,
-      none && h("label", { class: "choice none" }, none, h("span", {}, about.none)),
-    ),
-    complaint,
   };
 }
 

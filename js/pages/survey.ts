@@ -21,12 +21,13 @@ import {
 import { type Child, find, h, quoted, skipping } from "./dom.js";
 import { drawnFirst, promise } from "./guarantee.js";
 import { own, owned, paragraphs, settle, speakMore } from "./language.js";
+import { loadPlaces } from "./location_question.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
 import type { Answering } from "./plans.js";
 import { followPlans, forgetPlans } from "./plans_link.js";
 import { hasRareQuestions, pagesOf } from "./question_items.js";
-import { type LocationFields, type QuestionKinds, questions } from "./questions.js";
+import { type QuestionKinds, questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
 import { hold, put, refuse, shared } from "./shared.js";
 
@@ -77,13 +78,10 @@ async function start(isForgotten = false): Promise<void> {
     const plan = await verified(summary.id);
     if (plan.texts !== null) await settle(plan, again); // it may be in a language that the page does not speak
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    const locations = plan.attributes.some(({ domain }) => domain.kind === "grid")
-      ? await later(import("./location.js"), "fields")
-      : null;
     kinds = hasRareQuestions(plan) ? await later(import("./question_kinds.js"), "fields") : null;
     shared.tickets = plan.ticketKey === null ? null : await later(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
-    if (mine === turn) await offer(plan, summary, rounds, plans.length > 1, locations);
+    if (mine === turn) await offer(plan, summary, rounds, plans.length > 1);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);
   } finally {
@@ -105,6 +103,7 @@ async function finish(): Promise<void> {
     requestAnimationFrame(() => setTimeout(resolve));
     setTimeout(resolve, 300); // a page that is not seen draws no frame
   });
+  void loadPlaces();
   await following().then(
     ({ showDevice }) => shared.ledger && showDevice(shared.ledger, start),
     () => undefined, // it is asked for again where it is needed
@@ -176,13 +175,7 @@ function pick(plan: Plan, rounds: readonly Round[]): number | null {
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
-async function offer(
-  plan: Plan,
-  summary: Summary,
-  rounds: readonly Round[],
-  others: boolean,
-  locations: LocationFields | null,
-): Promise<void> {
+async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], others: boolean): Promise<void> {
   const { texts } = plan;
   const title = own(plan, texts?.title)?.words ?? titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
@@ -242,7 +235,7 @@ async function offer(
     ...(isAll ? [] : [drawnFirst(asked.length, plan.attributes.length)]),
     ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
     ...(invitation ? [invitation.element] : []),
-    (form = questions(plan, asked, locations, kinds, async (given) => {
+    (form = questions(plan, asked, kinds, async (given) => {
       const part = await following().catch(() => null);
       part?.review(head, one, given);
       complain(part === null ? t("unreachable") : "");

@@ -22,5 +22,4 @@ export const domains: Readonly<Record<string, (data: unknown) => Domain>> = {
   },
 };
 
-export { readMaps } from "./maps.js";
 export { statedMetric, verifiedMetric } from "./metric_losses.js";

@@ -4,7 +4,8 @@ import { must } from "./errors.js";
 
 type RareKinds = typeof import("./rare_kinds.js");
 
-const DISTANCES = /"kind":"(geometric|planar-geometric|grid)"|"(maps|metric)":/;
+const DISTANCES = /"kind":"(geometric|planar-geometric|grid)"|"metric":/;
+const MAPS = /"maps":/;
 const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
 const KEPT = /"kind":"(memoized|hashed-memoized|bit-flip)"/;
 const FAKED = /"kind":"faked"|"weights":/;
@@ -12,8 +13,9 @@ const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"/;
 
 /** The kinds that occur in a canonical text; all others are refused as unknown. */
 export const loadRareKinds = async (text: string): Promise<RareKinds> => {
-  const [distances, numbers, kept, faked, questions] = await Promise.all([
+  const [distances, maps, numbers, kept, faked, questions] = await Promise.all([
     DISTANCES.test(text) ? import("./distance_kinds.js") : null,
+    MAPS.test(text) ? import("./map_kinds.js") : null,
     NUMBERS.test(text) ? import("./number_kinds.js") : null,
     KEPT.test(text) ? import("./kept_kinds.js") : null,
     FAKED.test(text) ? import("./faked_kinds.js") : null,
@@ -23,7 +25,7 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
     mechanisms: { ...distances?.mechanisms, ...numbers?.mechanisms, ...kept?.mechanisms },
     domains: { ...distances?.domains, ...numbers?.domains },
     records: faked?.records ?? {},
-    readMaps: distances?.readMaps ?? refuse,
+    readMaps: maps?.readMaps ?? refuse,
     statedMetric: distances?.statedMetric ?? refuse,
     verifiedMetric: distances?.verifiedMetric ?? (() => undefined), // nothing with distances was read
     counted: questions?.counted ?? refuse,

@@ -11,5 +11,6 @@ export const mechanisms = { ...distances.mechanisms, ...numbers.mechanisms, ...k
 export const domains = { ...distances.domains, ...numbers.domains };
 
 export { checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
-export { readMaps, statedMetric, verifiedMetric } from "./distance_kinds.js";
+export { statedMetric, verifiedMetric } from "./distance_kinds.js";
 export { records } from "./faked_kinds.js";
+export { readMaps } from "./map_kinds.js";

@@ -17,14 +17,12 @@ from playwright.sync_api import Browser, Route, expect
 import deniable as dn
 from deniable.collect.files import FOLDER, accepts_gzip, read_files
 from tests.cases import check_each
-from tests.collect.test_pages import Visit, visiting
+from tests.collect.test_pages import Visit, post, visiting
 from tests.collect.test_pages import browser as browser
 from tests.collector import HTTP, OPERATOR, Running, collecting
 
 MOST = 35_000
 """Bytes of script, as they are sent, until the first question is seen."""
-MOST_WITH_MAP = 40_000
-"""The same for a plan with a map, which is drawn with the other questions."""
 LANGUAGES = {"en": "en-US", "de": "de-DE", "fr": "fr-FR", "es": "es-ES", "pt": "pt-PT"}
 
 PLAIN = dn.Study(
@@ -105,15 +103,13 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize(
-    ("plan", "most"), [(PLAIN, MOST), (MANY, MOST), (PLACES, MOST_WITH_MAP)], ids=["plain", "many", "places"]
-)
+@pytest.mark.parametrize("plan", [PLAIN, MANY, PLACES], ids=["plain", "many", "places"])
 def test_little_script_is_sent_before_the_first_question(
-    browser: Browser, collector: Running, plan: dn.Plan, most: int, language: str
+    browser: Browser, collector: Running, plan: dn.Plan, language: str
 ) -> None:
     with visiting(browser, collector, locale=LANGUAGES[language]) as visit:
         found = load(visit, plan)
-    assert found.sent <= most, found
+    assert found.sent <= MOST, found
     assert found.raw > 2 * found.sent, "it is sent compressed"
 
 
@@ -167,6 +163,37 @@ def test_what_cannot_be_loaded_is_said_and_tried_again(browser: Browser, collect
         page.locator("main form button.main").click()
         expect(page.get_by_role("heading", name="Your answers")).to_be_focused()
         visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
+
+
+def test_a_map_comes_after_the_first_question_with_words_meanwhile(
+    browser: Browser, collector: Running
+) -> None:
+    with visiting(browser, collector, locale="de-DE") as visit:
+        held: list[Route] = []
+        visit.context.route("**/survey-location.js", lambda route: held.append(route))
+        page = visit.survey(PLACES)
+        expect(page.locator("#device")).to_be_visible()
+        expect(page.get_by_text("Die Karte wird geladen…")).to_be_visible()
+        expect(page.get_by_label("yes", exact=True)).to_be_enabled()
+        held.pop().abort()
+        expect(page.get_by_role("alert").filter(has_text="nicht erreichbar")).to_be_visible()
+        visit.context.unroute("**/survey-location.js")
+        page.get_by_role("button", name="Noch einmal versuchen").click()
+        expect(page.get_by_label("Breite")).to_be_visible()
+        expect(page.locator("svg.box")).to_be_visible()
+        visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
+
+
+def test_the_dashboard_loads_its_charts_beside_the_results(browser: Browser, collector: Running) -> None:
+    post(collector, PLAIN, 200, age=40)
+    with visiting(browser, collector, locale="en-US") as visit:
+        held: list[Route] = []
+        visit.context.route("**/dashboard-attribute_panel.js", lambda route: held.append(route))
+        page = visit.dashboard(PLAIN)
+        expect(page.get_by_text("The charts are loading…")).to_be_visible()
+        expect(page.get_by_text("of 1,000 expected")).to_be_visible()
+        held.pop().continue_()
+        expect(page.get_by_role("img", name="Estimates of color")).to_be_visible()
 
 
 # What is sent compressed.

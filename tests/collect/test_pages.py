@@ -1082,7 +1082,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         more = ("survey-distance_kinds.js", "survey-location.js")
         assert not [one for one in visit.sent if one.url.endswith(more)]  # this plan does not need them
         page = visit.survey(MIXED)
-        expect(page.get_by_text("Verified on this device")).to_be_visible()
+        expect(page.get_by_label("Latitude")).to_be_visible()
         assert len([one for one in visit.sent if one.url.endswith(more)]) == 2
         promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
         expect(promise).to_contain_text(
@@ -1955,4 +1955,5 @@ def test_the_pages_are_small() -> None:
     assert (FOLDER / "survey-distance_kinds.js").stat().st_size < 20_000
     assert (FOLDER / "survey-location.js").stat().st_size < 16_000
     assert (FOLDER / "survey-tickets.js").stat().st_size < 50_000
-    assert (FOLDER / "dashboard.js").stat().st_size < 375_000
+    assert (FOLDER / "dashboard-chunk.js").stat().st_size < 90_000
+    assert (FOLDER / "dashboard-attribute_panel.js").stat().st_size < 285_000

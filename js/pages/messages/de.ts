@@ -80,6 +80,7 @@ export const de: Messages = {
   choose_cell: "Oder wählen Sie hier eine Zelle; Norden ist oben.",
   in_cell: "In der Zelle {cell}",
   in_cell_near: "Bei {town}, in der Zelle {cell}",
+  map_loading: "Die Karte wird geladen…",
   map_zoomed: "Jetzt ist es größer: Tippen Sie auf Ihre Zelle.",
   map_keys: "Karte. Pfeiltasten wählen eine Zelle, Plus und Minus vergrößern und verkleinern.",
   zoom_in: "Vergrößern",

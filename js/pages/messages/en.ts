@@ -80,6 +80,7 @@ export const en = {
   choose_cell: "Or choose a cell here; north is at the top.",
   in_cell: "In the cell {cell}",
   in_cell_near: "Near {town}, in the cell {cell}",
+  map_loading: "The map is loading…",
   map_zoomed: "Now it is larger: tap your cell.",
   map_keys: "Map. The arrow keys choose a cell, plus and minus zoom.",
   zoom_in: "Zoom in",

@@ -80,6 +80,7 @@ export const es: Messages = {
   choose_cell: "O elija aquí una celda; el norte está arriba.",
   in_cell: "En la celda {cell}",
   in_cell_near: "Cerca de {town}, en la celda {cell}",
+  map_loading: "El mapa se está cargando…",
   map_zoomed: "Ahora es más grande: toque su celda.",
   map_keys: "Mapa. Las flechas eligen una celda; más y menos cambian la escala.",
   zoom_in: "Ampliar",

@@ -80,6 +80,7 @@ export const fr: Messages = {
   choose_cell: "Ou choisissez une cellule ici ; le nord est en haut.",
   in_cell: "Dans la cellule {cell}",
   in_cell_near: "Près de {town}, dans la cellule {cell}",
+  map_loading: "La carte se charge…",
   map_zoomed: "C’est plus grand maintenant : touchez votre cellule.",
   map_keys: "Carte. Les flèches choisissent une cellule, plus et moins changent l’échelle.",
   zoom_in: "Agrandir",

@@ -80,6 +80,7 @@ export const pt: Messages = {
   choose_cell: "Ou escolha aqui uma célula; o norte está em cima.",
   in_cell: "Na célula {cell}",
   in_cell_near: "Perto de {town}, na célula {cell}",
+  map_loading: "O mapa está a carregar…",
   map_zoomed: "Agora está maior: toque na sua célula.",
   map_keys: "Mapa. As setas escolhem uma célula; mais e menos mudam a escala.",
   zoom_in: "Ampliar",

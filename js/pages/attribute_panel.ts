@@ -1,0 +1,179 @@
+/** Builds the panel of one attribute, with its drawings. It is loaded when there is something to draw. */
+
+import type { Grid } from "../src/index.js";
+import { change } from "./change_panel.js";
+import { type Kind, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
+import { type Child, h, quoted } from "./dom.js";
+import { map } from "./map.js";
+import { type Mode, shown } from "./panels.js";
+import { count, sentence, several } from "./phrases.js";
+import { around, besides, figured, inside, NOISY, percent, signed, within } from "./readings.js";
+import type { Estimates, Mean, Row, View } from "./results.js";
+import { table } from "./tables.js";
+
+const GROUPED =
+  "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
+const METHODS: Readonly<Record<string, string>> = {
+  "most likely": "most likely shares",
+  projected: "nearest possible shares",
+  unbiased: "unbiased shares",
+};
+
+/** One attribute: the shares now, with more reports, and from round to round. */
+export function attribute(view: View, name: string, mode: Mode, width: number): Child {
+  const of = (found: Estimates): readonly Row[] =>
+    shown(found)
+      .filter((row) => row.attribute === name)
+      .map((row) => ({ ...row, value: String(row.value) }));
+  const now = view.estimates ? of(view.estimates) : [];
+  const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  const hasGroups = view.estimates?.groups.some((one) => one.attribute === name) ?? false;
+  const briefly = (row: Row, code: number): Row =>
+    domain?.kind === "grid" && !hasGroups && code < domain.k
+      ? { ...row, value: middleOf(domain, code) }
+      : row;
+  const long = domain?.kind === "range" && now.length > MOST_ROWS;
+  const meanOf = (found: Estimates | null): Mean | undefined =>
+    found?.means.find((one) => one.attribute === name);
+  const center = meanOf(view.estimates);
+  const half = view.estimates?.quantiles.find((one) => one.attribute === name && one.share === 0.5);
+  const noise = view.estimates?.noise.filter((one) => one.attribute === name) ?? [];
+  const wide = width > 760;
+  const left = wide ? Math.floor(width * 0.5) : width;
+  const right = wide ? left - 40 : width; // half a pixel more would take a column away
+  const tables = mode === "tables";
+  const reported = (center ?? now[0])?.n;
+  const drawing = (): Child => {
+    if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
+    if (domain?.kind === "grid")
+      return map(name, now, domain, left, view.estimates?.level ?? 0, hasGroups, view.plan.maps[name]);
+    return (long ? profile : shares)(name, now, left);
+  };
+  const tabled = (): Child => {
+    if (domain?.kind !== "number" || !center) return sharesTable(name, now);
+    const figures = [center.mean, center.low, center.high].map((number) => figured(number, center));
+    return table(`Estimates of ${name}`, ["What", "Estimate", "From", "To"], [["Mean", ...figures]]);
+  };
+  const grouped = domain?.kind === "range" && hasGroups;
+  const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
+  // of numbers, of distances and of many bins the mean is what is followed: it is known far better than
+  // single shares
+  const followed = center && (domain?.kind === "number" || distant || grouped || long);
+  const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
+    from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
+  const along = (kind: Kind, room: number): Child => {
+    const [what, head] =
+      kind === "rounds" ? ["from round to round", "Round"] : ["with more reports", "Reports"];
+    const from = kind === "rounds" ? view.series : view.history;
+    if (from.length < 2 || !from.every((one) => of(one).length + Number(Boolean(meanOf(one))))) return null;
+    const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
+    if (!followed) {
+      const found = from.map((one): Step => ({ at: at(one), rows: of(one).map(briefly) }));
+      const made = tables ? stepsTable(name, head, found) : steps(`${name}, ${what}`, found, room, kind);
+      return [h("h3", {}, sentence(what).slice(0, -1)), made];
+    }
+    const found = meansOf(from, at);
+    const made = tables
+      ? meansTable(name, head, found)
+      : means(`The mean of ${name} ${what}`, found, room, kind);
+    return found.length > 1 && [h("h3", {}, `The mean ${what}`), made];
+  };
+  // then one of them has a row of its own
+  const bothAlong = view.series.length > 1 && view.history.length > 1;
+  return [
+    h(
+      "h2",
+      {},
+      quoted(name),
+      " ",
+      reported !== undefined &&
+        h(
+          "span",
+          { class: "reported" },
+          [several(reported, "report"), METHODS[now[0]?.method ?? ""]].filter(Boolean).join(", ") +
+            whose(now[0] ?? center),
+        ),
+    ),
+    h(
+      "div",
+      // a table of shares by steps takes all the room
+      { class: `sides ${tables && !followed ? "stacked" : wide ? "wide" : ""}` },
+      h(
+        "div",
+        {},
+        center &&
+          h(
+            "p",
+            { class: "center" },
+            `Mean${whose(center)} `,
+            h("strong", {}, around(center)),
+            besides(center),
+          ),
+        half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
+        tables ? tabled() : drawing(),
+        noise.map(({ text }) => h("p", { class: "noise" }, sentence(text))),
+        grouped && h("p", { class: "soft" }, GROUPED),
+      ),
+      h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
+      bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
+    ),
+    domain?.kind !== "grid" && change(view, name, of, meanOf),
+  ];
+}
+
+/** Whom a number is about, where that is not everybody. */
+function whose(found: { readonly among?: string } | undefined): string {
+  return found?.among ? ` of ${found.among}` : "";
+}
+
+/** A cell by its middle: short, and with as many digits as distinguish it from its neighbors. */
+function middleOf(grid: Grid, code: number): string {
+  const size = Math.min((grid.north - grid.south) / grid.rows, grid.wide / grid.columns);
+  return grid
+    .middle(code)
+    .map((degrees) => degrees.toFixed(Math.max(0, 1 - Math.floor(Math.log10(size)))).replace("-", "−"))
+    .join(", ");
+}
+
+function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
+  const projected = rows.some((row) => row.projected !== undefined);
+  const heads = ["Value", "Share", "From", "To", "People", ...(projected ? ["Consistent"] : [])];
+  const cells = (row: Row): string[] => [
+    row.noisy ? NOISY : percent(row.share, 2),
+    percent(row.low, 2),
+    percent(row.high, 2),
+    signed(count(Math.round(row.count))),
+    ...(projected ? [percent(row.projected ?? 0, 2)] : []),
+  ];
+  return table(
+    `Estimates of ${name}`,
+    heads,
+    rows.map((row) => [row.value, ...cells(row)]),
+  );
+}
+
+function meansTable(
+  name: string,
+  what: string,
+  along: readonly (Mean & { readonly at: number })[],
+): HTMLElement {
+  const line = (one: Mean & { readonly at: number }): string[] => [
+    count(one.at),
+    ...[one.mean, one.low, one.high].map((number) => figured(number, one)),
+  ];
+  return table(`The mean of ${name} by ${what.toLowerCase()}`, [what, "Mean", "From", "To"], along.map(line));
+}
+
+function stepsTable(name: string, what: string, along: readonly Step[]): HTMLElement {
+  const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
+  const cell = (row: Row | undefined): string => (row ? within(row) : "");
+  const line = (name: string): string[] => [
+    name,
+    ...along.map(({ rows }) => cell(rows.find((row) => row.value === name))),
+  ];
+  return table(
+    `${name} by ${what.toLowerCase()}`,
+    [what, ...along.map(({ at }) => count(at))],
+    names.map(line),
+  );
+}

@@ -1,0 +1,52 @@
+/** Says what a plan gives away. */
+
+import { unitName } from "./distances.js";
+import { type Child, h, quoted } from "./dom.js";
+import { allRounds, loss, sentence } from "./phrases.js";
+import type { View } from "./results.js";
+
+/** What the plan gives away, as verified in this browser. */
+export function losses({ plan }: View): Child {
+  const { record, attribute: one, repeated, metric } = plan.verify();
+  const line = (what: Child, nano: number | null): HTMLElement[] => [
+    h("dt", {}, what),
+    h("dd", {}, loss(nano)),
+  ];
+  return [
+    h("h2", {}, "What is given away"),
+    h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers, in nats, rounded up."),
+    h(
+      "dl",
+      { class: "figures" },
+      metric?.units.map(({ name, loss: nano }) =>
+        line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
+      ),
+      metric &&
+        metric.units.length < plan.attributes.length &&
+        line("One report, all other answers together", metric.rest),
+      line(metric ? "One report, in the worst case" : "One report", record),
+      plan.attributes.length > 1 && line("One report, between people who differ in one attribute", one),
+      repeated && [
+        line("Any number of rounds, if answers do not change", repeated.one_value_forever),
+        line(
+          sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+          repeated.changing_values,
+        ),
+      ],
+    ),
+    h(
+      "ul",
+      { class: "soft guesses" },
+      plan.attributes.map(({ name }) =>
+        h(
+          "li",
+          {},
+          h("strong", {}, quoted(name)),
+          " – ",
+          plan.bestGuess(name).sentence.replaceAll("your ", "a person’s "),
+          ".",
+        ),
+      ),
+    ),
+  ];
+}
