@@ -17,33 +17,9 @@ from deniable.design.preview import preview
 from deniable.design.workshop import Workshop
 from deniable.plan import Plan
 from tests.cases import check_each
+from tests.design.samples import KINDS, TEXT
 from tests.running import Run
 
-TEXT = """\
-# The first line.
-title = "Town"
-epsilon = 2.0
-
-[attributes]
-smokes = ["yes", "no"]
-
-[attributes.age]
-low = 18
-high = 98
-step = 1
-privacy = "metric"
-epsilon = 0.3
-
-[attributes.pay]
-low = 0
-high = 10000
-open_high = true
-mean = true
-
-[attributes.vote]
-values = ["left", "middle", "right", "none"]
-question = "Whom would you vote for?"
-"""
 HOST = "http://127.0.0.1:4711"
 
 
@@ -194,7 +170,7 @@ def test_a_private_file_stays_private(client: Client, file: Path) -> None:
 
 def test_what_changed_on_disk_is_not_overwritten_unasked(client: Client, file: Path) -> None:
     draft = draft_of(client)
-    changed = TEXT.replace("# The first line.", "# Another hand.")
+    changed = TEXT.replace("# Written by hand.", "# Another hand.")
     file.write_text(changed, encoding="utf-8")
     draft["study"]["epsilon"] = 3
     refused = client.put("study", json=draft)
@@ -218,8 +194,8 @@ def test_a_half_written_question_leaves_the_others_their_figures(client: Client)
     draft = draft_of(client)
     draft["questions"].append({"name": "new", "keys": {"low": 0, "high": 7}, "was": None})
     found = client.post("forecast", json=draft | {"people": 100}).json()
-    assert [(one["question"], one["field"]) for one in found["problems"]] == [(4, "step")]
-    assert {one["attribute"] for one in found["forecast"]["precisions"]} == {"smokes", "age", "pay", "vote"}
+    assert [(one["question"], one["field"]) for one in found["problems"]] == [(3, "step")]
+    assert {one["attribute"] for one in found["forecast"]["precisions"]} == {"smokes", "age", "pay"}
     wrong = client.post("forecast", json=draft_of(client) | {"people": "many"}).json()
     assert [one["field"] for one in wrong["problems"]] == ["people"]
 
@@ -267,42 +243,10 @@ def test_simulated_people_are_estimated_beside_the_truth(client: Client) -> None
     assert client.post("preview", json=body).json() == first
     assert client.post("preview", json=body | {"seed": 2}).json() != first
     by_name = {one["attribute"]: one for one in first["questions"]}
-    assert abs(sum(row["truth"] for row in by_name["vote"]["rows"]) - 1) < 1e-9
+    assert abs(sum(row["truth"] for row in by_name["smokes"]["rows"]) - 1) < 1e-9
     mean = by_name["pay"]["mean"]
     assert abs(mean["value"] - mean["truth"]) < mean["high"] - mean["low"]
     assert client.post("preview", json=body | {"truth": "odd"}).status_code == 422
-
-
-KINDS = """\
-epsilon = 4
-
-[survey]
-pages = [["works", "hours"], ["media", "mood", "born"]]
-
-[attributes.works]
-yes_no = true
-
-[attributes.hours]
-low = 0
-high = 60
-step = 20
-only_if = { works = "yes" }
-missing = true
-
-[attributes.media]
-several = ["tv", "radio", "web"]
-
-[attributes.mood]
-scale = [1, 7]
-ends = { en = ["not at all", "very much"], de = ["gar nicht", "sehr"] }
-
-[attributes.born]
-dates = ["1990-01-01", "2009-12-31"]
-by = "year"
-missing = "value"
-privacy = "metric"
-epsilon = 0.5
-"""
 
 
 def test_every_kind_of_question_is_forecast_and_simulated(file: Path) -> None:

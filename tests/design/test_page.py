@@ -23,36 +23,11 @@ from deniable.commands.design import _open_browser as open_browser
 from deniable.design import serving
 from tests.collect.test_pages import PATIENCE, check_access
 from tests.collect.test_pages import browser as browser
-from tests.design.test_app import KINDS
+from tests.design.samples import KINDS, TEXT
 from tests.running import Run
 
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
-TEXT = """\
-# Written by hand.
-title = "Town"
-epsilon = 2.0  # for a year
-
-[attributes.smokes]
-values = ["yes", "no"]
-question = { en = "Do you smoke?", de = "Rauchen Sie?" }
-
-[attributes.age]
-low = 18
-high = 98
-step = 1
-privacy = "metric"
-epsilon = 0.3
-
-[attributes.pay]
-low = 0
-high = 10000
-open_high = true
-mean = true
-
-[survey]
-introduction = { en = "Three questions.", de = "Drei Fragen." }
-"""
 
 
 PAGES = '["job", "hours"], ["mood", "born", "pace"]'
