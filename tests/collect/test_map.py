@@ -78,6 +78,7 @@ def test_a_place_is_found_on_the_map(
     with visiting(browser, collector, locale=locale, viewport=size, bypass_csp=True) as visit:
         page = visit.survey(ISLAND)
         expect(page.locator(".box .outline")).to_be_visible()
+        expect(page.locator("#device")).to_be_visible()  # nothing moves any more
         labels = page.locator(".towns text")
         assert "Southport" in labels.all_text_contents()
         placed = boxes(labels)
@@ -110,6 +111,7 @@ def test_the_map_is_used_with_the_keyboard_alone(browser: Browser, collector: Ru
     with visiting(browser, collector, viewport=PHONE) as visit:
         page = visit.survey(ISLAND)
         drawing = page.locator(".box")
+        expect(page.locator("#device")).to_be_visible()  # nothing moves any more
         drawing.focus()
         before = drawing.get_attribute("viewBox")
         page.keyboard.press("+")
@@ -137,6 +139,7 @@ def test_the_map_is_used_with_the_keyboard_alone(browser: Browser, collector: Ru
 def test_a_zoomed_map_is_dragged_and_a_drag_chooses_nothing(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, viewport=DESK) as visit:
         page = visit.survey(ISLAND)
+        expect(page.locator("#device")).to_be_visible()  # nothing moves any more
         for _ in range(2):
             page.get_by_role("button", name="Zoom in").click()
         page.locator(".box").scroll_into_view_if_needed()
@@ -147,7 +150,7 @@ def test_a_zoomed_map_is_dragged_and_a_drag_chooses_nothing(browser: Browser, co
         page.mouse.down()
         page.mouse.move(x - 80, y - 40, steps=4)
         page.mouse.up()
-        assert page.locator(".box").get_attribute("viewBox") != before
+        expect(page.locator(".box")).not_to_have_attribute("viewBox", str(before))
         expect(page.locator("#q0-latitude")).to_have_value("")
 
 

@@ -1,4 +1,4 @@
-"""Seizes the live files of a study every second, and tries to link and to order its reports.
+"""Seizes the live files of a study again and again, and tries to link and to order its reports.
 
 The planted fault is a store that is never swept. There the same reading of the same files succeeds.
 """
@@ -34,7 +34,7 @@ from tests.seizure import Evidence
 from tests.store_worker import FLIPPED, SAMPLED, SPLIT, arrivals
 
 MOST = 2000  # reports, more than a study of a few seconds gets
-SEIZURES, PATIENCE = 3, 40  # that must see swept reports, and that are made at most
+SEIZURES, PATIENCE = 3, 80  # that must see swept reports, and that are made at most
 FEW = 30  # reports of which an order would be seen
 KINDS = ("sqlite", "postgres")
 CROWD, LONG = 161, 2063  # people with tickets, and the bytes of their reports
@@ -180,7 +180,7 @@ def look(study: Study) -> list[tuple[int, int, int]]:
     told: list[tuple[int, int, int]] = []
     with study.running():
         for _ in range(PATIENCE):
-            time.sleep(1)
+            time.sleep(0.4)
             _, swept, found = study.seize()
             if len(swept) >= FEW:
                 told.append((found.linked(swept), found.ordered(swept), found.past(len(swept))))
