@@ -1,4 +1,7 @@
-"""A scientist's whole study: file, plan, letters, answers in browsers, a second round, results."""
+"""A scientist's whole study: files, plans, letters, answers in browsers, a second round, results.
+
+One question comes back every week, and others are asked once: two plans, and one survey for whoever answers.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,24 @@ import csv
 import json
 import re
 import secrets
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 import deniable as dn
 from deniable.client import Client
+from tests import statistics
+from tests.collect.test_map import EXAMPLES, tap_town
 from tests.collect.test_pages import PATIENCE, Visit, counted
 from tests.collect.test_pages import browser as browser
 from tests.collector import Running, collecting
 from tests.design.test_page import designing, opened
 from tests.running import Outcome, Run
 
-STUDY = """
+WEEKLY = """
 title = "Sleep and work"
 missing = "value"
 
@@ -45,6 +52,50 @@ values = ["none", "part time", "full time"]
 question = { en = "How much do you work?", de = "Wie viel arbeiten Sie?" }
 labels = { de = ["gar nicht", "Teilzeit", "Vollzeit"] }
 """
+ONCE = """
+title = "Home"
+epsilon = 1.5
+
+[survey]
+introduction = { en = "Five questions, only once.", de = "Fünf Fragen, nur einmal." }
+consent = true
+responsible = "The institute of sleep"
+contact = "sleep@example.org"
+
+[attributes.shares]
+yes_no = true
+question = { en = "Do you share a bedroom?", de = "Teilen Sie ein Schlafzimmer?" }
+labels = { de = ["ja", "nein"] }
+
+[attributes.snoring]
+values = ["never", "often"]
+only_if = { shares = "yes" }
+question = { en = "How often do you hear snoring?", de = "Wie oft hören Sie Schnarchen?" }
+labels = { de = ["nie", "oft"] }
+
+[attributes.age]
+low = 18
+high = 98
+step = 10
+privacy = "metric"
+epsilon = 0.02
+question = { en = "How old are you?", de = "Wie alt sind Sie?" }
+
+[attributes.home]
+south = 54.0
+west = 10.0
+north = 54.4
+east = 10.8
+rows = 4
+columns = 5
+level = 0.5
+radius = 30000
+map = "island.geojson"
+towns = { "Southport" = [54.12, 10.55] }
+question = { en = "Where do you live?", de = "Wo wohnen Sie?" }
+"""
+PAY = "\n[attributes.pay]\nlow = 0\nhigh = 10000\nmean = true\n"
+"""The question that is added on the design page."""
 READERS: tuple[tuple[str, ViewportSize], ...] = (
     ("en-US", {"width": 1200, "height": 800}),
     ("de-DE", {"width": 360, "height": 640}),
@@ -53,34 +104,45 @@ LETTER = "Dear {name},\n\nplease answer at {link}\n\nThank you."
 PEOPLE = 120
 """All but the first two answer by a program."""
 SIGMAS = 6  # of a normal law, 2e-9 lies farther out; with 60 reports a question it is still below 1e-6
-WORDS = {"en": ("yes", "full time", "Until next week."), "de": ("ja", "Vollzeit", "Bis nächste Woche.")}
+HELD = f"{1 - statistics.SYSTEM_ALPHA:.9f}"
+"""The level of intervals that must hold what everybody answered: these reports have no seed."""
+WORDS = {
+    "en": ("yes", "no", "full time", "often", "9,000", "Until next week."),
+    "de": ("ja", "nein", "Vollzeit", "oft", "9.000", "Bis nächste Woche."),
+}
+LIVES: dict[str, Any] = {"shares": "yes", "snoring": "often", "age": 24, "home": (54.12, 10.55), "pay": 9000}
 
 
-def test_a_study_from_its_file_to_the_change_between_two_rounds(
+def test_a_study_from_its_files_to_the_change_between_two_rounds(
     browser: Browser, run: Run, tmp_path: Path
 ) -> None:
-    Path("study.toml").write_text(STUDY, encoding="utf-8")
+    shutil.copy(EXAMPLES / "island.geojson", tmp_path)
     design(browser)
     names = ["Ada", "Émile", *(f"Person {i}" for i in range(2, PEOPLE))]
     Path("people.csv").write_text("\n".join(["name", *names]) + "\n", encoding="utf-8")
     Path("letter.txt").write_text(LETTER, encoding="utf-8")
-    enough = well(run("people", "study.toml", "--error", "15", "--json"))
+    enough = well(run("people", "weekly.toml", "--error", "15", "--json"))
     assert isinstance(enough["people"], int)
     assert 50 < enough["people"] <= PEOPLE
-    well(run("plan", "study.toml", "--people", str(PEOPLE), "-o", "plan.json"))
-    assert "The institute of sleep" in run("verify", "plan.json").out
-    plan = dn.Plan.read("plan.json")
-    with collecting(tmp_path, [plan], "--invited", "--minimum", "50") as collector:
+    for name in ("weekly", "once"):
+        well(run("plan", f"{name}.toml", "--people", str(PEOPLE), "-o", f"{name}.json"))
+        assert "The institute of sleep" in run("verify", f"{name}.json").out
+    weekly, once = dn.Plan.read("weekly.json"), dn.Plan.read("once.json")
+    with collecting(tmp_path, [weekly, once], "--invited", "--minimum", "50") as collector:
         devices = [browser.new_context(locale=locale, viewport=size) for locale, size in READERS]
-        others = [Client(plan, secrets.token_bytes(32)) for _ in names[2:]]
+        keys = [secrets.token_bytes(32) for _ in names[2:]]
         try:
             for number, rested in ((1, "yes"), (2, "no")):
                 open_round(run, number)
                 links = invite(run, collector, number)
                 for device, link in zip(devices, links, strict=False):
-                    answer_in_browser(device, collector, link, rested if number == 2 else None)
-                answer_by_program(others, collector, links[2:], number, rested)
-                assert counted(collector, plan, number) == PEOPLE
+                    answer_in_browser(device, collector, link, number)
+                answers = {"rested": rested, "work": "part time"}
+                answer_by_program(weekly, keys, answers, collector, links[2:], number)
+                assert counted(collector, weekly, number) == PEOPLE
+                if number == 1:
+                    answer_by_program(once, keys, LIVES, collector, links[2:])
+            assert counted(collector, once) == PEOPLE
             read_results(browser, run, collector)
         finally:
             for device in devices:
@@ -88,18 +150,33 @@ def test_a_study_from_its_file_to_the_change_between_two_rounds(
 
 
 def design(browser: Browser) -> None:
-    """Change a question on the page of `deniable design`, and save it."""
-    file = Path("study.toml")
-    with designing(file) as link, opened(browser, link) as page:
+    """Change a question on the page of `deniable design`, add another one, and save both files."""
+    weekly, once = Path("weekly.toml"), Path("once.toml")
+    weekly.write_text(WEEKLY, encoding="utf-8")
+    once.write_text(ONCE, encoding="utf-8")
+    with designing(weekly) as link, opened(browser, link) as page:
         asked = page.get_by_label("What people are asked").first
         expect(asked).to_have_value("Are you rested?")
         asked.fill("Are you rested today?")
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
-    assert file.read_text(encoding="utf-8") == STUDY.replace("rested?", "rested today?")
+        save(page, weekly)
+    assert weekly.read_text(encoding="utf-8") == WEEKLY.replace("rested?", "rested today?")
+    with designing(once) as link, opened(browser, link) as page:
+        page.get_by_role("button", name="A number, for its mean").click()
+        page.keyboard.type("pay")
+        last = page.locator(".asked").last
+        last.get_by_label("From").fill("0")
+        last.get_by_label("To").fill("10000")
+        expect(page.locator(".known", has_text="pay").first).to_be_visible()
+        save(page, once)
+    assert once.read_text(encoding="utf-8") == ONCE + PAY
 
 
-def well(outcome: Outcome) -> dict[str, object]:
+def save(page: Page, file: Path) -> None:
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text(f"Saved in {file}", exact=True)).to_be_visible()
+
+
+def well(outcome: Outcome) -> dict[str, Any]:
     """What a command printed as JSON, if it did; it must have succeeded."""
     assert outcome.code == 0, outcome.err
     return dict(json.loads(outcome.out)) if outcome.out.startswith("{") else {}
@@ -107,56 +184,84 @@ def well(outcome: Outcome) -> dict[str, object]:
 
 def open_round(run: Run, number: int) -> None:
     if number > 1:
-        well(run("rounds", "plan.json", "--close", str(number - 1)))
-    well(run("rounds", "plan.json", "--open", str(number)))
+        well(run("rounds", "weekly.json", "--close", str(number - 1)))
+    well(run("rounds", "weekly.json", "--open", str(number)))
 
 
 def invite(run: Run, collector: Running, number: int) -> list[str]:
-    """The links of the letters, one a person, in the order of the list."""
+    """The links of the letters, one a person, in the order of the list: at first to both plans."""
     table, page = Path(f"merge-{number}.csv"), Path(f"letters-{number}.html")
+    plans = ["weekly.json", "once.json"][: 3 - number]
     options = ["--addresses", "people.csv", "--url", collector.url, "-o", str(table), "--letters", str(page)]
-    well(run("tokens", "plan.json", *options, "--template", "letter.txt"))
+    well(run("tokens", *plans, *options, "--template", "letter.txt"))
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert page.read_text(encoding="utf-8").count("<svg") == len(rows) == PEOPLE
     return [row["link"] for row in rows]
 
 
-def answer_in_browser(device: BrowserContext, collector: Running, link: str, rested: str | None) -> None:
+def answer_in_browser(device: BrowserContext, collector: Running, link: str, number: int) -> None:
     """As a person does who opens the link of a letter, in the language of the browser."""
     visit = Visit(device, collector.url)
     page = visit.page
     page.goto(link)
     page.locator("input[type=radio]").first.wait_for()
     language = str(page.evaluate("document.documentElement.lang"))
-    yes, work, thanks = WORDS[language]
+    yes, no, work, often, pay, thanks = WORDS[language]
     assert "invitation" not in page.url
-    page.get_by_label(yes if rested is None else {"de": "nein"}.get(language, "no"), exact=True).check()
+    page.get_by_label(yes if number == 1 else no, exact=True).check()
     page.get_by_label(work, exact=True).check()
-    page.locator("form button.main").click()
+    page.locator("form:not(.cap) button.main").click()
+    if number == 1:
+        answer_once(page, yes, often, pay)
+    expect(page.locator(".review dd")).to_have_count(7 if number == 1 else 2)
     page.locator("#consent").check()
     page.locator("button.main").click()
-    expect(page.locator(".cards")).to_be_visible()
+    expect(page.locator(".cards")).to_have_count(2 if number == 1 else 1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator(".act button.main").click()
     expect(page.get_by_text(thanks)).to_be_visible(timeout=PATIENCE)
     visit.check()
     page.close()
 
 
+def answer_once(page: Page, yes: str, often: str, pay: str) -> None:
+    """The second part: what applies only to some, an age, a place on the map, and a number."""
+    snoring = page.get_by_label(often, exact=True)
+    expect(snoring).to_be_hidden()
+    page.get_by_label(yes, exact=True).check()
+    snoring.check()
+    page.get_by_label(re.compile("^(How old|Wie alt)")).fill("24")
+    expect(page.locator(".box .outline")).to_be_visible()
+    page.locator(".box").scroll_into_view_if_needed()
+    tap_town(page, "Southport")
+    expect(page.locator("figure [role=status]")).to_contain_text("Southport")
+    page.get_by_label("pay", exact=True).fill(pay)
+    page.locator("form:not(.cap) button.main").click()
+
+
 def answer_by_program(
-    clients: Sequence[Client], collector: Running, links: Sequence[str], number: int, rested: str
+    plan: dn.Plan,
+    keys: Sequence[bytes],
+    answers: Mapping[str, Any],
+    collector: Running,
+    links: Sequence[str],
+    number: int = 1,
 ) -> None:
-    for client, link in zip(clients, links, strict=True):
-        report = client.report({"rested": rested, "work": "part time"}, number)
-        assert client.send(collector.url, report, link.partition("invitation=")[2]) == "counted"
+    for key, link in zip(keys, links, strict=True):
+        client = Client(plan, key)
+        assert client.send(collector.url, client.report(answers, number), link) == "counted"
 
 
 def read_results(browser: Browser, run: Run, collector: Running) -> None:
-    """The change in the shell, and on the dashboard of a colleague."""
+    """What was asked once, and the change, in the shell; and on the dashboard of a colleague."""
     store = f"sqlite:///{collector.folder}/reports.db"
+    found = well(run("estimate", "once.json", "--from", store, "--level", HELD, "--json"))
+    means = {one["attribute"]: one for one in found["means"]}
+    for name in ("age", "pay"):
+        assert means[name]["low"] <= LIVES[name] <= means[name]["high"], "as everybody answered"
     options = ["--from", store, "--round", "2", "--change-from", "1", "--people", "same"]
-    changes = well(run("estimate", "plan.json", *options, "--json"))
-    assert isinstance(changes["rows"], list)
+    changes = well(run("estimate", "weekly.json", *options, "--json"))
     [change] = [row for row in changes["rows"] if (row["attribute"], row["value"]) == ("rested", "yes")]
     assert abs(change["difference"] + 1) < SIGMAS * change["stderr"], "everybody said yes, and then no"
     assert change["high"] < -0.5
@@ -169,4 +274,7 @@ def read_results(browser: Browser, run: Run, collector: Running) -> None:
         panel = visit.page.locator(".change").first
         panel.locator("summary").click()
         expect(panel.get_by_role("row", name=re.compile("^yes"))).to_contain_text(re.compile(r"\u2212\d\d"))
+        visit.page.get_by_role("link", name="Home").click()
+        expect(visit.page.locator("svg.map .outline")).to_be_visible()
+        expect(visit.page.get_by_role("region", name="pay").locator(".center")).to_contain_text("Mean")
         visit.check()
