@@ -243,8 +243,9 @@ def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[V
     with browser.new_context(**options) as context:
         visit = Visit(context, collector.url)
         yield visit
-        for each in (*context.pages, context):  # what a route still answers would fail in the next test
-            each.unroute_all(behavior="wait")
+        for page in context.pages:  # what a route still answers would fail in the next test
+            page.unroute_all(behavior="wait")
+        context.unroute_all(behavior="wait")
         visit.check()
 
 
