@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
-from deniable.formatting import format_count, round_digits
+from deniable.formatting import format_count, format_percent, round_digits
 
 HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
@@ -34,6 +34,8 @@ class Precision:
     """The standard error that it has on average: a share, or a part of the range."""
     width: float | None = None
     """The width of the range in the attribute's own unit, where it is a mean or a median."""
+    answered: float = 1.0
+    """The share of people who are expected to answer, of whom it is."""
 
     @property
     def margin(self) -> float:
@@ -78,9 +80,10 @@ class Precision:
 
     def describe(self) -> str:
         """What is read, in words: "shares of 7 values"."""
+        among = "" if self.answered == 1.0 else f", if {format_percent(self.answered)} answer"
         if self.width is not None:
-            return f"the {self.what}"
-        return f"shares of {format_count(self.count, {'share': 'value'}.get(self.what, self.what))}"
+            return f"the {self.what}{among}"
+        return f"shares of {format_count(self.count, {'share': 'value'}.get(self.what, self.what))}{among}"
 
     def judge(self) -> str:
         """One sentence on whether it is useful."""
@@ -119,4 +122,5 @@ def list_precisions(considered: Considered) -> Iterator[Precision]:
         for reading, variance in zip(readings, considered.variances[j], strict=True):
             # people differ, and those who answer are some of many
             error = math.sqrt(variance + reading.spread(part.law) * unasked / considered.n)
-            yield Precision(name, reading.what, reading.count(part.law), considered.n, error, reading.width)
+            count, about = reading.count(part.law), (reading.width, reading.answered)
+            yield Precision(name, reading.what, count, considered.n, error, *about)

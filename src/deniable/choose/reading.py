@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import final
 
@@ -34,25 +34,40 @@ class Reading:
     """The weights of every sum, by rows; None for the share of each value, and for the mean of a number."""
     width: float | None = None
     """How many units of the attribute 1 is worth, where it is no share."""
+    answered: float = 1.0
+    """The share of people who are expected to answer; what is read is then of these."""
+    answers: int | None = None
+    """How many of the values are answers, where people without one have values of their own. Else a random
+    value stands for each of them.
+    """
 
     def noise(self, law: ReportLaw, f: float | None = None) -> float:
         """The variance from one report of a person who answered; with f, at that share."""
-        return law.error(1, f) if self.table is None else _average_noise(self, law)
+        found = law.error(1, f) if self.table is None else _average_noise(self, law)
+        return found / self.answered**2
 
     def spread(self, law: ReportLaw) -> float:
         """The variance of what one person adds, if people are spread evenly over the values."""
+        if self.answers is not None:  # people without an answer add nothing
+            return self._own_spread / self.answered
         if self.table is not None:
-            return self._own_spread
-        return law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k
+            found = self._own_spread
+        else:
+            found = law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k
+        return found / self.answered**2
 
     @cached_property
     def _own_spread(self) -> float:
-        assert self.table is not None
-        return float(self.table.var(axis=1).mean())
+        if self.table is None:
+            assert self.answers is not None
+            return (1 - 1 / self.answers) / self.answers
+        return float(self.table[:, : self.answers].var(axis=1).mean())
 
     def count(self, law: ReportLaw) -> int:
         """How many sums there are."""
-        return law.k if self.table is None else len(self.table)
+        if self.table is not None:
+            return len(self.table)
+        return law.k if self.answers is None else self.answers
 
 
 @lru_cache(maxsize=1 << 12)
@@ -62,19 +77,24 @@ def _average_noise(reading: Reading, law: ReportLaw) -> float:
     return float(law.sum_errors(reading.table).mean())
 
 
+_MOST_ALONE = 256  # shares of more values are so small that their sum does not matter to each
 SHARES = (Reading("share"),)
 """What is read of an attribute unless its domain says more: the share of each value."""
 
 
 @lru_cache(maxsize=256)
-def list_readings(domain: Domain, k: int) -> tuple[Reading, ...]:
+def list_readings(domain: Domain, k: int, answered: float = 1.0) -> tuple[Reading, ...]:
     """What will be read of an attribute with k values: those of its domain, and "no answer" where it is one.
+
+    If only a part of the people are expected to have `answered`, it is what will be read of these.
 
     >>> [reading.what for reading in list_readings(Range(0, 100), 100)]
     ['group', 'mean']
     >>> [reading.what for reading in list_readings(Range(0, 100, step=10, open_high=True), 10)]
     ['share', 'median']
     """
+    if answered < 1.0:
+        return tuple(_among(one, domain, k, answered) for one in list_readings(domain, k))
     if isinstance(domain, Number):
         return (Reading("mean", width=domain.high - domain.low),)
     groups = [values for _, values in list_groups(domain)]
@@ -87,6 +107,22 @@ def list_readings(domain: Domain, k: int) -> tuple[Reading, ...]:
     else:
         first = SHARES[0]
     return (first, _middle(domain, k)) if isinstance(domain, Range) else (first,)
+
+
+def _among(reading: Reading, domain: Domain, k: int, answered: float) -> Reading:
+    """The same of those who answered: a sum, less its share of all answers, divided by their number.
+
+    People are taken to be spread evenly, so that how uncertain their number is does not matter.
+    """
+    if isinstance(domain, Number) or k == domain.k:  # random values are spread evenly, too
+        return replace(reading, answered=answered)
+    table, answers = reading.table, domain.k
+    if table is None and answers <= _MOST_ALONE:
+        table = np.eye(answers, k)
+    if table is not None:
+        table = table[table[:, :answers].any(axis=1)].copy()
+        table[:, :answers] -= table[:, :answers].mean(axis=1, keepdims=True)
+    return replace(reading, table=table, answered=answered, answers=answers)
 
 
 def _middle(domain: Range, k: int) -> Reading:

@@ -178,7 +178,7 @@ def warning(considered: Considered, n: int) -> str | None:
     about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
     width = 100 * widths[worst]
     reading = considered.readings[worst][0]
-    counted = format_count(ks[worst], "value" if reading.table is None else reading.what)
+    counted = format_count(ks[worst], {"share": "value"}.get(reading.what, reading.what))
     known = (
         f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
         if considered.parts[worst].numeric
@@ -216,10 +216,10 @@ def warning(considered: Considered, n: int) -> str | None:
 def _name_better(considered: Considered, attribute: int) -> str:
     """What is known better of a metric attribute whose shares are noise."""
     part, (first, *others) = considered.parts[attribute], considered.readings[attribute]
-    if first.table is None and isinstance(part, MetricMechanism) and len(part.shape) == 2:
+    if first.what == "share" and isinstance(part, MetricMechanism) and len(part.shape) == 2:
         return " Shares of several cells together are known better."
     middle = "".join(f" Its {other.what}" for other in others)
-    if first.table is not None:
+    if first.what != "share":
         return f"{middle} is known better." if middle else ""
     return f"{middle or ' Its mean'}, and shares of several neighbors together, are known better."
 

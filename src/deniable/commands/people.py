@@ -60,6 +60,7 @@ def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[s
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
         f"{_enough(found, error):,} people are enough for all of it.",
         *_explain_range(found),
+        *_explain_turnout(plan),
     ]
 
 
@@ -69,6 +70,7 @@ def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
     return [
         f"{_name(plan)}: what {plan.content.people:,} people give (95 %, either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
+        *_explain_turnout(plan),
     ]
 
 
@@ -81,6 +83,14 @@ def _explain_range(found: Sequence[Precision]) -> list[str]:
     if all(one.width is None for one in found):
         return []
     return ["Of a mean or median, a point is a hundredth of the range."]
+
+
+def _explain_turnout(plan: Plan) -> list[str]:
+    from deniable.plan.explain import reconsider
+    from deniable.plan.turnout import explain_turnout
+
+    told = explain_turnout(plan.content, reconsider(plan.content, plan.considered))
+    return [] if told is None else [told]
 
 
 def _name(plan: Plan) -> str:

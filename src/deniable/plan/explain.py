@@ -35,6 +35,7 @@ from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.shuffle import shuffled
+from deniable.plan.turnout import explain_turnout
 from deniable.records.base import quote_names
 
 # or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
@@ -55,7 +56,7 @@ def explain_plan(
     paragraphs = [
         _opening(content, plan_id),
         *(f"WARNING. {text}" for text in _warnings(content, stated, here)),
-        tabulate_precisions(here),
+        "\n".join(filter(None, [tabulate_precisions(here), explain_turnout(content, here)])),
         _attributes(content, here),
         _losses(content, loss),
         _missing(content),
@@ -377,6 +378,9 @@ def reconsider(content: Content, considered: Sequence[Considered]) -> Considered
         list_readings(attribute.domain, part.k)
         for attribute, part in zip(content.attributes, content.parts, strict=True)
     ]
+    if chosen is not None:  # its maker also knows how many are expected to answer
+        order = range(len(readings)) if chosen.order is None else chosen.order
+        readings = [chosen.readings[j] for j in order]
     return Considered.of(
         mechanism,
         mechanism.acronym,

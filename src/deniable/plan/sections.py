@@ -45,6 +45,8 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     importance: dict[str, Any] = {}
     missing: dict[str, Any] = {}
     only_if: dict[str, Any] = {}
+    answered: dict[str, Any] = {}
+    own = (("importance", importance), ("missing", missing), ("only_if", only_if), ("answered", answered))
     texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
     asking = {"ask": texts.pop("ask")} if "ask" in texts else {}
     if isinstance(options.get("title"), Mapping):
@@ -57,7 +59,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
                 if kind in table:
                     about[kind][name] = table[kind]
             table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
-            for key, found in (("importance", importance), ("missing", missing), ("only_if", only_if)):
+            for key, found in own:
                 if key in table:
                     found[name] = table.pop(key)
         drawn = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
@@ -88,6 +90,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         usual = options.get("missing", "refuse")
         options["missing"] = dict.fromkeys(attributes, usual) | missing
     made = {"objective": Objective(**caps), "importance": importance, "maps": maps, "only_if": only_if}
+    made["answered"] = answered
     return {"attributes": attributes, **options, **again, **made, **asking}
 
 

@@ -49,6 +49,7 @@ from deniable.plan.questionnaire import (
 )
 from deniable.plan.sections import list_options, read_toml
 from deniable.plan.texts import Texts
+from deniable.plan.turnout import read_answered
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
 from deniable.tables import DEGREES, column_names, columns_of, declared_categories, require_file
@@ -118,6 +119,10 @@ class Study:
     """To whom an attribute applies, by its name: {"hours": {"works": "yes"}}. For all others "not applicable"
     is filled in, which is one of its values.
     """
+    answered: Mapping[str, float] = field(default_factory=dict)
+    """The share of people who are expected to answer, of questions that not everybody does: 0.4. Only what a
+    plan says about margins and people depends on it.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
@@ -135,6 +140,8 @@ class Study:
         only_if = read_conditions(self.only_if, list(named))
         object.__setattr__(self, "only_if", MappingProxyType(only_if))
         len(self._asked)  # made now, so that what is wrong with a question is said now
+        answered = read_answered(self.answered, list(named), list(self._asked.values()))
+        object.__setattr__(self, "answered", MappingProxyType(answered))
         object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
         object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
         if not isinstance(self.objective, Objective):
@@ -533,7 +540,7 @@ class Study:
         k = domain.k + len(list_extras(one))  # a number's is not used
         return Question(
             k,
-            list_readings(domain, k),
+            list_readings(domain, k, self.answered.get(one.several or one.name, 1.0)),
             self.importance.get(one.name, self.importance.get(one.several or one.answers or one.name, 1.0)),
             self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),

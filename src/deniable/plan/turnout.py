@@ -1,0 +1,80 @@
+"""Counts in that some people will not answer a question, before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from deniable.choose import Considered, Objective, Precision, list_precisions, list_readings
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import number
+from deniable.plan.attribute import Attribute
+from deniable.plan.document import Content
+
+_HALF = 0.5
+_MOST_NAMED = 3
+
+
+def read_answered(
+    given: object, questions: Sequence[str], attributes: Sequence[Attribute]
+) -> dict[str, float]:
+    """The share of people who are expected to answer, by question: only of those that some may not."""
+    if not isinstance(given, Mapping):
+        raise InvalidParameter(f"answered has shares of people by question, such as 0.4, got {given!r}")
+    found = {}
+    for name, share in given.items():
+        if name not in questions:
+            raise InvalidParameter(not_among(str(name), "an attribute", questions))
+        what = f"answered of {name!r}, the share of people who are expected to answer,"
+        found[name] = 1.0 if share == 1 else number(what, share, 0.0, 1.0, "above 0 and at most 1")
+        if not any(may_lack(one) for one in attributes if name in (one.name, one.several)):
+            raise InvalidParameter(
+                f"answered of {name!r}: everybody answers it; it is for questions with only_if, or with "
+                'missing = "value"'
+            )
+    return found
+
+
+def may_lack(one: Attribute) -> bool:
+    """Whether some people may have no answer, and results can be of the others."""
+    return one.answers is None and (one.only_if is not None or one.missing == "value")
+
+
+def explain_turnout(content: Content, here: Considered) -> str | None:
+    """That margins take it that everybody answers, and what they would be if half did; else None."""
+    answered = {one.attribute: one.answered for one in list_precisions(here)}
+    names = [
+        one.name
+        for one in content.attributes
+        if may_lack(replace(one, missing=content.missing_of(one))) and answered[one.name] == 1.0
+    ]
+    if not names:
+        return None
+    halved = _first_precisions(_expect_half(content, here, names))
+    told = [f"{name!r} to within {halved[name].format_margin()}" for name in names[:_MOST_NAMED]]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (
+        f"These margins take it that everybody answers {', '.join(map(repr, names[:_MOST_NAMED]))}{more}. If "
+        f"half did, what they say would be known less well: {', '.join(told)}. A study states the share who "
+        "answer: answered = 0.5"
+    )
+
+
+def _expect_half(content: Content, here: Considered, names: Sequence[str]) -> Considered:
+    readings = [
+        list_readings(one.domain, part.k, _HALF) if one.name in names else some
+        for one, part, some in zip(content.attributes, content.parts, here.readings, strict=True)
+    ]
+    made = here.mechanism
+    assert made is not None
+    fresh = Considered.of(
+        made, "", here.protocols, here.n, Objective(), here.per, names=here.names, readings=readings
+    )
+    return replace(fresh, name=here.name)
+
+
+def _first_precisions(here: Considered) -> dict[str, Precision]:
+    found: dict[str, Precision] = {}
+    for one in list_precisions(here):
+        found.setdefault(one.attribute, one)
+    return found
