@@ -29,6 +29,8 @@ from deniable.attack.results import PROFILE, Asked, AttributeSuccess, ProfileSuc
 from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.plan import Plan
+from deniable.plan.related import list_related_guesses
 from deniable.records import Faked
 from deniable.simulate.population import numbers_from
 from deniable.words.simulated import seeded
@@ -63,7 +65,15 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         ]
         for memoized in (True, False)
     )
-    attributes = _attributes(plan, kept, fresh, believed, seed)
+    attributes = list(_attributes(plan, kept, fresh, believed, seed))
+    if isinstance(plan, Plan) and prior is None:
+        related = list_related_guesses(plan.content)
+        attributes = [
+            replace(one, together=related[one.name].guess, together_blind=related[one.name].blind)
+            if one.name in related
+            else one
+            for one in attributes
+        ]
     profiles = _profiles(_find_draws(plan), kept, fresh, seed)
     return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
+RELATED = ("together", "together_blind")
+"""What is also known of questions that depend on each other."""
 """What is known of every attribute."""
 PROFILE = ("all_reported", "whole_record", "right")
 """What is known of every profile."""
@@ -72,6 +74,12 @@ class AttributeSuccess:
     """The standard errors of those of these figures that are simulated; the others are exact."""
     bounds: tuple[str, ...] = ()
     """Those of these figures that are upper bounds."""
+    together: float | None = None
+    """From one whole report with all questions that depend on each other; whether one applies says something
+    about the other. All values are thought equally likely, where a question applies.
+    """
+    together_blind: float | None = None
+    """The same without a report."""
 
     @property
     def simulated(self) -> bool:
@@ -84,7 +92,7 @@ class AttributeSuccess:
 
     def rows(self, level: float = LEVEL) -> list[Columns]:
         """A row per figure that is known, its interval at `level`."""
-        values = {name: getattr(self, name) for name in ATTRIBUTE}
+        values = {name: getattr(self, name) for name in (*ATTRIBUTE, *RELATED)}
         return [
             {"attribute": self.name, "figure": name, "success": value}
             | find_mean_interval(value, self.stderr.get(name), level)

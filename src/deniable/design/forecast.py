@@ -46,11 +46,17 @@ def forecast(plan: Plan) -> dict[str, Any]:
 
 
 def list_guesses(plan: Plan) -> list[dict[str, Any]]:
-    """How often an attacker's best guess of each answer is right, with one report and without."""
-    return [
-        {"attribute": one.name, "blind": one.blind, "report": one.report, "reported": one.reported}
-        for one in success(plan, None, collections=1).attributes
-    ]
+    """How often an attacker's best guess of each answer is right, with one report and without.
+
+    `together` is the guess from all questions that depend on each other, where there are such.
+    """
+    rows: list[dict[str, Any]] = []
+    for one in success(plan, None, collections=1).attributes:
+        row = {"attribute": one.name, "blind": one.blind, "report": one.report, "reported": one.reported}
+        if one.together is not None and one.together_blind is not None:
+            row |= {"together": one.together, "together_blind": one.together_blind}
+        rows.append(row)
+    return rows
 
 
 def _finite(value: Any) -> Any:

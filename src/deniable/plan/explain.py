@@ -34,6 +34,7 @@ from deniable.plan.losses import Loss, Stated
 from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
+from deniable.plan.related import guess_related
 from deniable.plan.shuffle import shuffled
 from deniable.plan.turnout import explain_turnout
 from deniable.records.base import quote_names
@@ -133,27 +134,39 @@ def _attributes(content: Content, here: Considered) -> str:
 
 
 def _explain_related(content: Content) -> list[str]:
-    """How often answers that depend on each other are guessed right from all of their reports, at most."""
-    bounds = []
+    """How often answers that depend on each other are guessed right from all of their reports."""
+    exact, bounds = [], []
     for names in list_related(content.attributes):
-        inside = [one.name in names for one in content.attributes]
-        ratio = content.mechanism.ratio_among(inside)
-        sizes = [
-            2 if part.numeric else part.k for part, here in zip(content.parts, inside, strict=True) if here
-        ]
-        bounds.append((ratio / (ratio + min(sizes) - 1), names))
-    if not bounds:
+        guesses = guess_related(content, names)
+        if guesses is not None:
+            guessed = ", ".join(
+                f"{one.attribute!r} {format_percent(one.guess, 1)} (blind {format_percent(one.blind, 1)})"
+                for one in guesses[:_MOST_NAMES]
+            )
+            exact.append((max(one.guess for one in guesses), guessed))
+            continue
+        bound = _bound_related(content, names)
+        text = f"of {quote_names(names)} none more often than {math.ceil(1000 * bound) / 10:.1f} % (a bound)"
+        bounds.append((bound, text))
+    if not exact and not bounds:
         return []
-    bounds.sort(key=lambda one: one[0], reverse=True)
     told = [
-        f"of {quote_names(names)} none is guessed right more often than {math.ceil(1000 * bound) / 10:.1f} %"
-        for bound, names in bounds[:_MOST_RELATED]
+        text
+        for some in (exact, bounds)
+        for _, text in sorted(some, key=lambda one: one[0], reverse=True)[:_MOST_RELATED]
     ]
     return [
         "These guesses take each answer alone. Where questions depend on each other, whether one applies "
-        "says something about the other, and all their reports together may tell more. By whoever thinks "
-        f"all its values equally likely, and all other answers unrelated, {'; '.join(told)} (a bound)"
+        "says something about the other. By all their reports together, whoever thinks all values equally "
+        f"likely, where a question applies, is right about {'; '.join(told)}"
     ]
+
+
+def _bound_related(content: Content, names: Sequence[str]) -> float:
+    inside = [one.name in names for one in content.attributes]
+    ratio = content.mechanism.ratio_among(inside)
+    sizes = [2 if part.numeric else part.k for part, here in zip(content.parts, inside, strict=True) if here]
+    return float(ratio / (ratio + min(sizes) - 1))
 
 
 def _losses(content: Content, loss: Loss) -> str:

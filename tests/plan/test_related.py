@@ -1,0 +1,124 @@
+"""Best guesses of questions that depend on each other, against all records and all reports one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.mechanisms import SetMechanism
+from deniable.metric import MetricMechanism
+from deniable.plan.related import guess_related, list_related_guesses
+
+ROOT = ["full", "part", "none"]
+ASKED: dict[str, Any] = {"works": ROOT, "job": ["shop", "farm"], "boss": ["yes", "no"]}
+ONLY_IF: dict[str, dict[str, Any]] = {"job": {"works": ["full", "part"]}, "boss": {"works": "full"}}
+
+
+def outcomes(name: str, p: float, q: float, k: int, size: int) -> Iterator[tuple[set[int], list[float]]]:
+    """All reports of one value out of k, by the definitions of the papers, and how likely each is."""
+    if name == "oue":
+        for bits in product((0, 1), repeat=k):
+            chances = []
+            for v in range(k):
+                odds = [
+                    (p if i == v else q) if bit else 1 - (p if i == v else q) for i, bit in enumerate(bits)
+                ]
+                chances.append(math.prod(odds))
+            yield {i for i in range(k) if bits[i]}, chances
+        return
+    for chosen in combinations(range(k), size):
+        inside, outside = p / math.comb(k - 1, size - 1), (1 - p) / math.comb(k - 1, size)
+        yield set(chosen), [inside if v in chosen else outside for v in range(k)]
+
+
+def brute_force(plan: dn.Plan, protocol: str) -> dict[str, float]:
+    """Every record, every report: the likeliest value of each attribute."""
+    records = [
+        ((w, j if w < 2 else 2, b if w < 1 else 2), 1 / 3 / (2 if w < 2 else 1) / (2 if w < 1 else 1))
+        for w in range(3)
+        for j in (range(2) if w < 2 else [0])
+        for b in (range(2) if w < 1 else [0])
+    ]
+    assert sum(chance for _, chance in records) == pytest.approx(1)
+    listed = []
+    for part in plan.mechanism.mechanisms:
+        assert isinstance(part, SetMechanism)
+        size = int(part.law.sizes[0])
+        listed.append([row for _, row in outcomes(protocol, part.law.p, part.law.q, part.k, size)])
+    sampled = plan.mechanism.kind == "sample"
+    found = dict.fromkeys(plan.names, 0.0)
+    reports: list[list[tuple[int, list[float]]]] = (
+        [[(j, row)] for j in range(3) for row in listed[j]]
+        if sampled
+        else [list(enumerate(rows)) for rows in product(*listed)]
+    )
+    for report in reports:
+        often = float(plan.mechanism.chance(report[0][0])) if sampled else 1.0
+        for at, name in enumerate(plan.names):
+            scores = [0.0] * 3
+            for record, chance in records:
+                scores[record[at]] += chance * often * math.prod(row[record[j]] for j, row in report)
+            found[name] += max(scores)
+    return found
+
+
+@pytest.mark.parametrize("mechanism", ["split", "sample"])
+@pytest.mark.parametrize("protocol", ["grr", "oue", "ss"])
+def test_guesses_are_those_of_all_reports(mechanism: str, protocol: str) -> None:
+    plan = dn.Study(ASKED, epsilon=3.0, only_if=ONLY_IF, mechanism=mechanism, protocol=protocol).plan(1000)
+    found = guess_related(plan.content, plan.names)
+    assert found is not None
+    wanted = brute_force(plan, protocol)
+    assert {one.attribute: one.guess for one in found} == pytest.approx(wanted, abs=1e-12)
+    assert [one.blind for one in found] == pytest.approx([1 / 3, 1 / 3, 2 / 3])
+    text = plan.explain().replace("\n", " ")
+    assert f"is right about 'works' {100 * wanted['works']:.1f} % (blind 33.3 %)" in text
+    assert "(a bound)" not in text
+
+
+def test_all_reports_together_tell_more_than_each_alone() -> None:
+    """A yes/no question and four that depend on it, all reported: each says whether it applies."""
+    four = {name: ["few", "many"] for name in ("hours", "trips", "meals", "calls")}
+    plan = dn.Study(
+        {"works": ["yes", "no"], **four},
+        epsilon=4.0,
+        only_if={name: {"works": "yes"} for name in four},
+        mechanism="split",
+        protocol="grr",
+    ).plan(1000)
+    works = list_related_guesses(plan.content)["works"]
+    alone = plan.mechanism.mechanisms[0].success()
+    assert works.blind == 0.5
+    assert alone == pytest.approx(0.69, abs=0.001)
+    assert works.guess == pytest.approx(0.765, abs=0.01)
+    found = dn.attack.success(plan, collections=1)["works"]
+    assert (found.report, found.together, found.together_blind) == pytest.approx((alone, works.guess, 0.5))
+
+
+def test_metric_answers_are_counted_in_and_fakes_are_bounded() -> None:
+    asked: dict[str, Any] = {
+        "works": ["yes", "no"],
+        "age": dn.Range(0, 20, step=5, privacy="metric", epsilon=0.1),
+    }
+    plan = dn.Study(asked, epsilon=1.0, only_if={"age": {"works": "yes"}}, mechanism="split").plan(1000)
+    age = list_related_guesses(plan.content)["age"]
+    assert age.blind == 0.5
+    part, first = (plan.mechanism.mechanisms[plan.names.index(name)] for name in ("age", "works"))
+    assert isinstance(part, MetricMechanism)
+    assert isinstance(first, SetMechanism)
+    works = first.law
+    rows = np.array([part.forward(row) for row in np.eye(part.k)])
+    best = sum(
+        np.maximum(0.5 * seen[0] * rows.max(axis=0) / part.k, 0.5 * seen[1] * rows.mean(axis=0)).sum()
+        for seen in ((works.p, works.q), (works.q, works.p))
+    )
+    assert age.guess == pytest.approx(float(best), abs=1e-12)
+    faked = dn.Study(ASKED, epsilon=3.0, only_if=ONLY_IF, mechanism="faked").plan(1000)
+    assert guess_related(faked.content, faked.names) is None
+    assert "(a bound)" in faked.explain()
