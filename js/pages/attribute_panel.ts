@@ -1,11 +1,11 @@
 /** Builds the panel of one attribute, with its drawings. It is loaded when there is something to draw. */
 
-import type { Grid } from "../src/index.js";
+import type { Attribute, Grid } from "../src/index.js";
 import { change } from "./change_panel.js";
 import { type Kind, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
 import { type Child, h, quoted } from "./dom.js";
 import { map } from "./map.js";
-import { type Mode, shown } from "./panels.js";
+import { type Mode, optionsOf, shown } from "./panels.js";
 import { count, sentence, several } from "./phrases.js";
 import { around, besides, figured, inside, NOISY, percent, signed, within } from "./readings.js";
 import type { Estimates, Mean, Row, View } from "./results.js";
@@ -13,18 +13,19 @@ import { table } from "./tables.js";
 
 const GROUPED =
   "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
+const SMOOTHED = "Neighboring values were made alike. The intervals are those of the unbiased shares.";
 const METHODS: Readonly<Record<string, string>> = {
   "most likely": "most likely shares",
+  smoothed: "smoothed shares",
   projected: "nearest possible shares",
   unbiased: "unbiased shares",
 };
 
-/** One attribute: the shares now, with more reports, and from round to round. */
+/** One attribute, or one question to which all that apply are chosen: now, with more reports, and by round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
+  const options = optionsOf(view.plan, name);
   const of = (found: Estimates): readonly Row[] =>
-    shown(found)
-      .filter((row) => row.attribute === name)
-      .map((row) => ({ ...row, value: String(row.value) }));
+    options.length ? chosen(found, options) : rowsOf(found, name);
   const now = view.estimates ? of(view.estimates) : [];
   const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
   const hasGroups = view.estimates?.groups.some((one) => one.attribute === name) ?? false;
@@ -37,12 +38,13 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     found?.means.find((one) => one.attribute === name);
   const center = meanOf(view.estimates);
   const half = view.estimates?.quantiles.find((one) => one.attribute === name && one.share === 0.5);
-  const noise = view.estimates?.noise.filter((one) => one.attribute === name) ?? [];
+  const refused = now[0]?.method !== "unbiased" && view.estimates?.refused[name];
+  const noise = noiseOf(view, name, options);
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? left - 40 : width; // half a pixel more would take a column away
   const tables = mode === "tables";
-  const reported = (center ?? now[0])?.n;
+  const reported = center ? [center.n] : now.map(({ n }) => n);
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
     if (domain?.kind === "grid")
@@ -86,12 +88,17 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       {},
       quoted(name),
       " ",
-      reported !== undefined &&
+      reported.length > 0 &&
         h(
           "span",
           { class: "reported" },
-          [several(reported, "report"), METHODS[now[0]?.method ?? ""]].filter(Boolean).join(", ") +
-            whose(now[0] ?? center),
+          [
+            spanOf(reported),
+            METHODS[now[0]?.method ?? ""],
+            options.length > 0 && "all that apply: who chose each",
+          ]
+            .filter(Boolean)
+            .join(", ") + whose(now[0] ?? center),
         ),
     ),
     h(
@@ -111,7 +118,9 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
           ),
         half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
         tables ? tabled() : drawing(),
-        noise.map(({ text }) => h("p", { class: "noise" }, sentence(text))),
+        noise.map((text) => h("p", { class: "noise" }, sentence(text))),
+        now[0]?.method === "smoothed" && h("p", { class: "soft" }, SMOOTHED),
+        refused && h("p", { class: "soft" }, `Not smoothed: ${refused}`),
         grouped && h("p", { class: "soft" }, GROUPED),
       ),
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
@@ -119,6 +128,38 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     ),
     domain?.kind !== "grid" && change(view, name, of, meanOf),
   ];
+}
+
+/** The rows of one attribute that are shown. */
+function rowsOf(found: Estimates, name: string): readonly Row[] {
+  return shown(found)
+    .filter((row) => row.attribute === name)
+    .map((row) => ({ ...row, value: String(row.value) }));
+}
+
+/** Those who chose each option, under its own name; then who was not asked. */
+function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[] {
+  const yes = options.flatMap(({ name, option }) =>
+    rowsOf(found, name)
+      .filter(({ value }) => value === "yes")
+      .map((row) => ({ ...row, value: option })),
+  );
+  const others = rowsOf(found, options.at(-1)?.name ?? "").filter(({ value }) => !/^(yes|no)$/.test(value));
+  return [...yes, ...others];
+}
+
+/** What is too noisy to read, in sentences: of options, how many these are. */
+function noiseOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
+  const names = options.length ? options.map((one) => one.name) : [name];
+  const found = estimates?.noise.filter((one) => names.includes(one.attribute)) ?? [];
+  if (!options.length || !found.length) return found.map(({ text }) => text);
+  return [`${found.length} of ${several(options.length, "option")}: ${found[0]?.text}`];
+}
+
+/** "40 reports", or "38 to 45 reports" where options have different numbers of them. */
+function spanOf(reports: readonly number[]): string {
+  const [least, most] = [Math.min(...reports), Math.max(...reports)];
+  return least === most ? several(most, "report") : `${count(least)} to ${several(most, "report")}`;
 }
 
 /** Whom a number is about, where that is not everybody. */

@@ -1,11 +1,12 @@
 /** Says what changed since the round before. */
 
+import type { Domain } from "../src/index.js";
 import { type Child, h } from "./dom.js";
 import { figured, NOISY, signed } from "./readings.js";
 import type { Estimates, Mean, Row, View } from "./results.js";
 import { table } from "./tables.js";
 
-const WIDEST = 0.5; // of the interval of a change, in shares: a wider one is not read
+const WIDEST = 0.5; // of the interval of a change, in shares or parts of a range: a wider one is not read
 
 /** What changed since the round before. Kept answers make rounds depend on each other: both intervals add up. */
 export function change(
@@ -25,25 +26,18 @@ export function change(
   const lines = of(later).flatMap((row) => {
     const old = before.get(row.value);
     if (!old) return [];
-    // of unbiased shares, as `deniable estimate --change-from` has it, cut to what is possible
-    const ends = [
-      row.unbiased - old.unbiased,
-      row.unbiased_low - old.unbiased_high,
-      row.unbiased_high - old.unbiased_low,
-    ].map((one) => Math.max(-1, Math.min(1, one)));
-    const [by = 0, low = 0, high = 0] = ends;
+    const [by, low, high] = changeOf(old, row, 1);
     return [[row.value, high - low > WIDEST ? NOISY : points(by), points(low), points(high)]];
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
-  if (old && now)
-    lines.push([
-      "Mean",
-      ...[
-        now.unbiased - old.unbiased,
-        now.unbiased_low - old.unbiased_high,
-        now.unbiased_high - old.unbiased_low,
-      ].map((one) => figured(one, now)),
-    ]);
+  const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  if (old && now && domain) {
+    const reach = reachOf(domain);
+    const [by, low, high] = changeOf(old, now, reach);
+    const shown = { ...now, low, high };
+    const figures = [by, low, high].map((one) => figured(one, shown));
+    lines.push(["Mean", ...(high - low > WIDEST * reach ? [NOISY, ...figures.slice(1)] : figures)]);
+  }
   const since = `Change since round ${earlier.round ?? 1}`;
   return h(
     "details",
@@ -56,4 +50,22 @@ export function change(
     ),
     table(`${since}: ${name}`, ["Value", "Change", "From", "To"], lines),
   );
+}
+
+type Unbiased = Pick<Row, "unbiased" | "unbiased_low" | "unbiased_high">;
+
+/** The change of unbiased numbers with its ends, as `deniable estimate --change-from` has it, cut to what is possible. */
+function changeOf(old: Unbiased, now: Unbiased, reach: number): [by: number, low: number, high: number] {
+  const cut = (one: number): number => Math.max(-reach, Math.min(reach, one));
+  return [
+    cut(now.unbiased - old.unbiased),
+    cut(now.unbiased_low - old.unbiased_high),
+    cut(now.unbiased_high - old.unbiased_low),
+  ];
+}
+
+/** The largest change of a mean that there can be: a number's range, or from the middle of the first bin to the last. */
+function reachOf(domain: Domain): number {
+  if (domain.kind === "number") return domain.high - domain.low;
+  return domain.kind === "range" ? ((domain.bins - 1) * domain.step) / 10 ** domain.digits : 1;
 }

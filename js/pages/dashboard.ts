@@ -7,9 +7,17 @@ import { health } from "./health.js";
 import { losses } from "./losses_panel.js";
 import { en } from "./messages/en.js";
 import { speak } from "./messages.js";
-import { facts, heading, keep, log, type Mode, unbiased, waiting } from "./panels.js";
+import { facts, heading, keep, listPanels, log, type Mode, optionsOf, unbiased, waiting } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
-import { type Access, type Choice, Results, unbiasedOf, type View } from "./results.js";
+import {
+  type Access,
+  type Choice,
+  isSmoothable,
+  queryOf,
+  Results,
+  unbiasedOf,
+  type View,
+} from "./results.js";
 import { rounds } from "./rounds_panel.js";
 
 speak(en, "en");
@@ -24,9 +32,9 @@ const board = find("board");
 const trouble = find("trouble");
 let results: Results | null = null;
 let token = "";
-let choice: Choice = { plan: null, round: null, level: "0.95", project: "" };
+let choice: Choice = { plan: null, round: null, level: "0.95", project: "", smooth: false };
 let mode: Mode = "charts";
-let raw = false; // unbiased shares
+let kind: Kind = "possible";
 let paused = false;
 let timer = 0;
 let turn = 0;
@@ -35,12 +43,16 @@ let shell: Shell | null = null;
 let panels: typeof import("./attribute_panel.js") | null = null; // with all drawings, once they are loaded
 let loading: Promise<void> | null = null;
 
+/** Which shares are shown. */
+type Kind = "possible" | "smoothed" | "unbiased";
+
 /** The sections of the page, and the controls, which are made once. */
 interface Shell {
   readonly heading: HTMLElement;
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
   readonly unbiased: HTMLElement;
+  readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
   readonly results: HTMLElement;
   readonly rounds: HTMLElement;
@@ -159,6 +171,7 @@ function show(view: View): void {
 function draw(): void {
   const [got, sections] = [shown, shell];
   if (!got || !sections) return;
+  const raw = kind === "unbiased";
   const view = raw ? inUnbiased(got) : got;
   const { plan, summary, plans, estimates, round, reports, counters } = view;
   keep(sections.heading, [plans, summary.id], () => heading(view));
@@ -171,6 +184,7 @@ function draw(): void {
   sections.round.value = String(round);
   (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
   keep(sections.unbiased, raw, () => raw && unbiased());
+  sections.smoothed.hidden = !isSmoothable(plan);
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
@@ -208,16 +222,17 @@ function drawResults(view: View, section: HTMLElement): void {
       h("p", { class: "soft", role: "status" }, "The charts are loading…"),
     );
   }
-  const names = plan.attributes.map(({ name }) => name);
+  const names = listPanels(plan);
   keep(section, [plan.id, "results"], () =>
     names.map((name) => h("section", { class: "panel attribute", "aria-label": name })),
   );
   const first = section.firstElementChild as HTMLElement;
   const room = Math.max(240, first.clientWidth - 2 * Number.parseFloat(getComputedStyle(first).paddingLeft));
   for (const [i, name] of names.entries()) {
+    const own = [name, ...optionsOf(plan, name).map((one) => one.name)];
     const of = ({ rows, means, groups }: typeof estimates): unknown =>
-      [...rows, ...means, ...groups].filter((one) => one.attribute === name);
-    const key = [of(estimates), history.map(of), series.map(of), mode, room];
+      [...rows, ...means, ...groups].filter((one) => own.includes(one.attribute));
+    const key = [of(estimates), estimates.refused[name], history.map(of), series.map(of), mode, room];
     keep(section.children[i] as HTMLElement, key, () => part.attribute(view, name, mode, room));
   }
 }
@@ -267,6 +282,7 @@ function build(access: Access): Shell {
     facts: section(""),
     round,
     unbiased: section("note"),
+    smoothed: h("label", {}),
     health: section("note"),
     results: section("results"),
     rounds: section("panel rounds"),
@@ -280,7 +296,7 @@ function build(access: Access): Shell {
   board.replaceChildren(
     made.heading,
     made.facts,
-    controls(round, operates),
+    controls(round, made.smoothed, operates),
     made.unbiased,
     made.health,
     made.results,
@@ -304,7 +320,7 @@ function session({ name, role }: Access, updated: HTMLElement): void {
   find("session").replaceChildren(updated, ...(name === "main" ? [] : [who]), pause, leave);
 }
 
-function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
+function controls(round: HTMLSelectElement, smoothed: HTMLElement, operates: boolean): HTMLElement {
   const field = (label: string, control: HTMLElement): HTMLElement =>
     h("div", { class: "field" }, h("label", { for: control.id }, label), control);
   const level = h(
@@ -332,15 +348,16 @@ function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
       label,
     );
   };
-  const kind = (value: boolean, label: string): HTMLElement => {
+  const shares = (value: Kind, label: string): HTMLElement => {
     const set = (): void => {
-      raw = value;
-      draw();
+      kind = value;
+      if (choice.smooth === (value === "smoothed")) draw();
+      else choose({ smooth: !choice.smooth });
     };
     return h(
       "label",
       {},
-      h("input", { type: "radio", name: "kind", checked: raw === value, change: set }),
+      h("input", { type: "radio", name: "kind", value, checked: kind === value, change: set }),
       label,
     );
   };
@@ -352,7 +369,8 @@ function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
     return h("button", { type: "button", click: get }, label);
   };
   const query = (format: string): string =>
-    `estimates?round=${shown?.round}&level=${choice.level}${choice.project && `&project=${choice.project}`}&format=${format}`;
+    `estimates?round=${shown?.round}&${shown ? queryOf(choice, shown.plan) : ""}&format=${format}`;
+  smoothed.append(...shares("smoothed", "Smoothed").childNodes);
   const close = (event: Event): void => {
     if ((event as KeyboardEvent).key === "Escape") (event.currentTarget as HTMLDetailsElement).open = false;
   };
@@ -372,7 +390,7 @@ function controls(round: HTMLSelectElement, operates: boolean): HTMLElement {
       "fieldset",
       { class: "field" },
       h("legend", {}, "Shares"),
-      h("div", { class: "switch" }, kind(false, "Possible"), kind(true, "Unbiased")),
+      h("div", { class: "switch" }, shares("possible", "Possible"), smoothed, shares("unbiased", "Unbiased")),
     ),
     h(
       "details",

@@ -2,7 +2,7 @@
 
 import type { Attribute, Plan } from "../src/index.js";
 import { labelsOf } from "./language.js";
-import { count, month, t } from "./messages.js";
+import { count, month, spoken, t } from "./messages.js";
 
 /** A value's name in the person's language. */
 export function localized(plan: Plan, attribute: Attribute, label: string): string {
@@ -15,6 +15,7 @@ export function localized(plan: Plan, attribute: Attribute, label: string): stri
     const code = domain.labels.indexOf(label);
     return code < 0 ? nothing() : (labelsOf(plan, name)?.[code] ?? label);
   }
+  if (domain.kind === "grid" && !attribute.extras.includes(label)) return cellName(label);
   if (domain.kind !== "range") return label;
   const number = (text: string): string => count(Number(text));
   const [, low, high] = /^(-?[\d.]+) to under (-?[\d.]+)$/.exec(label) ?? [];
@@ -24,6 +25,25 @@ export function localized(plan: Plan, attribute: Attribute, label: string): stri
   const [, start] = /^(-?[\d.]+) or more$/.exec(label) ?? [];
   if (start) return t("bin_more", { low: number(start) });
   return /^-?[\d.]+$/.test(label) ? number(label) : nothing();
+}
+
+/** A cell by its sides in degrees, as the locale writes them. */
+export function cellName(label: string): string {
+  const names = t("directions").split(" ");
+  const named = (letter = ""): string => names["NSEW".indexOf(letter)] ?? "";
+  const side = (text: string): string => {
+    const [, low = "", one, high = "", other] = /^([\d.]+)( [NSEW])? to ([\d.]+) ([NSEW])$/.exec(text) ?? [];
+    const from = one ? `${degrees(low)} ${named(one.trim())}` : degrees(low);
+    return t("side", { low: from, high: `${degrees(high)} ${named(other)}` });
+  };
+  const [latitude = "", longitude = ""] = label.split(", ");
+  return t("sides", { latitude: side(latitude), longitude: side(longitude) });
+}
+
+/** A number of degrees with all its digits. */
+export function degrees(text: string): string {
+  const digits = text.split(".")[1]?.length ?? 0;
+  return Number(text).toLocaleString(spoken().tag, { minimumFractionDigits: digits });
 }
 
 /** A whole number, month or year as the locale writes it. */

@@ -36,6 +36,13 @@ const CATALOGS: Readonly<Record<string, readonly [first: Part, fields: Part, mor
     async () => (await import("./messages/pt_more.js")).pt,
   ],
 };
+const QUESTIONS_IN: Readonly<Record<string, string>> = {
+  en: "questions in {name}",
+  de: "Fragen auf {name}",
+  fr: "questions en {name}",
+  es: "preguntas en {name}",
+  pt: "perguntas em {name}",
+}; // in every language at once: each is read before it is chosen
 const RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"];
 let chosen = "en";
 let catalog = "en";
@@ -71,7 +78,9 @@ export async function settle(plan: Plan | null, changed: () => unknown): Promise
   const field = h(
     "select",
     { "aria-label": t("language"), change: () => [remember("language", field.value), changed()] },
-    offered.map((tag) => h("option", { value: tag, lang: tag, selected: tag === chosen }, nameOf(tag))),
+    offered.map((tag) =>
+      h("option", { value: tag, lang: tag, selected: tag === chosen }, nameOf(tag), untranslated(plan, tag)),
+    ),
   );
   find("language").replaceChildren(field);
 }
@@ -93,6 +102,18 @@ async function speakCatalog(): Promise<void> {
 function nameOf(tag: string): string {
   const name = new Intl.DisplayNames([tag], { type: "language", fallback: "code" }).of(tag) ?? tag;
   return name.charAt(0).toLocaleUpperCase(tag) + name.slice(1);
+}
+
+/** What is said in the menu of a language in which the operator asks nothing; empty where it asks. */
+function untranslated(plan: Plan | null, tag: string): string {
+  const { language, attributes = {} } = plan?.texts ?? {};
+  const asked = Object.values(attributes).flatMap(({ question }) =>
+    question ? [Object.keys(question)] : [],
+  );
+  const all = asked.length ? asked : [languagesOf(plan)];
+  if (!language || all.every((tags) => tags.some((one) => base(one) === base(tag)))) return "";
+  const other = new Intl.DisplayNames([tag], { type: "language", fallback: "code" }).of(language) ?? language;
+  return ` (${(QUESTIONS_IN[base(tag)] ?? "{name}").replace("{name}", other)})`;
 }
 
 function languagesOf(plan: Plan | null): string[] {
@@ -141,11 +162,13 @@ export function asking(plan: Plan, name: string): HTMLElement {
 
 /** The labels of an attribute's values in the person's language; undefined where they are as they are. */
 export function labelsOf(plan: Plan, name: string): readonly string[] | undefined {
-  const labels = plan.texts?.attributes?.[name]?.labels;
-  if (!labels) return undefined;
+  const labels = plan.texts?.attributes?.[name]?.labels ?? {};
   const tag = matched([chosen], Object.keys(labels), "");
-  // the values themselves are in the first language
-  return base(tag) === base(chosen) ? labels[tag] : undefined;
+  if (base(tag) === base(chosen)) return labels[tag];
+  // the values themselves are in the first language, but for those of a question that is answered by yes or no
+  const domain = plan.attributes.find((one) => one.name === name)?.domain;
+  const isYesNo = domain?.kind === "categories" && String(domain.labels) === "yes,no";
+  return isYesNo && catalog !== "en" ? [t("yes"), t("no")] : undefined;
 }
 
 /** What an option is called in the person's language. */

@@ -3,6 +3,8 @@
 import type { Grid } from "../src/index.js";
 import type { PlanMap } from "../src/maps.js";
 import { h } from "./dom.js";
+import { cellName, degrees } from "./labels.js";
+import { findNear } from "./map_labels.js";
 import { picture } from "./map_picture.js";
 import { t } from "./messages.js";
 import type { Question } from "./questions.js";
@@ -48,7 +50,7 @@ export function askLocation(
   j: number,
   optional: HTMLInputElement | null,
   complaint: HTMLElement,
-): Pick<Question, "fields" | "read" | "suspect"> & { readonly element: HTMLElement } {
+): Required<Pick<Question, "fields" | "read" | "say" | "suspect">> & { readonly element: HTMLElement } {
   const field = (what: string): HTMLInputElement =>
     h("input", {
       type: "text",
@@ -132,12 +134,23 @@ export function askLocation(
       drawing,
     ),
     fields: [latitude, longitude],
+    say: (answer) =>
+      `${answer.split(", ").map(degrees).join(separator())} (${sayKept(grid, map, grid.code(answer, ""))})`,
     suspect: (answer) => (isSwapped(grid, answer) ? t("swapped") : ""),
     read: () => {
       for (const one of [latitude, longitude]) spread(one); // Enter sends what was not left
       return optional?.checked ? null : latitude.value.trim() || longitude.value.trim() ? given() : undefined;
     },
   };
+}
+
+/** What stands between two numbers, which may have a comma each. */
+const separator = (): string => (degrees("0.5").includes(",") ? "; " : ", ");
+
+/** The cell that an answer is kept as; near a town, if there is one. */
+function sayKept(grid: Grid, map: PlanMap | undefined, code: number): string {
+  const [cell, town] = [cellName(grid.label(code)), findNear(grid, map?.towns ?? [], code)];
+  return town === null ? t("the_cell", { cell }) : t("the_cell_near", { cell, town });
 }
 
 /** What to say about a location that the device has found. */

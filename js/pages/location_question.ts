@@ -60,6 +60,7 @@ export function askPlace(grid: Grid, map: PlanMap | undefined, allowed: string, 
     ),
     complaint,
     fields,
+    say: (answer) => asked?.say(answer) ?? answer,
     suspect: (answer) => asked?.suspect?.(answer) ?? "",
     read: () => (asked ? asked.read() : none?.checked ? null : undefined),
   };

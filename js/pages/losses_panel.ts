@@ -1,5 +1,6 @@
 /** Says what a plan gives away. */
 
+import { answerLoss } from "../src/answer_loss.js";
 import { unitName } from "./distances.js";
 import { type Child, h, quoted } from "./dom.js";
 import { allRounds, loss, sentence } from "./phrases.js";
@@ -8,6 +9,7 @@ import type { View } from "./results.js";
 /** What the plan gives away, as verified in this browser. */
 export function losses({ plan }: View): Child {
   const { record, attribute: one, repeated, metric } = plan.verify();
+  const answer = answerLoss(plan);
   const line = (what: Child, nano: number | null): HTMLElement[] => [
     h("dt", {}, what),
     h("dd", {}, loss(nano)),
@@ -26,6 +28,7 @@ export function losses({ plan }: View): Child {
         line("One report, all other answers together", metric.rest),
       line(metric ? "One report, in the worst case" : "One report", record),
       plan.attributes.length > 1 && line("One report, between people who differ in one attribute", one),
+      answer !== null && line("One report, between people who differ in one answer", answer),
       repeated && [
         line("Any number of rounds, if answers do not change", repeated.one_value_forever),
         line(
@@ -48,5 +51,11 @@ export function losses({ plan }: View): Child {
         ),
       ),
     ),
+    plan.attributes.some(({ onlyIf }) => onlyIf !== null) &&
+      h(
+        "p",
+        { class: "soft" },
+        "These guesses take each answer alone. Where questions depend on each other, whether one applies says something about the other, and the whole report may tell more. The losses above count that.",
+      ),
   ];
 }

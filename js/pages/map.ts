@@ -97,7 +97,8 @@ export function map(
         : []),
     ];
   });
-  const largest = [...clear].sort((one, other) => other.share - one.share).slice(0, 3);
+  const above = rows.filter(isAbove);
+  const largest = [...above].sort((one, other) => other.share - one.share).slice(0, 3);
   const outline = under ? outlineOf(under, cell * grid.columns, tall * grid.rows) : [];
   const drawing = svg(
     "svg",
@@ -132,13 +133,16 @@ export function map(
   }
 
   function ofCells(): string {
-    const bordered = rows.filter(isAbove).length;
+    const bordered = above.length;
     const sure = bordered
       ? `With ${confidence}, ${bordered === 1 ? "the cell with a border is" : `all ${bordered} cells with a border are`} above 0: these intervals are wider than those of single cells, so that all ${rows.length} hold at once.`
       : `With ${confidence} for all ${rows.length} cells at once, no cell is certainly above 0 yet.`;
-    const told = clear.length
-      ? ` The largest cells, each with its own interval: ${largest.map(spoken).join("; ")}.`
-      : ` Every cell is ${NOISY}.`;
+    const which = bordered > largest.length ? "The largest of these" : "They are";
+    const told = bordered
+      ? ` ${which}, each with its own interval: ${largest.map(spoken).join("; ")}.`
+      : clear.length
+        ? ""
+        : ` Every cell is ${NOISY}.`;
     return `The largest share is ${percent(most)}. ${sure}${told}`;
   }
 }

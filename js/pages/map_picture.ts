@@ -3,6 +3,7 @@
 import type { Grid } from "../src/index.js";
 import { type PlanMap, SIDE } from "../src/maps.js";
 import { h, svg } from "./dom.js";
+import { cellName } from "./labels.js";
 import { findNear, placeLabels, type View } from "./map_labels.js";
 import { outlineOf } from "./map_outline.js";
 import { t } from "./messages.js";
@@ -186,7 +187,7 @@ export function picture(grid: Grid, map: PlanMap | undefined, choose: (code: num
 
 /** A cell in words; near a town, if there is one. */
 export function sayCell(grid: Grid, map: PlanMap | undefined, code: number): string {
-  const [cell, town] = [grid.label(code), findNear(grid, map?.towns ?? [], code)];
+  const [cell, town] = [cellName(grid.label(code)), findNear(grid, map?.towns ?? [], code)];
   return town === null ? t("in_cell", { cell }) : t("in_cell_near", { cell, town });
 }
 

@@ -1,5 +1,6 @@
 /** Builds the head of the dashboard and what is there before results are. */
 
+import type { Attribute, Plan } from "../src/index.js";
 import { type Child, h, quoted } from "./dom.js";
 import { atMost, count, loss, moment, sentence, titleOf } from "./phrases.js";
 import type { Estimates, Row, View } from "./results.js";
@@ -57,6 +58,16 @@ export const shown = ({ rows, groups }: Estimates): readonly Row[] => {
   const grouped = new Set(groups.map(({ attribute }) => attribute));
   return [...rows.filter(({ attribute }) => !grouped.has(attribute)), ...groups];
 };
+
+/** The options of a question to which all that apply are chosen; none of an attribute. */
+export function optionsOf(plan: Plan, question: string): readonly Attribute[] {
+  return plan.attributes.filter(({ several }) => several === question);
+}
+
+/** What has a panel of its own: questions with options, and all other attributes. */
+export function listPanels(plan: Plan): readonly string[] {
+  return [...new Set(plan.attributes.map(({ name, several }) => several ?? name))];
+}
 
 /** The numbers that matter most. */
 export function facts({ plan, reports, round, rounds, estimates }: View): Child {

@@ -11,14 +11,14 @@ import { askJson, type Round, type Summary } from "./collector.js";
 import { persist, showDevice } from "./device.js";
 import { type Child, h, quoted } from "./dom.js";
 import { check, drawnFirst, promise } from "./guarantee.js";
+import { askInvitations } from "./invitation.js";
 import { own, paragraphs, settle } from "./language.js";
 import { rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
-import { askInvitations } from "./plans_invitation.js";
 import { keptFor, type Linked } from "./plans_link.js";
 import { sendAll } from "./plans_send.js";
 import { hasRareQuestions } from "./question_items.js";
-import { type Given, questions, readAnswers, showQuestion } from "./questions.js";
+import { type Given, leadBack, questions, readAnswers, showQuestion } from "./questions.js";
 import { isReceived } from "./receipts.js";
 import { consenting } from "./report.js";
 import { type Offer, put, refuse, shared } from "./shared.js";
@@ -119,8 +119,7 @@ export async function showPlans(
     });
     const button = form.querySelector<HTMLButtonElement>(".act .main");
     if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("next");
-    const back = h("button", { type: "button", click: () => show(i - 1) }, t("back"));
-    if (i > 0) form.querySelector(".act")?.append(back);
+    if (i > 0) leadBack(form, () => show(i - 1));
     return form;
   }
 

@@ -15,21 +15,18 @@ export interface Pages {
   update(): void;
 }
 
-/** Lay out elements on pages above the buttons, of which `button` goes on and ends. */
+/** Lay out elements on pages above the buttons, of which `button` goes on and ends; `before` is before the first. */
 export function paginate(
   form: HTMLFormElement,
   pages: readonly (readonly HTMLElement[])[],
   button: HTMLButtonElement,
+  before: () => (() => void) | undefined,
 ): Pages {
   let at = 0;
   const end = button.textContent ?? "";
   const heading = h("h2", { tabindex: -1, id: "page" });
   const progress = h("progress", { "aria-labelledby": "page" });
-  const back = h(
-    "button",
-    { type: "button", class: "back", click: () => go(neighbor(-1) as number) },
-    t("back"),
-  );
+  const back = h("button", { type: "button", class: "back", click: () => goBack() }, t("back"));
   const isOpen = (page: number): boolean => (pages[page] ?? []).some((element) => !element.hidden);
   const open = (): number[] => pages.map((_, page) => page).filter(isOpen);
   const sections = pages.map((elements) => h("div", { class: "page" }, elements));
@@ -46,7 +43,7 @@ export function paginate(
     progress.max = all.length;
     progress.value = number;
     progress.textContent = heading.textContent;
-    back.hidden = neighbor(-1) === undefined;
+    back.hidden = neighbor(-1) === undefined && !before();
     button.textContent = neighbor(1) === undefined ? (button.dataset.end ?? end) : t("next");
   };
   const go = (page: number): void => {
@@ -54,6 +51,11 @@ export function paginate(
     update();
     heading.focus();
     heading.scrollIntoView({ block: "start" });
+  };
+  const goBack = (): void => {
+    const page = neighbor(-1);
+    if (page === undefined) before()?.();
+    else go(page);
   };
   form.prepend(h("div", { class: "pages" }, heading, progress), ...sections);
   button.before(back);

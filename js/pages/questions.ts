@@ -31,6 +31,8 @@ export interface Question {
   read(): string | readonly string[] | null | undefined;
   /** What may be wrong with an answer that is not taken; empty where nobody knows. */
   suspect?(answer: string): string;
+  /** An answer as it stays, where that is more than the answer; refused where it is not taken. */
+  say?(answer: string): string;
   /** What to ask back, where what was written can be read in two ways. */
   doubt?(): Child;
   readonly complaint: HTMLElement;
@@ -40,12 +42,23 @@ export interface Question {
 /** How to show a question of a form. */
 const shows = new WeakMap<HTMLFormElement, (name: string) => void>();
 
+/** How to leave a form backward. */
+const befores = new WeakMap<HTMLFormElement, () => void>();
+
 /** How to read the answers of a form. */
 const reads = new WeakMap<HTMLFormElement, () => readonly Given[] | null>();
 
 /** All answers of a form that is being answered, or null where one is wrong, which is shown. */
 export function readAnswers(form: HTMLFormElement): readonly Given[] | null {
   return reads.get(form)?.() ?? null;
+}
+
+/** Lead from the first page of a form back to what was before it, by the button that goes back a page. */
+export function leadBack(form: HTMLFormElement, before: () => void): void {
+  const paged = form.querySelector<HTMLElement>(".act .back");
+  if (paged) paged.hidden = false;
+  else form.querySelector(".act")?.append(h("button", { type: "button", click: before }, t("back")));
+  befores.set(form, before);
 }
 
 /** Show a question, whatever page it is on, and move there. */
@@ -76,7 +89,8 @@ export function questions(
     h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
   const elements = pages.map((page) => page.map(({ element }) => element));
-  const paged = pages.length > 1 ? kinds?.paginate(form, elements, button) : undefined;
+  const paged =
+    pages.length > 1 ? kinds?.paginate(form, elements, button, () => befores.get(form)) : undefined;
   kinds?.follow(form, asked, () => paged?.update());
   const show = (one: (typeof asked)[number] | undefined): void => {
     if (!one) return;
@@ -115,7 +129,7 @@ export function questions(
 
 function answered(
   plan: Plan,
-  { name, attributes, read, complaint, fields, suspect, doubt }: Item & Question,
+  { name, attributes, read, complaint, fields, suspect, say, doubt }: Item & Question,
 ): Given | null {
   const attribute = attributes[0] as Attribute;
   const answer = read();
@@ -127,7 +141,7 @@ function answered(
   if (Array.isArray(answer) && !answer.length) shown = t("none_of_these");
   if (typeof answer === "string" && !asked) {
     try {
-      shown = kept(plan, answer, attribute);
+      shown = say?.(answer) ?? kept(plan, answer, attribute);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
       problem = sentence(t("enter", { what: allowed(attribute.domain) }));
@@ -139,13 +153,12 @@ function answered(
   return problem === null ? { name, answer: answer ?? null, shown } : null;
 }
 
-/** An answer as it stays: with the bin or the cell that it is in, where that is not the answer itself. */
+/** An answer as it stays: with the bin that it is in, where that is not the answer itself. */
 function kept(plan: Plan, answer: string, attribute: Attribute): string {
   const { domain, name } = attribute;
   const code = domain.code(answer, name);
   if (domain.kind === "categories") return localized(plan, attribute, domain.label(code));
-  if (domain.kind === "number") return written(answer);
-  if (domain.kind === "grid") return `${answer} (${t("the_cell", { cell: domain.label(code) })})`;
+  if (domain.kind !== "range") return written(answer);
   if (domain.unit) return localized(plan, attribute, domain.label(code));
   return `${written(answer)} (${localized(plan, attribute, domain.label(code))})`;
 }
@@ -326,12 +339,7 @@ function allowed(domain: Domain): string {
   if (domain.kind === "number") return ends(domain.low, domain.high, domain.openLow, domain.openHigh);
   if (domain.kind !== "grid") return t("one_of_these");
   const { south, north, west, east } = domain;
-  return t("location_between", {
-    south: String(south),
-    north: String(north),
-    west: String(west),
-    east: String(east),
-  });
+  return t("location_between", { south, north, west, east });
 }
 
 /** A number beyond an open end counts as the end. */

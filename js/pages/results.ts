@@ -16,7 +16,7 @@ export interface Row {
   readonly count: number;
   /** Whether the interval is too wide for the share to be read. */
   readonly noisy: boolean;
-  /** How it was found: "most likely", or "projected" to possible shares. */
+  /** How it was found: "most likely", "smoothed", or "projected" to possible shares. */
   readonly method: string;
   readonly unbiased: number;
   readonly stderr: number;
@@ -81,6 +81,8 @@ export interface Estimates {
   readonly groups: readonly Row[];
   readonly quantiles: readonly Quantile[];
   readonly noise: readonly Noise[];
+  /** Why shares of an attribute are not smoothed, although that was asked for. */
+  readonly refused: Readonly<Record<string, string>>;
 }
 
 /** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
@@ -115,6 +117,18 @@ export interface Choice {
   readonly round: number | null;
   readonly level: string;
   readonly project: string;
+  /** Whether shares of metric values are to be smoothed. */
+  readonly smooth: boolean;
+}
+
+/** What of the choice is asked of the collector, for a plan that has something to smooth. */
+export function queryOf({ level, project, smooth }: Choice, plan: Plan): string {
+  return `level=${level}${project && `&project=${project}`}${smooth && isSmoothable(plan) ? "&smooth=true" : ""}`;
+}
+
+/** Whether shares of some attribute can be smoothed: reports of metric values are counted one by one. */
+export function isSmoothable(plan: Plan): boolean {
+  return plan.stated.metric !== undefined;
 }
 
 /** The collector's counters. */
@@ -203,10 +217,9 @@ export class Results {
     this.kept = new Map();
     try {
       const query = `level=${choice.level}`;
-      const project = choice.project && `&project=${choice.project}`;
       const found = await this.once<Estimates>(
         before,
-        `plans/${id}/estimates?round=${round}&${query}${project}`,
+        `plans/${id}/estimates?round=${round}&${queryOf(choice, plan)}`,
         reported(round),
       );
       const enough = !(found instanceof Refused);

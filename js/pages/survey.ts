@@ -101,7 +101,7 @@ const following = (): Promise<typeof import("./report.js")> => later(import("./r
 async function finish(): Promise<void> {
   await new Promise((resolve) => {
     requestAnimationFrame(() => setTimeout(resolve));
-    setTimeout(resolve, 300); // a page that is not seen draws no frame
+    setTimeout(resolve, 1000); // a page that is not seen draws no frame
   });
   void loadPlaces();
   await following().then(

@@ -46,7 +46,10 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     mechanisms,
     groups: [{ size: fakes.length, named: 0, real: 1 }],
     words: widths.reduce((sum, width) => sum + width, 1),
-    loss: (of, isLinked) => (isLinked ? sumOfLargest(mechanisms.map(of), 1) : logUp(record)),
+    loss: (of, isLinked) => {
+      const most = sumOfLargest(mechanisms.map(of), 1);
+      return isLinked || !most ? most : logUp(record); // where no attribute loses anything, nothing is lost
+    },
     // one attribute changes, and the others, which do not, say as little as they can
     ratios: evidence.map((pairs, j) => {
       const rest = all - (least[j] as bigint);

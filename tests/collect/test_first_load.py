@@ -174,7 +174,7 @@ def test_a_map_comes_after_the_first_question_with_words_meanwhile(
         page = visit.survey(PLACES)
         expect(page.locator("#device")).to_be_visible()
         expect(page.get_by_text("Die Karte wird geladen…")).to_be_visible()
-        expect(page.get_by_label("yes", exact=True)).to_be_enabled()
+        expect(page.get_by_label("Ja", exact=True)).to_be_enabled()
         held.pop().abort()
         expect(page.get_by_role("alert").filter(has_text="nicht erreichbar")).to_be_visible()
         visit.context.unroute("**/survey-location.js")

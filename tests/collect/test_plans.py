@@ -200,7 +200,7 @@ def test_another_language_keeps_the_answers_of_all_parts(browser: Browser, colle
         expect(page.locator("form input[type=radio]").nth(1)).to_be_checked()
         page.locator("form input[type=radio]").nth(2).check()
         page.locator("form:not(.cap) button.main").click()
-        expect(page.locator(".review dd")).to_contain_text(["so-so", "no", "never"])
+        expect(page.locator(".review dd")).to_contain_text(["so-so", "Nein", "never"])
 
 
 def test_a_plan_that_a_link_names_in_two_ways_is_asked_once(browser: Browser, collector: Running) -> None:
@@ -258,7 +258,11 @@ def test_links_for_several_plans_carry_their_invitations(
             tea.send(collector.url, tea.report({"Tea": "no"}), links[2])
         with following(browser, collector, BOTH) as visit:  # somebody types the codes of a letter
             page = visit.page
-            page.locator("#invitation").fill(" ".join(re.findall("invitation=([^&]*)", links[1])))
+            codes = re.findall("invitation=([^&]*)", links[1])
+            page.locator("#invitation").fill(codes[0])
+            expect(page.get_by_text("This has 1 of 2 invitations.")).to_be_visible()
+            page.locator("#invitation").fill(" ".join(codes))
+            expect(page.locator("#invitation-complaint")).to_be_empty()
             answer(page)
             page.locator("#consent").check()
             page.locator("button.main").click()

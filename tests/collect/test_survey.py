@@ -115,7 +115,7 @@ def test_another_language_is_chosen_and_answers_stay(browser: Browser, collector
         page = visit.survey(STUDY)
         expect(page.get_by_text("Vérifié sur cet appareil")).to_be_visible()
         expect(page.get_by_role("group", name="Do you smoke?")).to_be_visible()  # the first language given
-        page.get_by_label("no", exact=True).check()
+        page.get_by_label("Non", exact=True).check()  # the page's own words, where the operator gave none
         choose(page, "de")
         expect(page.get_by_role("group", name="Rauchen Sie?").get_by_label("nein")).to_be_checked()
         choose(page, "ar")

@@ -47,6 +47,10 @@ export const de: Messages = {
   bin: "{low} bis unter {high}",
   bin_under: "unter {high}",
   bin_more: "{low} oder mehr",
+  directions: "N S O W",
+  side: "{low} bis {high}",
+  sides: "{latitude}; {longitude}",
+  the_cell_near: "bei {town}, die Zelle {cell}",
   the_cell: "die Zelle {cell}",
   none_of_these: "Nichts davon",
   choose_all: "Wählen Sie alles, was zutrifft, oder „Nichts davon“.",
@@ -177,6 +181,8 @@ export const de: Messages = {
   invitation_needed: "Ohne Einladung würde der Bericht abgelehnt.",
   invitation_none:
     "Das ist keine Einladung. Geben Sie den Link ein, den Sie erhalten haben, oder die Zeichen nach „invitation=“ darin.",
+  invitation_partly:
+    "Das sind {n} von {all} Einladungen. Geben Sie alle Codes ein, mit einem Leerzeichen dazwischen, in der Reihenfolge der Teile; oder fügen Sie den ganzen Link ein.",
   invitation_damaged:
     "Ihr Link ist beschädigt: Seine Einladung ist ungültig. Kopieren Sie den ganzen Link oder seinen Code in dieses Feld.",
   invitation_refused:

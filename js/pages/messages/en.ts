@@ -47,6 +47,10 @@ export const en = {
   bin: "{low} to under {high}",
   bin_under: "under {high}",
   bin_more: "{low} or more",
+  directions: "N S E W",
+  side: "{low} to {high}",
+  sides: "{latitude}, {longitude}",
+  the_cell_near: "near {town}, the cell {cell}",
   the_cell: "the cell {cell}",
   // kinds of questions
   none_of_these: "None of these",
@@ -177,6 +181,8 @@ export const en = {
   invitation_needed: "Without an invitation the report would be refused.",
   invitation_none:
     "This is not an invitation. Enter the link that you received, or the letters after “invitation=” in it.",
+  invitation_partly:
+    "This has {n} of {all} invitations. Write all codes, with a space between them, in the order of the parts; or paste the whole link.",
   invitation_damaged:
     "Your link is damaged: its invitation is not valid. Copy the whole link, or its code, into this field.",
   invitation_refused:

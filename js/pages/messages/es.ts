@@ -47,6 +47,10 @@ export const es: Messages = {
   bin: "de {low} a menos de {high}",
   bin_under: "menos de {high}",
   bin_more: "{low} o más",
+  directions: "N S E O",
+  side: "{low} a {high}",
+  sides: "{latitude}; {longitude}",
+  the_cell_near: "cerca de {town}, la celda {cell}",
   the_cell: "la celda {cell}",
   none_of_these: "Ninguna de estas",
   choose_all: "Elija todo lo que corresponda, o «Ninguna de estas».",
@@ -176,6 +180,8 @@ export const es: Messages = {
   invitation_needed: "Sin invitación, el informe sería rechazado.",
   invitation_none:
     "Esto no es una invitación. Escriba el enlace que recibió, o las letras después de «invitation=».",
+  invitation_partly:
+    "Aquí hay {n} de {all} invitaciones. Escriba todos los códigos, separados por un espacio, en el orden de las partes; o pegue el enlace completo.",
   invitation_damaged:
     "Su enlace está dañado: su invitación no es válida. Copie el enlace entero, o su código, en este campo.",
   invitation_refused:

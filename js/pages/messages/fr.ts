@@ -47,6 +47,10 @@ export const fr: Messages = {
   bin: "de {low} à moins de {high}",
   bin_under: "moins de {high}",
   bin_more: "{low} ou plus",
+  directions: "N S E O",
+  side: "{low} à {high}",
+  sides: "{latitude}; {longitude}",
+  the_cell_near: "près de {town}, la cellule {cell}",
   the_cell: "la cellule {cell}",
   none_of_these: "Aucune de ces réponses",
   choose_all: "Choisissez tout ce qui convient, ou « Aucune de ces réponses ».",
@@ -176,6 +180,8 @@ export const fr: Messages = {
   invitation_needed: "Sans invitation, le rapport serait refusé.",
   invitation_none:
     "Ceci n’est pas une invitation. Saisissez le lien que vous avez reçu, ou les lettres après « invitation= ».",
+  invitation_partly:
+    "Il y a là {n} des {all} invitations. Saisissez tous les codes, séparés par une espace, dans l’ordre des parties ; ou collez le lien entier.",
   invitation_damaged:
     "Votre lien est abîmé : son invitation n’est pas valable. Copiez le lien entier, ou son code, dans ce champ.",
   invitation_refused:

@@ -47,6 +47,10 @@ export const pt: Messages = {
   bin: "de {low} a menos de {high}",
   bin_under: "menos de {high}",
   bin_more: "{low} ou mais",
+  directions: "N S E O",
+  side: "{low} a {high}",
+  sides: "{latitude}; {longitude}",
+  the_cell_near: "perto de {town}, a célula {cell}",
   the_cell: "a célula {cell}",
   none_of_these: "Nenhuma destas",
   choose_all: "Escolha tudo o que se aplica, ou “Nenhuma destas”.",
@@ -175,6 +179,8 @@ export const pt: Messages = {
     "Este inquérito aceita um relatório por convite. Cole o link que recebeu, ou o seu código.",
   invitation_needed: "Sem convite, o relatório seria recusado.",
   invitation_none: "Isto não é um convite. Escreva o link que recebeu, ou as letras depois de «invitation=».",
+  invitation_partly:
+    "Aqui há {n} de {all} convites. Escreva todos os códigos, separados por um espaço, pela ordem das partes; ou cole o link completo.",
   invitation_damaged:
     "O seu link está danificado: o convite não é válido. Copie o link inteiro, ou o seu código, para este campo.",
   invitation_refused:

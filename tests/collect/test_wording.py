@@ -1,0 +1,160 @@
+"""What the dashboard and the survey say, in a real browser: losses, options, changes, places, languages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import deniable as dn
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import post, set_round, visiting
+from tests.collector import Running, collecting
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)
+MEDIA = dn.Study(
+    {
+        "works": {"yes_no": True},
+        "hours": dn.Range(0, 60, step=5),
+        "media": dn.Several(["tv", "radio", "web"]),
+    },
+    epsilon=3.0,
+    mechanism="split",
+    only_if={"hours": {"works": "yes"}},
+    title="Media",
+    survey=dn.Texts(
+        title={"en": "Media", "de": "Medien"},
+        questions={"works": {"en": "Do you work?", "fr": "Travaillez-vous ?"}},
+    ),
+).plan(people=1000)
+WEEKLY = dn.Study(
+    {"age": dn.Range(0, 100, step=10)}, epsilon_first=0.5, epsilon_forever=1.0, rounds=2, title="Weekly"
+).plan(people=1000)
+LONG = dn.Study(
+    {f"Question {i}": ["a", "b"] for i in range(8)}, epsilon=1.0, mechanism="sample", title="Long"
+).plan(people=1000)
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    plans = [ISLAND, MEDIA, WEEKLY, LONG]
+    with collecting(tmp_path_factory.mktemp("wording"), plans, "--minimum", "50") as running:
+        set_round(running, WEEKLY, 2, None)
+        post(running, MEDIA, 100, hours=10)
+        post(running, WEEKLY, 60, age=40)
+        post(running, WEEKLY, 60, number=2, age=90)
+        post(running, ISLAND, 100, beach=(54.12, 10.55))  # type: ignore[arg-type]
+        yield running
+
+
+def test_the_dashboard_says_what_one_answer_gives_away(browser: Browser, collector: Running) -> None:
+    answer = MEDIA.loss.answer
+    assert answer is not None
+    assert MEDIA.loss.attribute < answer < MEDIA.loss.record
+    with visiting(browser, collector) as visit:
+        page = visit.dashboard(MEDIA)
+        lines = page.locator(".figures").first
+        label = "One report, between people who differ in one answer"
+        value = lines.locator("dt", has_text=label).locator("xpath=following-sibling::dd[1]")
+        expect(value).to_have_text(f"{math.ceil(1000 * answer - 1e-6) / 1000:g}")
+        expect(page.get_by_text("These guesses take each answer alone.")).to_be_visible()
+
+
+def test_all_that_apply_are_one_panel(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector) as visit:
+        page = visit.dashboard(MEDIA)
+        panel = page.get_by_role("region", name="media", exact=True).first
+        expect(panel).to_contain_text("all that apply: who chose each")
+        page.get_by_label("Tables").check()
+        rows = panel.locator("table").first.locator("tbody th")
+        expect(rows).to_have_text(["tv", "radio", "web"])
+        expect(page.get_by_role("region", name="media: tv", exact=True)).to_have_count(0)
+
+
+def test_smoothed_shares_are_a_switch(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector) as visit:
+        page = visit.dashboard(ISLAND)
+        panel = page.get_by_role("region", name="beach", exact=True).first
+        expect(panel.get_by_role("heading", name=re.compile("(possible|most likely) shares"))).to_be_visible()
+        page.get_by_label("Smoothed").check()
+        expect(panel.get_by_role("heading", name=re.compile("smoothed shares"))).to_be_visible()
+        assert [one.url for one in visit.sent if "smooth=true" in one.url]
+        page.get_by_label("Possible").check()
+        expect(panel.get_by_role("heading", name=re.compile("(possible|most likely) shares"))).to_be_visible()
+        page = visit.dashboard(WEEKLY)  # has nothing to smooth
+        expect(page.get_by_label("Smoothed")).to_be_hidden()
+
+
+def test_the_change_of_a_mean_is_bounded_and_flagged(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector) as visit:
+        page = visit.dashboard(WEEKLY)
+        page.locator(".change summary").click()
+        cells = page.locator(".change tr", has=page.get_by_role("rowheader", name="Mean")).locator("td")
+        expect(cells.first).to_have_text("too noisy to read")
+        low, high = (float(text.replace("\N{MINUS SIGN}", "-")) for text in cells.all_inner_texts()[1:])
+        assert -90 <= low < high <= 90  # from the middle of the first bin to that of the last
+
+
+def test_a_map_lists_no_cell_that_may_be_empty(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector) as visit:
+        page = visit.dashboard(ISLAND)
+        page.get_by_label("Unbiased").check()
+        caption = page.locator("figure:has(svg.map) figcaption")
+        expect(caption).to_contain_text("cells at once, no cell is certainly above 0 yet")
+        expect(caption).not_to_contain_text("from \N{MINUS SIGN}")
+
+
+def test_cells_and_towns_are_said_in_the_language_of_the_page(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="de-DE") as visit:
+        page = visit.survey(ISLAND)
+        page.get_by_label("Breite").fill("54,11")
+        page.get_by_label("Länge").fill("10,54")
+        cell = "54,100 bis 54,125 N; 10,520 bis 10,560 O"
+        expect(page.get_by_text(f"Bei Southport, in der Zelle {cell}")).to_be_visible()
+        page.locator("main form button.main").click()
+        expect(page.locator(".review dd")).to_have_text(f"54,11; 10,54 (bei Southport, die Zelle {cell})")
+
+
+def test_yes_and_no_and_untranslated_questions(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="de-DE") as visit:
+        page = visit.survey(MEDIA)
+        expect(page.get_by_label("Ja", exact=True)).to_be_visible()
+        page.get_by_label("Nein", exact=True).check()
+        menu = page.locator("#language option")
+        expect(menu).to_have_text(
+            [
+                "English",
+                "Deutsch (Fragen auf Englisch)",
+                "Français",
+                "Español (preguntas en inglés)",
+                "Português (perguntas em inglês)",
+            ]
+        )
+        page.locator("#language select").select_option("en")
+        expect(page.get_by_label("no", exact=True)).to_be_checked()
+
+
+def test_one_button_leads_back_from_a_part_with_pages(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="en-US") as visit:
+        page = visit.page
+        page.goto(f"{collector.url}/#plan={WEEKLY.id}&plan={LONG.id}")
+        page.get_by_role("textbox").first.fill("40")
+        page.get_by_role("button", name="Next").click()
+        back = page.get_by_role("button", name="Back", exact=True)
+        expect(page.get_by_role("heading", name="Page 1 of 2")).to_be_visible()
+        expect(back).to_have_count(1)
+        back.click()
+        expect(page.get_by_role("heading", name="Weekly", level=2)).to_be_visible()
+        page.get_by_role("button", name="Next").click()
+        for group in page.locator("form fieldset:visible").all():
+            group.locator("input").first.check()
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_role("heading", name="Page 2 of 2")).to_be_visible()
+        expect(back).to_have_count(1)
+        back.click()
+        expect(page.get_by_role("heading", name="Page 1 of 2")).to_be_visible()
