@@ -34,6 +34,16 @@ class Exposure(NamedTuple):
     """Whether the log stays after a sweep, here or elsewhere."""
 
 
+class Pool(NamedTuple):
+    """The arrivals of a plan and round, in which later ones are mixed."""
+
+    plan: int
+    round: int
+    n: int
+    staying: int
+    """How many of them stay, when others leave for `reports`."""
+
+
 class Database(ABC):
     """One connection, made when it is needed and again after it was lost. Threads take turns."""
 
@@ -96,10 +106,11 @@ class Database(ABC):
         """Keep others from adding reports and using tickets until the transaction ends."""
 
     @abstractmethod
-    def release(self, staying: Mapping[tuple[int, int], int]) -> None:
+    def release(self, pools: Sequence[Pool]) -> None:
         """Write all locked arrivals again, in the order of their keys, and let some go to `reports`.
 
-        Of these plans and rounds this many stay, chosen at random; of all others all do.
+        `pools` are all that there are, in the order of their plans and rounds. Those that stay are chosen at
+        random.
         """
 
     @abstractmethod

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, final
 
+import numpy as np
 import psycopg
 from psycopg import conninfo, errors
 
-from deniable.collect.database import Cleared, Database, Exposure
+from deniable.collect.database import Cleared, Database, Exposure, Pool
 from deniable.collect.exposure import find_exposures
+from deniable.collect.packed import Packed, PackedDumper
 from deniable.errors import InvalidParameter
 
 _DEFAULTS = {"connect_timeout": "5", "tcp_user_timeout": "15000", "application_name": "deniable"}
@@ -33,6 +36,14 @@ _CHANGING = ("arrivals", "tallies", "invitations", "tickets", "exchanges")
 _TRIES, _PAUSE = 20, 0.01
 _MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
 _COLLECTORS = 64  # collectors that have tallies of their own; more of them wait for each other
+_MANY = 100  # reports that are inserted as if none of them were there
+_INSERT = (
+    # One statement, which sees what was there when nobody was mixing the arrivals. A subquery with LIMIT looks
+    # up one key after the other.
+    "INSERT INTO arrivals (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM unnest(?, ?) AS given "
+    "(id, body) WHERE (SELECT true FROM reports WHERE plan = ? AND round = ? AND reports.id = given.id LIMIT 1) "
+    "IS NULL"
+)
 _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DiskFull: "its disk is full; make room",
     errors.TooManyConnections: "it has too many connections",
@@ -82,20 +93,24 @@ class Postgres(Database):
         self._cursor().executemany(_translate(sql), rows)
 
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
-        # As quick as COPY into a temporary table for a thousand rows, quicker for few, and one round trip.
-        sql = (
-            # One statement, which sees what was there when nobody was mixing the arrivals. A subquery with
-            # LIMIT looks up one key after the other.
-            "INSERT INTO arrivals (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM "
-            "unnest(?::bytea[], ?::bytea[]) AS given (id, body) WHERE (SELECT true FROM reports WHERE plan = "
-            "? AND round = ? AND reports.id = given.id LIMIT 1) IS NULL ON CONFLICT DO NOTHING RETURNING id"
-        )
         # in the order of ids, so that no two collectors wait for each other
         rows = sorted(zip(ids, bodies, strict=True))
-        inserted = self.run(
-            sql, plan, number, [row[0] for row in rows], [row[1] for row in rows], plan, number
+        given = Packed.of([row[0] for row in rows]), Packed.of([row[1] for row in rows])
+        values = (plan, number, *given, plan, number)
+        if len(ids) < _MANY:
+            inserted = self.run(f"{_INSERT} ON CONFLICT DO NOTHING RETURNING id", *values)
+            return set(ids) - {name for (name,) in inserted} if len(inserted) < len(ids) else set()
+        # Looking for conflicts takes as long as the insert, and many reports have rarely one.
+        self.run("SAVEPOINT trial")
+        try:
+            new = self._cursor().execute(_translate(_INSERT), values).rowcount
+        except errors.UniqueViolation:  # some are among the arrivals
+            self.run("ROLLBACK TO SAVEPOINT trial")
+            inserted = self.run(f"{_INSERT} ON CONFLICT DO NOTHING RETURNING id", *values)
+            return set(ids) - {name for (name,) in inserted}
+        return (
+            set() if new == len(ids) else self.present("reports", {"plan": plan, "round": number}, "id", ids)
         )
-        return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
     def present(
         self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]
@@ -146,23 +161,16 @@ class Postgres(Database):
         # readers may go on: they see what was there before
         self.run("LOCK TABLE arrivals, tickets, exchanges IN SHARE ROW EXCLUSIVE MODE")
 
-    def release(self, staying: Mapping[tuple[int, int], int]) -> None:
-        # the server takes these numbers from the operating system
+    def release(self, pools: Sequence[Pool]) -> None:
         ranked = (
-            "SELECT plan, round, id, row_number() OVER (PARTITION BY plan, round ORDER BY gen_random_uuid()) "
-            "AS rank FROM arrivals"
+            "SELECT *, row_number() OVER (ORDER BY plan, round, id) IN (SELECT unnest(?::int8[])) AS stays "
+            "FROM gone"
         )
-        given = "unnest(?::int4[], ?::int4[], ?::int8[]) AS given (plan, round, staying)"
-        leaving = f"SELECT plan, round, id, true AS leaves FROM ({ranked}) AS ranked NATURAL JOIN {given}"
-        rows = "SELECT gone.* FROM gone NATURAL {} JOIN leaving {} ORDER BY 1, 2, 3"
-        stay = rows.format("LEFT", "WHERE leaves IS NULL")
+        rows = "SELECT plan, round, id, body FROM ranked WHERE {} ORDER BY 1, 2, 3"
         self.run(
-            f"WITH leaving AS MATERIALIZED ({leaving} WHERE rank > staying), gone AS (DELETE FROM arrivals "
-            f"RETURNING *), older AS (INSERT INTO reports {rows.format('INNER', '')}) INSERT INTO arrivals "
-            f"{stay}",
-            [plan for plan, _ in staying],
-            [number for _, number in staying],
-            list(staying.values()),
+            f"WITH gone AS (DELETE FROM arrivals RETURNING *), ranked AS MATERIALIZED ({ranked}), older AS "
+            f"(INSERT INTO reports {rows.format('NOT stays')}) INSERT INTO arrivals {rows.format('stays')}",
+            _choose_positions(pools),
         )
 
     def rewrite(self, table: str) -> None:
@@ -271,6 +279,7 @@ class Postgres(Database):
 
     def _connect(self) -> None:
         self._connection = psycopg.connect(self._address, autocommit=True)
+        self._connection.adapters.register_dumper(Packed, PackedDumper)
         self.connections += 1
         try:
             for setting in _SETTINGS:
@@ -298,6 +307,17 @@ class Postgres(Database):
             if isinstance(problem, kind):
                 return words
         return " ".join(str(problem).split())
+
+
+def _choose_positions(pools: Sequence[Pool]) -> list[int]:
+    """Which arrivals stay, by their positions from 1 on: at random, by the operating system's numbers."""
+    found: list[int] = []
+    first = 1
+    for pool in pools:
+        keys = np.frombuffer(os.urandom(8 * pool.n), dtype=np.uint64)
+        found += (first + np.argsort(keys)[: pool.staying]).tolist()
+        first += pool.n
+    return found
 
 
 @cache

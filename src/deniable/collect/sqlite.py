@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-from deniable.collect.database import Cleared, Database, Exposure, StoreUnavailable
+from deniable.collect.database import Cleared, Database, Exposure, Pool, StoreUnavailable
 from deniable.errors import InvalidParameter
 
 PATIENCE = 10.0
@@ -140,14 +140,14 @@ class Sqlite(Database):
     def lock_arrivals(self) -> None:
         """Do nothing: a transaction that writes is the only one."""
 
-    def release(self, staying: Mapping[tuple[int, int], int]) -> None:
+    def release(self, pools: Sequence[Pool]) -> None:
         self._take_out("arrivals")
         self.run("CREATE TEMP TABLE leaving (position INTEGER PRIMARY KEY)")
         # the blobs come from a generator that the operating system seeds
         some = "SELECT rowid FROM written WHERE plan = ? AND round = ?"
-        for (plan, number), n in staying.items():
+        for pool in pools:
             sql = f"INSERT INTO leaving {some} ORDER BY randomblob(8) LIMIT -1 OFFSET ?"
-            self.run(sql, plan, number, n)
+            self.run(sql, pool.plan, pool.round, pool.staying)
         self.run("INSERT INTO reports SELECT * FROM written WHERE rowid IN leaving ORDER BY rowid")
         self.run("DELETE FROM written WHERE rowid IN leaving")
         self.run("DROP TABLE leaving")

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, final
 
-from deniable.collect.database import Database, StoreUnavailable
+from deniable.collect.database import Database, Pool, StoreUnavailable
 
 SECONDS = 60.0
 """Seconds between two sweeps, where something arrived; what `deniable serve --sweep` changes."""
@@ -54,15 +54,11 @@ def mix(database: Database, sizes: dict[str, int]) -> None:
     database.lock_arrivals()
     pools = database.run(
         "SELECT plan, round, COUNT(*), CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) FROM arrivals GROUP BY "
-        "plan, round"
+        "plan, round ORDER BY plan, round"
     )
-    full = {
-        (plan, number): POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)
-        for plan, number, n, size in pools
-        if n > 2 * POOL or size > 2 * POOL_BYTES
-    }
-    if full:
-        database.release(full)
+    staying = [Pool(plan, number, n, _choose_staying(n, size)) for plan, number, n, size in pools]
+    if any(pool.staying < pool.n for pool in staying):
+        database.release(staying)
     elif pools:
         database.rewrite("arrivals")
     for table in ("tickets", "exchanges"):
@@ -72,6 +68,13 @@ def mix(database: Database, sizes: dict[str, int]) -> None:
         if 0 < n <= 2 * POOL or 10 * n >= 11 * max(last, 1):
             database.rewrite(table)
             sizes[table] = n
+
+
+def _choose_staying(n: int, size: int) -> int:
+    """How many reports stay in a pool of this many with so many bytes: all until it is full."""
+    if n <= 2 * POOL and size <= 2 * POOL_BYTES:
+        return n
+    return POOL if size <= POOL_BYTES else min(POOL, n * POOL_BYTES // size)
 
 
 class Mark(NamedTuple):
