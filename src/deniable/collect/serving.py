@@ -103,6 +103,16 @@ class Punctual(HttpToolsProtocol):
         elif self._timer is None and (self._arriving or self._is_resting()):
             self._start_timer(SECONDS if self._has_head else HEAD_SECONDS)
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's closes at once
+        """Answer the request that has arrived before closing, though its sender will send no more.
+
+        TLS has no such half of a connection.
+        """
+        if self._arriving or self._is_resting() or self.scheme == "https":
+            return False
+        self.cycle.keep_alive = False  # the last of those that are answered
+        return True
+
     def _is_resting(self) -> bool:
         """Whether nothing is being answered; empty lines before a request begin none."""
         return self.cycle is not None and self.cycle.response_complete
