@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -24,9 +26,12 @@ def test_many_reports_at_once_find_those_that_are_stored(monkeypatch: pytest.Mon
     older, newer, *fresh = (some[_MANY * i : _MANY * (i + 1)] for i in range(5))
     sql: list[str] = []
     run = Postgres.run
-    monkeypatch.setattr(
-        Postgres, "run", lambda self, text, *values: [sql.append(text), run(self, text, *values)][1]
-    )
+
+    def note(self: Postgres, text: str, *values: object) -> list[Any]:
+        sql.append(text)
+        return run(self, text, *values)
+
+    monkeypatch.setattr(Postgres, "run", note)
     assert store.add(older, 0.0) == ["counted"] * _MANY
     assert not any("CONFLICT" in text for text in sql), "new ones are inserted without looking for conflicts"
     monkeypatch.setattr(sweeping, "POOL", 0)

@@ -38,11 +38,11 @@ _MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
 _COLLECTORS = 64  # collectors that have tallies of their own; more of them wait for each other
 _MANY = 100  # reports that are inserted as if none of them were there
 _INSERT = (
-    # One statement, which sees what was there when nobody was mixing the arrivals. A subquery with LIMIT looks
-    # up one key after the other.
-    "INSERT INTO arrivals (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM unnest(?, ?) AS given "
-    "(id, body) WHERE (SELECT true FROM reports WHERE plan = ? AND round = ? AND reports.id = given.id LIMIT 1) "
-    "IS NULL"
+    # One statement, which sees what was there when nobody was mixing the arrivals. A subquery with LIMIT
+    # looks up one key after the other.
+    "INSERT INTO arrivals (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM unnest(?, ?) AS "
+    "given (id, body) WHERE (SELECT true FROM reports WHERE plan = ? AND round = ? AND reports.id = given.id "
+    "LIMIT 1) IS NULL"
 )
 _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DiskFull: "its disk is full; make room",
