@@ -577,7 +577,7 @@ def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
     assert "or epsilon" in alone
     again = warning(consider_repeated([50, 3], 0.3, 0.6, 100)[0], 100)
     assert again is not None
-    assert "epsilon." in again
+    assert again.endswith("at this epsilon, not to be noise.")
     hopeless = warning(consider([92] * 12, 1.0, 30)[0], 30)
     assert hopeless is not None
     assert hopeless.endswith("no reasonable epsilon, up to 5, is enough with these people.")

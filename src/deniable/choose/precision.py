@@ -12,7 +12,7 @@ from deniable.formatting import format_count, format_percent, round_digits
 
 HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
-_FINE, _ROUGH, _NOISE = 0.25, 0.5, 1.0  # of an average share, or of a quarter of a range
+_CLEAR, _USEFUL = (0.25, 0.05), (0.5, 0.1)  # of an average share or a quarter of a range, and at most
 _QUARTER = 0.25
 
 Use = Literal["fine", "good", "rough", "noise"]
@@ -44,9 +44,21 @@ class Precision:
 
     @property
     def use(self) -> Use:
-        """Whether it is worth reading: by the margin, beside an average share or a quarter of the range."""
-        limits: tuple[tuple[float, Use], ...] = ((_FINE, "fine"), (_ROUGH, "good"), (_NOISE, "rough"))
-        return next((use for limit, use in limits if self.ratio <= limit), "noise")
+        """Whether it is worth reading, by the margin: of shares in points, else in hundredths of the range.
+
+        Clear is a quarter of an average share, and at most 5; useful is half of one, and at most 10; up to
+        an average share, or a quarter of the range, it is rough.
+        """
+        margin = HALF_WIDTH * self.stderr
+        if margin <= self._limit(_CLEAR):
+            return "fine"
+        if margin <= self._limit(_USEFUL):
+            return "good"
+        return "rough" if self.ratio <= 1.0 else "noise"
+
+    def _limit(self, given: tuple[float, float]) -> float:
+        part, most = given
+        return min(part * self._typical, most)
 
     @property
     def ratio(self) -> float:
@@ -63,8 +75,10 @@ class Precision:
         return max(1, math.ceil(enough)) if math.isfinite(enough) else 0
 
     def people_enough(self) -> int:
-        """How many people it takes to be useful: for half of an average share, or an eighth of the range."""
-        return self.people_needed(_ROUGH * self._typical)
+        """How many people it takes to be useful: half of an average share, or a tenth of the range, at most
+        10 points.
+        """
+        return self.people_needed(self._limit(_USEFUL))
 
     @property
     def _typical(self) -> float:
@@ -92,21 +106,25 @@ class Precision:
         typical = f"an average share is {100 / self.count:.3g} %"
         if self.use == "noise":
             return (
-                f"Too noisy to read: {typical}. It takes {self.people_enough():,} people to see half of one."
+                f"Too noisy to read: {typical}. {self.people_enough():,} people make it useful: differences "
+                f"of {self._show(_USEFUL)} show."
             )
         words = {
-            "fine": f"Clear: {typical}, and differences of a quarter of it show.",
-            "good": f"Useful: {typical}, and differences of half of it show.",
+            "fine": f"Clear: {typical}, and differences of {self._show(_CLEAR)} show.",
+            "good": f"Useful: {typical}, and differences of {self._show(_USEFUL)} show.",
             "rough": f"Rough: {typical}, and only shares that are much larger or smaller stand out.",
         }
         return words[self.use]
+
+    def _show(self, given: tuple[float, float]) -> str:
+        return f"{100 * self._limit(given):.2g} points"
 
     def _judge_middle(self) -> str:
         part = f"{100 * HALF_WIDTH * self.stderr:.2g} % of the range"
         if self.use == "noise":
             return (
-                f"Too noisy to read: it may be off by {part}. It takes {self.people_enough():,} people for "
-                "an eighth of it."
+                f"Too noisy to read: it may be off by {part}. {self.people_enough():,} people make it "
+                "useful: off by a tenth at most."
             )
         words = {"fine": "Clear", "good": "Useful", "rough": "Rough"}
         return f"{words[self.use]}: it may be off by {part}."

@@ -158,7 +158,7 @@ def warning(considered: Considered, n: int) -> str | None:
     >>> print(warning(best, 2000))
     With 2,000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 %
     on average, but it would be known only to within 24.0 points either way. It takes 288,894 people at
-    this epsilon, or epsilon 3.596 with these people.
+    this epsilon, not to be noise, or epsilon 3.596 with these people.
     But then a report nearly reveals an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
@@ -187,7 +187,7 @@ def warning(considered: Considered, n: int) -> str | None:
     )
     text = (
         f"With {n:,} people {about} would be noise. {known} {others}It takes "
-        f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon"
+        f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon, not to be noise"
     )
     if considered.parts[worst].metric:
         return f"{text}.{_name_better(considered, worst)}"

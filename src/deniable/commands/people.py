@@ -61,6 +61,7 @@ def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[s
         f"{_enough(found, error):,} people are enough for all of it.",
         *_explain_range(found),
         *_explain_turnout(plan),
+        *_explain_choice(plan),
     ]
 
 
@@ -71,6 +72,7 @@ def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
         f"{_name(plan)}: what {plan.content.people:,} people give (95 %, either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
         *_explain_turnout(plan),
+        *_explain_choice(plan),
     ]
 
 
@@ -94,8 +96,15 @@ def _explain_turnout(plan: Plan) -> list[str]:
 
 
 def _name(plan: Plan) -> str:
-    chosen = plan.considered[0].name if plan.considered else plan.mechanism.acronym
-    return f"{plan.content.title or 'This study'} ({chosen})"
+    return f"{plan.content.title or 'This study'} ({plan.considered[0].name})"
+
+
+def _explain_choice(plan: Plan) -> list[str]:
+    """What the name of the choice means."""
+    from deniable.plan.acronyms import explain_name
+
+    words = explain_name(plan.considered[0])
+    return [f"{plan.considered[0].name}: {words}"] if words else []
 
 
 def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[str, Any]:

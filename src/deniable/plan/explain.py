@@ -27,6 +27,7 @@ from deniable.formatting import (
     format_table,
     format_up,
 )
+from deniable.plan.acronyms import explain_kinds
 from deniable.plan.attribute import list_questions, list_related
 from deniable.plan.document import Content
 from deniable.plan.limit import warn_limit
@@ -325,6 +326,7 @@ def _choices(considered: Sequence[Considered], rounds: int | None) -> str:
     ]
     lines += format_table(headers, rows, _LEFT)
     lines += [f"and {more} more"] if more > 0 else []
+    lines += explain_kinds([row for _, row in shown])
     if rounds is not None:
         lines.append(
             f"changing: what {format_count(rounds, 'report')} of values that change give away, against any "

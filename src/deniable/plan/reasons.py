@@ -44,8 +44,8 @@ def tabulate_precisions(here: Considered) -> str:
     lines = [
         f"What {here.n:,} people will tell (95 %, either way):",
         *format_table(headers, rows, ["question", "what is read", "that is"]),
-        "useful: a share is known to within half of an average one, a mean or median to within an eighth of "
-        "the range",
+        "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
+        "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",
     ]
     if any(one.what == "median" for one in list_precisions(here)):
         lines.append(
@@ -105,10 +105,11 @@ def _name_smaller(chosen: Considered, others: Sequence[Considered]) -> str:
     least = min(others, key=lambda row: row.score, default=chosen)
     if least.score >= chosen.score or least.report_bytes <= chosen.report_bytes:
         return ""
-    return (
-        f"{name_choice(least)} would err {_format_times(chosen.score / least.score, less=True)}, with "
-        f"{format_count(least.report_bytes.most, 'byte')} a report instead of {chosen.report_bytes.most:,}."
-    )
+    less = f"{name_choice(least)} would err {_format_times(chosen.score / least.score, less=True)}"
+    most, here = least.report_bytes.most, chosen.report_bytes.most
+    if most == here:
+        return f"{less}, with reports that are longer on average."
+    return f"{less}, with {format_count(most, 'byte')} a report instead of {here:,}."
 
 
 def _format_times(ratio: float, less: bool = False) -> str:

@@ -1,0 +1,49 @@
+"""Says in words what the short names of a choice mean, such as SPL+SMP[grr]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deniable.choose import Considered
+from deniable.mechanisms import PROTOCOLS
+
+_KINDS = {
+    "SPL": "everybody reports all questions",
+    "SMP": "everybody reports one question, drawn at random",
+    "SPL+SMP": "everybody reports metric questions and numbers, and one of the others, drawn at random",
+    "RS+FD": "everybody reports all questions: one is real, and the others are fakes",
+    "RS+RFD": "everybody reports all questions: one is real, and the others are fakes from public shares",
+}
+
+
+def explain_name(row: Considered) -> str:
+    """A choice in words, or empty where its name has no short ones: SMP[grr] is "everybody reports ...".
+
+    >>> from deniable.choose import consider
+    >>> print(explain_name(consider([2, 3], epsilon=1.0, n=1000, mechanisms="SMP", protocols="grr")[0]))
+    everybody reports one question, drawn at random; grr: generalized randomized response
+    """
+    told = [_name_protocol(name) for name in dict.fromkeys(row.protocols)]
+    return "; ".join(filter(None, [_explain_kind(row.kind), *told]))
+
+
+def explain_kinds(rows: Sequence[Considered]) -> list[str]:
+    """A line for each record mechanism of these choices."""
+    kinds = dict.fromkeys(row.kind for row in rows)
+    return [f"{kind}: {_explain_kind(kind)}" for kind in kinds if _explain_kind(kind)]
+
+
+def _explain_kind(kind: str) -> str:
+    name, _, count = kind.rpartition("-")
+    if name == "SMP" and count.isdigit():
+        return f"everybody reports {count} questions, drawn at random"
+    return _KINDS.get(kind, "")
+
+
+def _name_protocol(name: str) -> str:
+    """The full name of a protocol of the papers; others are words already."""
+    row = PROTOCOLS.get(name)
+    if row is None or name == "adaptive":
+        return ""
+    full = row.title.partition(":")[0].partition(",")[0]
+    return f"{name}: {full[0].lower()}{full[1:]}"

@@ -1,0 +1,65 @@
+"""The words that say whether something is worth reading, and what short names mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import deniable as dn
+from deniable.choose import HALF_WIDTH, Precision
+from deniable.plan.acronyms import explain_name
+from deniable.plan.reasons import _name_smaller
+from tests.running import Run
+
+
+@pytest.mark.parametrize(
+    ("count", "width", "points", "use"),
+    [
+        (2, None, 5.0, "fine"),
+        (2, None, 5.1, "good"),
+        (2, None, 10.1, "rough"),
+        (2, None, 12.0, "rough"),  # was called clear
+        (2, None, 50.1, "noise"),
+        (10, None, 2.5, "fine"),
+        (10, None, 5.0, "good"),
+        (10, None, 10.0, "rough"),
+        (10, None, 10.1, "noise"),
+        (1, 80.0, 5.0, "fine"),
+        (1, 80.0, 10.0, "good"),
+        (1, 80.0, 25.1, "noise"),
+    ],
+)
+def test_words_have_limits_in_points(count: int, width: float | None, points: float, use: str) -> None:
+    error = points / 100 / HALF_WIDTH * (1 - 1e-9)
+    one = Precision("vote", "share" if width is None else "mean", count, 1000, error, width)
+    assert one.use == use
+    assert replace(
+        one, people=one.people_enough(), stderr=error * (1000 / one.people_enough()) ** 0.5
+    ).use in (
+        "fine",
+        "good",
+    )
+
+
+def test_bytes_are_named_only_where_they_differ() -> None:
+    row = dn.Study({"a": list("abc")}, epsilon=1.0).plan(1000).considered[0]
+    longer = replace(row, score=row.score / 1.02, report_bytes=row.report_bytes._replace(expected=9.5))
+    assert _name_smaller(row, [longer]).endswith(
+        "would err 2 % less, with reports that are longer on average."
+    )
+    most = replace(longer, report_bytes=row.report_bytes._replace(expected=9.5, most=9))
+    assert "9 bytes a report instead of 1." in _name_smaller(row, [most])
+
+
+def test_short_names_are_explained(run: Run) -> None:
+    asked = {"a": list("abc"), "age": dn.Range(0, 50, privacy="metric", epsilon=0.05), "b": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=1.0).plan(1000)
+    kinds = {row.kind for row in plan.considered[:12]}
+    assert kinds >= {"SPL+SMP", "SPL"}
+    text = plan.explain().replace("\n", " ")
+    for row in plan.considered[:12]:
+        assert f"{row.kind}: {explain_name(row).partition(';')[0]}" in text
+    assert run("init").code == 0
+    told = run("people", "study.toml", "--people", "800").out
+    assert "SMP[adaptive]: everybody reports one question, drawn at random; grr: generalized" in told
