@@ -7,6 +7,7 @@ import html
 import re
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 import segno
@@ -50,8 +51,10 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
     for row, letter in zip(rows, letters, strict=True):
         assert row["link"] == f"{URL}/#plan={PLAN.id}&invitation={row['invitation']}"
         [path] = re.findall(r'<path stroke="#000" d="([^"]+)"', letter)
-        drawn = segno.make(row["link"], error="m", micro=False).svg_inline(border=4)
-        assert path in drawn, "the code is that of the person's own link"
+        drawn = [
+            segno.make(row["link"], error="m", micro=False, mask=m).svg_inline(border=4) for m in range(8)
+        ]
+        assert any(path in one for one in drawn), "the code is that of the person's own link"
         shown = html.unescape(re.sub(r"<svg.*?</svg>|<[^>]+>", "", letter, flags=re.DOTALL))
         assert shown == (
             f"Dear {row['name']},open {row['link']}\nor type {row['invitation']} at {URL}.Best & good"
@@ -146,3 +149,47 @@ def test_what_is_no_letter(tmp_path: Path) -> None:
     many = ["x"] * (MOST + 1)
     with pytest.raises(InvalidParameter, match="at most 10,000 letters, got 10,001"):
         write_page("", URL, many, many, Addresses(), Letter())
+
+
+def test_letters_speak_the_language_of_the_survey(tokens: Run) -> None:
+    """The first of the plan, or the one that is asked for; titles and senders, too."""
+    texts = dn.Texts(
+        language="de",
+        title={"de": "Umfrage", "fr": "Enquête"},
+        responsible={"de": "Die Uni", "fr": "L'université"},
+    )
+    plan = dn.Study({"smokes": ["yes", "no"]}, 1.0, title="Umfrage", survey=texts).plan(people=100)
+    plan.write(Path("plan.json"), overwrite=True)
+    told = {}
+    for language in ("", "fr", "es"):
+        more = ["--language", language] if language else []
+        file = f"letters{language}.html"
+        assert tokens("--count", "2", "--url", URL, "--letters", file, *more).code == 0
+        told[language] = html.unescape(Path(file).read_text(encoding="utf-8"))
+    assert '<html lang="de">' in told[""]
+    assert "Sie sind eingeladen, einige Fragen zu beantworten: Umfrage." in told[""]
+    assert "questions: Enquête." in told["fr"]
+    assert "L'université" in told["fr"]
+    assert "Le invitamos a responder a unas preguntas: Umfrage." in told["es"]
+    assert (
+        "'it' is not a language of the letters"
+        in tokens("--count", "2", "--url", URL, "--letters", "x.html", "--language", "it").err
+    )
+    assert not Path("x.html").exists()
+
+
+def test_a_page_of_letters_tries_the_masks_of_one_code_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All eight for every letter took 80 % of the time; and progress is heard."""
+    tried, heard, make = list[int | None](), list[tuple[int, int]](), segno.make
+
+    def listen(link: str, **options: Any) -> Any:
+        tried.append(options.get("mask"))
+        return make(link, **options)
+
+    monkeypatch.setattr(segno, "make", listen)
+    links = [f"{URL}/#invitation={i:032}" for i in range(5)]
+    codes = [f"{i:032}" for i in range(5)]
+    write_page("A", URL, codes, links, Addresses(), Letter(), progress=lambda *one: heard.append(one))
+    assert tried[0] is None
+    assert len(set(tried[1:])) == 1 != tried[1:].count(None)
+    assert heard == [(i, 5) for i in range(1, 6)]

@@ -6,11 +6,12 @@ import csv
 import html
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, final
 
+from deniable.collect.letter_texts import TEXTS
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
 
@@ -23,16 +24,6 @@ _GIVEN = ("link", "code", "survey")  # what a template may name besides the colu
 _PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
 _NAMING = ("title", "name", "first name", "last name", "surname")
 _PLACING = ("street", "address", "postcode", "zip", "city", "town", "country")
-_TEXT = """\
-Your device randomizes your answers before anything is sent. No single answer can be held against you.
-
-Scan the code with your phone. Or open {survey} and enter this code:
-
-{code}
-
-It is yours alone, and works once. Please do not pass it on.
-"""
-_INVITED = "You are invited to answer a few questions"
 _STYLE = """
 @page { margin: 20mm }
 * { box-sizing: border-box }
@@ -118,10 +109,11 @@ class Addresses:
 class Letter:
     """The text of a letter: {link}, {code}, {survey} and the columns of an address list are filled in."""
 
-    text: str = f"{_INVITED}.\n\n{_TEXT}"
+    text: str = f"{TEXTS['en'].invited}.\n\n{TEXTS['en'].text}"
+    language: str = "en"
 
     @staticmethod
-    def to(columns: Sequence[str], title: str, sender: Sequence[str]) -> Letter:
+    def to(columns: Sequence[str], title: str, sender: Sequence[str], language: str = "en") -> Letter:
         """The usual letter: to whom, for what study, and who sends it.
 
         Of an address list, only columns with usual names are printed: others may be for nobody's eyes.
@@ -129,15 +121,16 @@ class Letter:
         known = {name.casefold(): name for name in columns}
         naming = [f"{{{known[one]}}}" for one in _NAMING if one in known]
         placing = [f"{{{known[one]}}}" for one in _PLACING if one in known]
+        invited, text = TEXTS[language]
         blocks = [
             "\n".join([" ".join(naming), *placing]).strip(),
-            f"{_INVITED}: {title}." if title else f"{_INVITED}.",
-            _TEXT.strip(),
+            f"{invited}: {title}." if title else f"{invited}.",
+            text.strip(),
             "\n".join(sender),
         ]
         own = str.maketrans("{}", "()")  # braces of a title are no placeholders
         blocks[1], blocks[3] = blocks[1].translate(own), blocks[3].translate(own)
-        return Letter("\n\n".join(block for block in blocks if block))
+        return Letter("\n\n".join(block for block in blocks if block), language)
 
     @staticmethod
     def read(path: Path) -> Letter:
@@ -181,8 +174,12 @@ def write_page(
     people: Addresses,
     letter: Letter,
     layout: Layout = "letters",
+    progress: Callable[[int, int], None] | None = None,
 ) -> str:
-    """A page that a browser prints on any paper: a letter a page, or cards to cut out. It loads nothing."""
+    """A page that a browser prints on any paper: a letter a page, or cards to cut out. It loads nothing.
+
+    `progress` hears how many letters are written, and of how many.
+    """
     import segno
 
     if len(tokens) > MOST:
@@ -192,14 +189,18 @@ def write_page(
         )
     letter.refuse_unknown(people.columns)
     parts = []
+    mask = None  # to try all eight takes most of the time; links differ in codes only, so one suits all
     for position, (token, link) in enumerate(zip(tokens, links, strict=True)):
-        code = segno.make(link, error="m", micro=False)
+        code = segno.make(link, error="m", micro=False, mask=mask)
+        mask = code.mask
         picture = code.svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None, light="#fff")
         values = dict(people.person(position)) | {"link": link, "code": token, "survey": address}
         parts.append(f'<article class="one">{letter.fill(values)}{picture}</article>')
+        if progress is not None:
+            progress(position + 1, len(tokens))
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
-        '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{letter.language}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
         '<meta name="viewport" content="width=device-width">\n'

@@ -14,7 +14,7 @@ import click
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, whole
 from deniable.commands.shared.stores import find_actor, open_store_of, store_option, suggest_extra
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     type=FILE,
     help="The text of the letters, with {link}, {code}, {survey} or a column of --addresses such as {name}.",
 )
+@click.option(
+    "--language",
+    metavar="CODE",
+    help="The language of the letters: en, de, fr, es or pt.  [default: the first of the survey]",
+)
 @click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
 @console.force
 def make_tokens(
@@ -57,6 +62,7 @@ def make_tokens(
     addresses: Path | None,
     letters: Path | None,
     template: Path | None,
+    language: str | None,
     cards: bool,
     force: bool,
 ) -> None:
@@ -71,10 +77,10 @@ def make_tokens(
     one.
     """
     if withdraw:
-        if (count, url, out, addresses, letters, template, cards) != (*[None] * 6, False):
+        if (count, url, out, addresses, letters, template, language, cards) != (*[None] * 7, False):
             raise InvalidParameter(
                 "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --letters, "
-                "--template and --cards"
+                "--template, --language and --cards"
             )
         for named in plans:
             _withdraw_unused(reading.read_plan(named), store, yes)
@@ -86,8 +92,12 @@ def make_tokens(
         )
     if yes:
         raise InvalidParameter("--yes goes with --withdraw")
-    if letters is None and (template is not None or cards):
-        raise InvalidParameter("--template and --cards are for letters; name their file with --letters")
+    if letters is None and (template is not None or language is not None or cards):
+        raise InvalidParameter(
+            "--template, --language and --cards are for letters; name their file with --letters"
+        )
+    if template is not None and language is not None:
+        raise InvalidParameter("--language is of the usual letter, and --template is a letter of your own")
     if letters is not None and url is None:
         raise InvalidParameter("letters show a link to the survey; give its address with --url")
     if addresses is not None and (out, letters) == (None, None):
@@ -114,14 +124,15 @@ def make_tokens(
     page = None
     if letters is not None:
         assert url is not None
-        titles = [one.content.title for one in read if one.content.title]
+        spoken = _choose_language(read, language)
+        titles = [found for one in read if (found := _find_title(one, spoken))]
         title = " · ".join(one.content.title or f"Plan {one.id[:12]}" for one in read)
         letter = (
-            Letter.to(people.columns, ", ".join(titles), _list_senders(read))
+            Letter.to(people.columns, ", ".join(titles), _list_senders(read, spoken), spoken)
             if template is None
             else Letter.read(template)
         )
-        with suggest_extra():
+        with suggest_extra(), console.progress("writing letters") as show:
             page = write_page(
                 title,
                 _format_survey(url, read),
@@ -130,6 +141,7 @@ def make_tokens(
                 people,
                 letter,
                 "cards" if cards else "letters",
+                show,
             )
     with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
         for file, text in ((out, table), (letters, page)):
@@ -152,12 +164,32 @@ def make_tokens(
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
 
 
-def _list_senders(plans: Sequence[Plan]) -> list[str]:
-    """Who is responsible and how to reach them, as the surveys say in their first language."""
+def _choose_language(plans: Sequence[Plan], given: str | None) -> str:
+    """The language that was asked for, or the first one of the surveys that letters are written in."""
+    from deniable.collect.letter_texts import LANGUAGES
+
+    if given is not None:
+        if given not in LANGUAGES:
+            raise InvalidParameter(not_among(given, "a language of the letters", LANGUAGES))
+        return given
+    texts = [plan.content.texts for plan in plans if plan.content.texts is not None]
+    return next((each.language for each in texts if each.language in LANGUAGES), LANGUAGES[0])
+
+
+def _find_title(plan: Plan, language: str) -> str:
+    texts = plan.content.texts
+    own = texts.title if texts is not None else ""
+    return plan.content.title if isinstance(own, str) else own.get(language, plan.content.title)
+
+
+def _list_senders(plans: Sequence[Plan], language: str) -> list[str]:
+    """Who is responsible and how to reach them, in this language or else in the first of the survey."""
     texts = [plan.content.texts for plan in plans if plan.content.texts is not None]
     said = [(one, each.language) for each in texts for one in (each.responsible, each.contact)]
     return list(
-        dict.fromkeys(one if isinstance(one, str) else one[language] for one, language in said if one)
+        dict.fromkeys(
+            one if isinstance(one, str) else one.get(language, one[first]) for one, first in said if one
+        )
     )
 
 
