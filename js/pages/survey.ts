@@ -105,14 +105,25 @@ async function finish(): Promise<void> {
   });
   void loadPlaces();
   await following().then(
-    ({ showDevice }) => shared.ledger && showDevice(shared.ledger, start),
+    ({ showDevice }) => shared.ledger && showDevice(shared.ledger, changed),
     () => undefined, // it is asked for again where it is needed
   );
 }
 
-/** Another language was chosen: show the same in it, with what was answered so far. */
+/** Everything was forgotten, or a limit was set: that changes no answers. */
+async function changed(isForgotten: boolean): Promise<void> {
+  if (!isForgotten) return await again();
+  kept = null;
+  await start(true);
+}
+
+type Field = HTMLInputElement | HTMLSelectElement;
+
+/** Answers to questions that the person's limit refuses now; a higher limit brings them back. */
+let kept: ReadonlyMap<string, readonly [string, boolean]> | null = null;
+
+/** Another language or limit was chosen: show the same with it, and with what was answered so far. */
 async function again(): Promise<void> {
-  type Field = HTMLInputElement | HTMLSelectElement;
   const keyOf = (one: Field, i: number): string => `${i} ${one.id || `${one.name} ${one.value}`}`;
   const fields = (): (readonly [string, Field])[] =>
     (parts?.forms ?? (form ? [form] : [])).flatMap((each, i) =>
@@ -121,10 +132,12 @@ async function again(): Promise<void> {
         .map((one) => [keyOf(one, i), one] as const),
     );
   const isChecked = (one: Field): boolean => "checked" in one && one.checked;
-  const before = new Map(fields().map(([key, one]) => [key, [one.value, isChecked(one)] as const]));
+  const now = new Map(fields().map(([key, one]) => [key, [one.value, isChecked(one)] as const]));
+  const before = now.size > 0 ? now : (kept ?? now);
   const part = parts?.part ?? 0;
   form = parts = null;
   await start();
+  kept = fields().length > 0 ? null : before;
   for (const [key, one] of fields()) {
     const [value, checked] = before.get(key) ?? [one.value, false];
     if (one.type === "radio" || one.type === "checkbox") (one as HTMLInputElement).checked = checked;
@@ -293,7 +306,9 @@ function connection(): void {
 }
 
 addEventListener("hashchange", () => {
-  if (location.hash === "" || /^#(plan|invitation)=/.test(location.hash)) void start();
+  if (location.hash !== "" && !/^#(plan|invitation)=/.test(location.hash)) return;
+  kept = null;
+  void start();
 });
 addEventListener("storage", ({ key, newValue }) => {
   if (find("device").hidden) return;
