@@ -4,7 +4,7 @@ import { type Child, h, quoted } from "./dom.js";
 import { count, sentence, several } from "./phrases.js";
 import { table } from "./tables.js";
 
-const BURST = "busiest minute"; // notices fake reports only if they all come in it
+const BURST = "answers of one minute"; // notices fake reports only if they all come in it
 
 export interface Check {
   /** Empty where it is about the reports as a whole. */
@@ -52,8 +52,9 @@ export function health(found: Health | null): Child {
   );
 }
 
-/** A share in percent, by its first two digits: it may be far below 1 %. */
-const rare = (share: number): string => `${Number((100 * share).toPrecision(2))} %`;
+/** A share in percent, by its first two digits. */
+const rare = (share: number): string =>
+  share < 0.001 ? "less than 0.1 %" : `${Number((100 * share).toPrecision(2))} %`;
 
 function describe({ attribute, name, saw, means }: Check): HTMLElement {
   const about = attribute ? [" of “", quoted(attribute), "”"] : "";
@@ -67,7 +68,7 @@ function noticed(checks: readonly Check[]): string {
   );
   const best = some.sort((a, b) => a.noticed - b.noticed)[0];
   if (!best) return "";
-  return `Fake reports are noticed from ${rare(best.noticed)} of the reports to a question on, if they are ${best.fakes}; other kinds may need more, or go unnoticed.`;
+  return `Fake reports raise an alarm nine times in ten if they are ${rare(best.noticed)} of the reports to a question, and are ${best.fakes}. Other kinds may need more, or go unnoticed.`;
 }
 
 function details(checks: readonly Check[]): HTMLElement {
@@ -84,7 +85,7 @@ function details(checks: readonly Check[]): HTMLElement {
     h("summary", { "data-name": "checks" }, "All checks"),
     table(
       "Checks of the reports",
-      ["Check", "Seen", "p-value", "Fake reports noticed from, of the reports to this question", "Which are"],
+      ["Check", "Seen", "p-value", "Fakes needed for an alarm, of the reports to this question", "Which are"],
       lines,
     ),
   );

@@ -1777,7 +1777,7 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_pat
                 page.get_by_text("Health of the reports: no alarm in 4 checks at 4,000 reports; honest")
             ).to_be_visible()
             expect(
-                page.get_by_text("people raise one in 1,000 studies. Fake reports are noticed from")
+                page.get_by_text("people raise one in 1,000 studies. Fake reports raise an alarm")
             ).to_be_visible()
             expect(page.get_by_text("of the reports to a question on, if they are reports")).to_be_visible()
             page.get_by_text("All checks").click()

@@ -184,13 +184,14 @@ def test_the_text_names_the_kind_of_fakes_and_stays_short() -> None:
     quiet = str(Health((check_of("town", 0.2), check_of("town", 0.027), check_of("job", 1.0))))
     assert quiet.splitlines() == [
         "Health of the reports: no alarm in 3 checks (honest people raise one in 1,000 studies)",
-        "  attribute  check            noticed from  kind of fake reports",
-        "  town       possible shares         2.7 %  fakes of 0.027",
-        "  job        possible shares         never  fakes of 1.0",
+        "  attribute  check            needed  kind of fake reports",
+        "  town       possible shares   2.7 %  fakes of 0.027",
+        "  job        possible shares   never  fakes of 1.0",
         "  ... and 1 more check; --json has all",
-        "  noticed from: a share of the reports to this question; fake reports of this kind are noticed",
-        "  nine times in ten. Other kinds may need a larger share, or are never noticed.",
+        "  needed: if so many of the reports to this question are fake ones of this kind, the check raises",
+        "  an alarm nine times in ten. Other kinds may need a larger share, or never raise one.",
     ]
+    assert "below 0.1 %" in str(Health((check_of("town", 1e-7),)))
     many = [check_of(f"question {j}", 0.1) for j in range(30)]
     assert "  ... and 22 more checks; --json has all" in str(Health(tuple(many))).splitlines()
     loud = str(Health((*many, check_of("town", 0.3, 1e-12)))).splitlines()

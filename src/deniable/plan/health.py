@@ -24,6 +24,7 @@ LOOKED = 100_000
 
 _SHOWN = 8  # checks in the table of a text
 _WIDTH = 106
+_RARE = 0.001  # smaller shares are shown as below this
 _KIND = "kind of fake reports"
 _USUAL = 0.05  # fake reports that are supposed after an alarm whose check says nothing about their share
 _FEWEST = 100  # reports to a question: with fewer, the tails of the checks are not near enough to the truth
@@ -47,8 +48,8 @@ MEANINGS: Mapping[str, str] = {
     "reports in one minute": "People come a few at a time, or in waves that fall over minutes. Fake "
     "reports that a program sends come at once. So do a class that answers together, the batches of an app, "
     "and devices that had to wait for this collector.",
-    "busiest minute": "The people of one minute answer much as others do, unless they were asked together. "
-    "Fake reports that come at once all push the same values.",
+    "answers of one minute": "The people of one minute answer much as others do, unless they were asked "
+    "together. Fake reports that come at once all push the same values.",
 }
 """What an alarm of each check means."""
 
@@ -181,20 +182,26 @@ class Health:
             [
                 one.attribute or "all",
                 one.name,
-                "never" if one.noticed >= 1 else format_percent(one.noticed),
+                _format_noticed(one.noticed),
                 one.fakes,
             ]
             for one in shown
         ]
-        lines = format_table(["attribute", "check", "noticed from", _KIND], rows, ["check", _KIND])
+        lines = format_table(["attribute", "check", "needed", _KIND], rows, ["check", _KIND])
         more = len(self.checks) - len(shown)
         if more:
             lines.append(f"... and {format_count(more, 'more check')}; --json has all")
         lines += [
-            "noticed from: a share of the reports to this question; fake reports of this kind are noticed",
-            "nine times in ten. Other kinds may need a larger share, or are never noticed.",
+            "needed: if so many of the reports to this question are fake ones of this kind, the check raises",
+            "an alarm nine times in ten. Other kinds may need a larger share, or never raise one.",
         ]
         return [f"  {line}" for line in lines]
+
+
+def _format_noticed(share: float) -> str:
+    if share >= 1:
+        return "never"
+    return format_percent(share) if share >= _RARE else f"below {format_percent(_RARE)}"
 
 
 def _basis(check: Check) -> str:

@@ -108,7 +108,7 @@ def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate,
     found = normal_noticed(error, 1 - float(usual[typical]), tail / (2 * k))
     return Check(
         attribute,
-        "busiest minute",
+        "answers of one minute",
         several(p_value, 2 * k),
         f"{100 * seen[worst]:.3g} % of the {burst.n:,} reports of the busiest minute support {label}, "
         f"{100 * usual[worst]:.3g} % of the others do",
