@@ -311,14 +311,17 @@ def large(folder: Path, total: int) -> list[str]:
     step, sent = max(100, -(-batches // 10)), 0
     try:
         while sent < batches * BATCH:
-            sent += BATCH * (some := min(step, batches - sent // BATCH))
+            some = max(1, min(step, batches - sent // BATCH))
             post_batches(running, reports, some)
+            sent += BATCH * some
             mebibytes = psutil.Process(running.process.pid).memory_info().rss / 2**20
-            best = min(_estimate_seconds(running, plan) for _ in range(5))
-            lines.append(f"| {sent:,} | {mebibytes:.0f} | {best * 1e3:.1f} |")
+            kept = min(_estimate_seconds(running, plan) for _ in range(5))
+            fresh = min(_fresh_seconds(running, reports, plan) for _ in range(5))
+            sent += 5 * BATCH
+            lines.append(f"| {sent:,} | {mebibytes:.0f} | {fresh * 1e3:.1f} | {kept * 1e3:.1f} |")
             sizes.append(mebibytes)
-            if mebibytes > 300 or best > 0.05:
-                missed.append(f"{sent:,} reports: {mebibytes:.0f} MiB, {best * 1e3:.0f} ms")
+            if mebibytes > 300 or fresh > 0.05:
+                missed.append(f"{sent:,} reports: {mebibytes:.0f} MiB, {fresh * 1e3:.0f} ms")
     finally:
         running.stop()
     if sizes[-1] > FLAT * sizes[len(sizes) // 2]:
@@ -327,6 +330,12 @@ def large(folder: Path, total: int) -> list[str]:
         )
     MISSED.extend(missed)
     return lines
+
+
+def _fresh_seconds(running: Running, reports: Reports, plan: Plan) -> float:
+    """Of the first answer after new reports: the collector keeps an answer until others come."""
+    post_batches(running, reports, 1)
+    return _estimate_seconds(running, plan)
 
 
 def _estimate_seconds(running: Running, plan: Plan) -> float:
@@ -433,8 +442,9 @@ def main() -> None:
             "|--:|--:|--:|",
             *collectors(folder, options.batches),
             "",
-            "| reports so far | memory, MiB (at most 300) | estimates, ms (at most 50) |",
-            "|--:|--:|--:|",
+            "| reports so far | memory, MiB (at most 300) | estimates after new reports, ms (at most 50) | "
+            "the same again, ms |",
+            "|--:|--:|--:|--:|",
             *large(folder, options.reports),
             "",
             f"| one record of 10 attributes, on a device | ms (at most {DEVICE:g}) |",
