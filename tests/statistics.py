@@ -49,8 +49,8 @@ truth.
 COVERAGE_REPEATS = 2000
 """Populations for the coverage of an interval: 95 % may then read as 92.5 %."""
 COVERED_STUDIES, COVERED_PEOPLE, COVERED = 10, 1000, 0.945
-"""Studies for each size, loss and population of a summary's coverage, 360 in all, and how many of them a
-normal interval holds: half a point less than 95 %, as thousands of runs show. 88.5 % may then pass.
+"""Studies for each size, loss and population of a summary's coverage, 240 in all, and how many of them a
+normal interval holds: half a point less than 95 %, as thousands of runs show. 86.5 % may then pass.
 """
 WORST_STUDIES = 600
 """Studies of the worst case known: 90 % may then pass, and 85 % is found out with all but certainty."""
@@ -90,7 +90,7 @@ AUDIT_TRIALS = 10**6
 """Devices for each answer, to find a planted fault: GRR with 100 values and a threshold 5 % off is found 19
 times in 20.
 """
-AUDITS, AUDIT_FEW = 200, 4000
+AUDITS, AUDIT_FEW = 200, 1000
 """Audits of correct clients, and their trials: at the usual level of 0.9999 one of all of them fails for one
 choice of the seeds in 50 at most. The level holds for any number of trials, and a discrete law is least exact
 for few.

@@ -182,7 +182,8 @@ def test_only_drawn_questions_are_asked(
         name = page.locator("form legend").inner_text()
         page.locator("summary").first.click()
         expect(page.locator(".drawing")).to_contain_text(re.compile(r"[“„]vote[”“] \d"))
-        check_access(page)
+        if size is PHONE:  # once is enough: axe takes its time
+            check_access(page)
         page.reload()
         expect(page.locator("form legend")).to_have_text(name)  # nobody draws again
         page.locator("form input[type=radio]").first.check()

@@ -45,7 +45,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", DESK), ("de-DE", PHONE)])
+@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE)])
 def test_own_texts_review_consent_and_thanks(
     browser: Browser, collector: Running, locale: str, size: dict[str, int]
 ) -> None:
@@ -58,12 +58,14 @@ def test_own_texts_review_consent_and_thanks(
         box = first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < 2 * size["height"]  # visible after one scroll
-        check_access(page)
+        if size is PHONE:  # once is enough: axe takes its time
+            check_access(page)
         first.get_by_label(answer, exact=True).check()
         page.locator("#q1").fill(income)
         page.locator("form button.main").click()
         expect(page.locator(".review dd").last).to_have_text(income)
-        check_access(page)
+        if size is PHONE:  # once is enough: axe takes its time
+            check_access(page)
         page.locator(".act button").last.click()  # the way back, with everything as it was
         expect(page.locator("#q1")).to_have_value(income)
         page.locator("form button.main").click()
@@ -74,7 +76,8 @@ def test_own_texts_review_consent_and_thanks(
         page.locator("#consent").check()
         page.locator("button.main").click()
         expect(page.locator(".cards")).to_be_visible()
-        check_access(page)
+        if size is PHONE:  # once is enough: axe takes its time
+            check_access(page)
         page.locator(".act button.main").click()
         expect(page.get_by_text(thanks)).to_be_visible()
 

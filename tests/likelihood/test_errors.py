@@ -18,7 +18,7 @@ from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]
-STUDIES, PEOPLE, REPEATS = 60, 2000, 40
+STUDIES, PEOPLE, REPEATS = 30, 2000, 40
 """Studies whose 95 % intervals are looked at. Those of one study go together, so that no more than 88 % are
 asked for; the faults below hold 5 to 53 %.
 """

@@ -178,8 +178,8 @@ COVERED = [
     ("hybrid", 5.0),
 ]
 FEW = [2, 5, 20, 100, 500]
-STUDIES = 400
-"""For each number of reports, protocol and kind of people: 95 % may then read as 89 %."""
+STUDIES = 200
+"""For each number of reports, protocol and kind of people: 95 % may then read as 86 %."""
 
 
 def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
