@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -34,6 +35,7 @@ from deniable.metric import (
 )
 from deniable.metric.shells import planar_noise
 from deniable.plan import NANO, InvalidPlan, Plan, Stated, Tallies, metric_mechanism, rest_loss
+from deniable.plan.acceptance import find_accepted
 from deniable.plan.limit import round_limit, warn_limit
 from deniable.plan.study import Study
 from deniable.records import RecordMechanism, Sample, Split
@@ -796,7 +798,27 @@ def test_what_devices_refuse_is_warned_of_before_anybody_is_asked() -> None:
     with pytest.raises(AboveCap):
         Client(plan, secret=bytes(32), cap=round(needed - 0.01, 2)).report(answers)
     Client(plan, secret=bytes(32), cap=needed).report(answers)
-    for fits in (replace(ages, epsilon=0.01), replace(ages, privacy="equal", epsilon=None)):
+    said = re.search(r"an epsilon of up to ([\d.]+) per unit of 'age' \(the mean to within ([\d.]+)\)", text)
+    assert said is not None
+    accepted = Study({"age": replace(ages, epsilon=float(said[1])), "smokes": ["yes", "no"]}, epsilon=3.0)
+    margins = {(one.attribute, one.what): one.format_margin() for one in accepted.plan(5000).precisions()}
+    assert margins["age", "mean"] == said[2]
+    for fits in (replace(ages, epsilon=float(said[1])), replace(ages, privacy="equal", epsilon=None)):
         plan = Study({"age": fits, "smokes": ["yes", "no"]}, epsilon=3.0).plan(people=5000)
         assert warn_limit(plan.content, plan.stated) is None
         Client(plan, secret=bytes(32)).report(answers)
+
+
+def test_ages_and_places_are_lowered_together_until_devices_accept_them() -> None:
+    ages = dn.Range(18, 98, step=1, privacy="metric", epsilon=0.3)
+    town = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=8, columns=8, epsilon=0.002)
+    study = Study({"vote": ["a", "b"], "age": ages, "home": town}, epsilon=1.0)
+    plan = study.plan(people=3000)
+    found = {one.attribute: one for one in find_accepted(plan.content, plan.stated, 4.0)}
+    assert set(found) == {"age", "home"}
+    assert "would be noise" in str(found["home"])
+    lower = {name: replace(study.attributes[name], epsilon=one.epsilon) for name, one in found.items()}
+    assert warn_limit(plan.content, plan.stated) is not None
+    plan = Study({"vote": ["a", "b"], **lower}, epsilon=1.0).plan(people=3000)
+    assert 3.5 < plan.loss.record <= 4.0, "not much lower than it must be"
+    assert warn_limit(plan.content, plan.stated) is None

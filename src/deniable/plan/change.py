@@ -341,6 +341,7 @@ def _refuse_not_same(earlier: Result, later: Result) -> None:
         if earlier[name].n != later[name].n:
             one, other = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
             raise InvalidParameter(
-                f"{name!r} has {one} in one round and {other} in the other, so not the same people answered; "
-                "leave people='same' (--people same) out"
+                f"{name!r} has {one} in one round and {other} in the other, so not the same people answered. "
+                "Reports name nobody, so those who are in both cannot be picked out; leave people='same' "
+                "(--people same) out: the intervals then hold whoever dropped out"
             )

@@ -6,6 +6,7 @@ import math
 
 from deniable.domain.grid import Grid
 from deniable.formatting import format_up
+from deniable.plan.acceptance import advise_accepted, find_accepted
 from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Stated
 
@@ -36,7 +37,7 @@ def warn_limit(content: Content, stated: Stated) -> str | None:
     return (
         f"A device refuses this survey unless its person raises the limit from {DEFAULT_CAP:g} to "
         f"{round_limit(alone):g}: that is what {what}{worst}. You cannot raise it for them. "
-        f"{_remedy(content, stated)}"
+        f"{_remedy(content, stated)}{advise_accepted(find_accepted(content, stated, DEFAULT_CAP))}"
     )
 
 
