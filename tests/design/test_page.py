@@ -128,7 +128,7 @@ def test_a_study_is_made_from_nothing_with_the_keyboard_alone(
         press("Enter")
         write("right")
         first = page.locator(".asked").first
-        expect(first.locator(".verdict")).to_have_text(re.compile(r"± \d+ points: clear"))
+        expect(first.locator(".verdict")).to_have_text(re.compile(r"± \d+ points: useful"))
         tab_to(page, "add-yesno")
         press("Enter")
         write("smokes")
