@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { buildPage } from "./build_html.mjs";
 import { bundleParts } from "./build_parts.mjs";
 import { buildSurvey } from "./build_survey.mjs";
 
@@ -56,9 +57,10 @@ await build({
   outfile: join(folder, "client.mjs"),
   platform: "node",
 });
-for (const name of ["survey.html", "dashboard.html", "design.html", "icon.svg"]) {
-  await writeFile(join(folder, name), await readFile(join(here, name)));
-}
+const FIRST_SCRIPTS = { survey: ["survey-chunk.js"], dashboard: ["dashboard-chunk.js"], design: [] };
+for (const [name, first] of Object.entries(FIRST_SCRIPTS))
+  await writeFile(join(folder, `${name}.html`), await buildPage(here, name, first));
+await writeFile(join(folder, "icon.svg"), await readFile(join(here, "icon.svg")));
 for (const [names, most] of Object.entries(MOST)) {
   const sizes = await Promise.all(
     names.split(" ").map(async (name) => (await stat(join(folder, name))).size),

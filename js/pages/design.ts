@@ -75,6 +75,7 @@ let simulateTimer = 0;
 let shown: Forecast | null = null;
 let simulated = { truth: "uneven", seed: 1 };
 let panels: Panels;
+let unfinished = ""; // why the study cannot be saved as it is
 
 interface Panels {
   readonly texts: HTMLElement;
@@ -152,10 +153,18 @@ const current = (): string => {
 const isSaved = (): boolean => current() === saved;
 
 function change(): void {
-  panels.state.textContent = isSaved() ? `Saved in ${about.file}` : "Not saved yet";
+  sayState();
   document.title = `${readField(settings.draft.study.title) || "Design"} · Deniable`;
   clearTimeout(timer);
   timer = setTimeout(() => void look(), WAIT);
+}
+
+/** Say beside the button whether the file has it, and why it cannot be saved yet. */
+function sayState(): void {
+  const reason = settings.draft.questions.length ? unfinished : "it has no question";
+  const words = reason ? `Cannot be saved yet: ${reason}` : "Not saved yet";
+  panels.state.textContent = isSaved() ? `Saved in ${about.file}` : words;
+  panels.state.classList.toggle("wrong", !isSaved() && reason !== "");
 }
 
 /** Ask for the figures of what is on the page now; what was asked before is stale. */
@@ -186,6 +195,10 @@ async function look(): Promise<void> {
 
 function show(problems: readonly Problem[], forecast: Forecast | null): void {
   const { questions } = settings.draft;
+  const [first] = problems;
+  const asked = first && first.question !== null ? questions[first.question]?.name : undefined;
+  unfinished = first ? `${asked ? `“${asked}”: ` : ""}${first.text}` : "";
+  sayState();
   for (const place of main.querySelectorAll<HTMLElement>(".complaint")) {
     const id = place.id.replace(/-complaint$/, "");
     const [problem] = problems.filter((one) => placeOf(one, questions) === id);

@@ -142,6 +142,17 @@ export function readField(value: Value | undefined): string {
   return String(isTable(value) && TOML in value ? value[TOML] : value);
 }
 
+/** A value as the file writes it. */
+export function inToml(value: Value): string {
+  if (Array.isArray(value)) return `[${value.map(inToml).join(", ")}]`;
+  if (!isTable(value)) return JSON.stringify(value);
+  if (TOML in value) return String(value[TOML]);
+  const name = (key: string): string => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
+  return `{ ${Object.entries(value)
+    .map(([key, one]) => `${name(key)} = ${inToml(one)}`)
+    .join(", ")} }`;
+}
+
 /** What was written, as a number where it is one; the library says what is wrong with anything else. */
 export function asValue(text: string, before: Value | undefined): Value | undefined {
   const trimmed = text.trim();

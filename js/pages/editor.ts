@@ -7,6 +7,7 @@ import {
   asValues,
   changeKind,
   type Draft,
+  inToml,
   isMetric,
   KINDS,
   type Kind,
@@ -137,6 +138,17 @@ function fields(
       "details",
       { class: "wide more" },
       h("summary", {}, "Help, importance and who is asked"),
+      h(
+        "p",
+        { class: "soft" },
+        "Other languages are written in the file: ",
+        h("code", {}, 'question = { en = "Do you smoke?", de = "Rauchen Sie?" }'),
+        ["choice", "several"].includes(kind) && [
+          ", and answers ",
+          h("code", {}, 'labels = { de = ["ja", "nein"] }'),
+        ],
+        ".",
+      ),
       area(
         { id: `${at}-help`, label: "Help below the question", hint: alsoIn(help.others) },
         help.text,
@@ -156,10 +168,20 @@ function fields(
       missing(question, changed),
       ...condition(editing, question, i, changed),
     ),
-    hidden.length > 0 &&
-      h("p", { class: "soft wide" }, `The file has more about it, which is kept: ${hidden.join(", ")}.`),
+    hidden.length > 0 && keptAside(question, hidden),
     h("p", { class: "complaint wide", id: `${at}-complaint` }),
     h("div", { class: "row wide" }, moving(section, editing, i)),
+  );
+}
+
+/** What the file has that this page does not change, as it is. */
+function keptAside({ keys }: Question, hidden: readonly string[]): HTMLElement {
+  const lines = hidden.map((key) => `${key} = ${inToml(keys[key] as Value)}`);
+  return h(
+    "div",
+    { class: "wide aside" },
+    h("p", { class: "soft" }, "The file has more about it. This page keeps that, and does not change it:"),
+    h("pre", { tabindex: 0, "aria-label": "Kept as it is in the file" }, lines.join("\n")),
   );
 }
 

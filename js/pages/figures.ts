@@ -155,11 +155,31 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
   ];
 }
 
+/** How a record becomes a report, by the names that papers have for it. */
+const RECORDS: Readonly<Record<string, string>> = {
+  "SPL+SMP": "some questions from everybody, and one of the others, drawn at random",
+  "RS+RFD": "one question, drawn at random, among likely fake answers to the others",
+  "RS+FD": "one question, drawn at random, among fake answers to the others",
+  SPL: "every question, with the budget divided among them",
+  SMP: "one question of each person, drawn at random, with the whole budget",
+};
+
 export function choice({ choice: name, why, describe, report_bytes: bytes, text }: Forecast): Child {
+  const kind = Object.keys(RECORDS).find((one) => name.startsWith(one));
+  const words = kind ? (RECORDS[kind] as string) : "its only question";
+  const said = Object.entries(RECORDS).filter(([one]) => why.split(/[^\w+]+/).includes(one));
   return [
     h("h2", {}, "The plan"),
-    h("p", {}, h("strong", {}, name), ` · at most ${count(bytes)} bytes a report`),
+    h(
+      "p",
+      { title: name },
+      "A report holds ",
+      h("strong", {}, words),
+      ` · at most ${count(bytes)} bytes a report`,
+    ),
     why && h("p", {}, why),
+    said.length > 0 &&
+      h("p", { class: "soft" }, sentence(said.map(([one, meaning]) => `${one} is ${meaning}`).join("; "))),
     h(
       "ul",
       { class: "plain soft" },
@@ -169,6 +189,7 @@ export function choice({ choice: name, why, describe, report_bytes: bytes, text 
       "details",
       {},
       h("summary", {}, "All that deniable plan says"),
+      h("p", { class: "soft" }, "The choice is called ", h("code", {}, name), "."),
       h(
         "div",
         { class: "scroll", tabindex: 0, role: "region", "aria-label": "The plan in full" },

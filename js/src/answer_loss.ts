@@ -1,8 +1,9 @@
 /** Computes what a report gives away about one answer, which may be several attributes. */
 
+import type { Attribute } from "./attribute.js";
 import { logUp, type Ratio, toNano } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
-import type { Attribute, Plan } from "./plan.js";
+import type { Plan } from "./plan.js";
 
 const MOST_JOINED = 256; // questions of several attributes, whose losses are computed one by one
 

@@ -8,8 +8,9 @@
 
 import { InvalidParameter, NotSent } from "./errors.js";
 import { isWhole } from "./exact.js";
+import { fromHexadecimal } from "./hexadecimal.js";
 import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
-import { type Answers, fromHexadecimal, Plan } from "./plan.js";
+import { type Answers, Plan } from "./plan.js";
 import { type Fields, parseJson } from "./strict.js";
 import { fromBytes, Report } from "./wire.js";
 import { type Bytes, below, type Halves, Row, remembered, system } from "./words.js";

@@ -47,8 +47,8 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     groups: [{ size: fakes.length, named: 0, real: 1 }],
     words: widths.reduce((sum, width) => sum + width, 1),
     loss: (of, isLinked) => {
-      const most = sumOfLargest(mechanisms.map(of), 1);
-      return isLinked || !most ? most : logUp(record); // where no attribute loses anything, nothing is lost
+      if (isLinked) return sumOfLargest(mechanisms.map(of), 1);
+      return mechanisms.some((one) => of(one)) ? logUp(record) : 0n; // where no attribute loses anything, nothing is lost
     },
     // one attribute changes, and the others, which do not, say as little as they can
     ratios: evidence.map((pairs, j) => {

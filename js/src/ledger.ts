@@ -5,7 +5,8 @@
  */
 
 import { AboveCap, DeniableError, InvalidParameter } from "./errors.js";
-import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
+import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
+import type { Plan } from "./plan.js";
 import { type Bytes, randomBytes } from "./words.js";
 
 const VERSION = 1;

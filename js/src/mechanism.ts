@@ -67,3 +67,6 @@ export const checkedThreshold = (whole: bigint): Threshold => {
   must(whole > 0n && !(whole >> 64n), "threshold", () => `a threshold is from 1 to 2^64 - 1, got ${whole}`);
   return threshold(whole);
 };
+
+/** Whether a mechanism has no value for no answer: metric ones, and those for means. */
+export const isFull = (part: Mechanism): boolean => "stands" in part || "perUnit" in part;

@@ -4,9 +4,10 @@
 
 import { must, shown } from "./errors.js";
 import { logUp } from "./exact.js";
+import { type MetricLosses, refuseLess } from "./losses.js";
 import type { Mechanism } from "./mechanism.js";
 import { isMetric } from "./metric.js";
-import { type MetricLosses, type Plan, refuseLess } from "./plan.js";
+import type { Plan } from "./plan.js";
 import { checkedFields, checkedInteger, checkedList, checkedString } from "./strict.js";
 
 const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody made for that

@@ -5,15 +5,19 @@
  * refuse.
  */
 
-import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
+import { type Attribute, type Missing, POLICIES, readAttribute } from "./attribute.js";
+import { checkedText } from "./domain.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
-import { divideUp, type Loss, logUp, NANO, type Ratio, toNano, wholeNumber } from "./exact.js";
+import { type Loss, logUp, type Ratio, toNano, wholeNumber } from "./exact.js";
+import { type BestGuess, findGuess } from "./guesses.js";
+import { hexadecimal } from "./hexadecimal.js";
+import { type Losses, refuseLess, statedLosses } from "./losses.js";
 import type { PlanMap } from "./maps.js";
-import type { Mechanism } from "./mechanism.js";
-import { domain, hasRareKind, recordMechanism } from "./notation.js";
+import { isFull, type Mechanism } from "./mechanism.js";
+import { hasRareKind, recordMechanism } from "./notation.js";
 import { loadRareKinds } from "./rare_loader.js";
 import { type Group, type RecordMechanism, sumOfLargest } from "./records.js";
-import { FIGURES, type Figures, isRepeated } from "./repeated.js";
+import { FIGURES, isRepeated } from "./repeated.js";
 import {
   canonical,
   checkedFields,
@@ -25,132 +29,23 @@ import {
   parseJson,
 } from "./strict.js";
 import { readTexts, type Texts } from "./texts.js";
-import { type Bytes, subtle } from "./words.js";
+import { subtle } from "./words.js";
 
 type RareKinds = typeof import("./rare_kinds.js");
 
 const VERSION = 2;
 const MOST_ROUNDS = 1000;
-const NO_ANSWER_LABEL = "no answer";
-const NOT_APPLICABLE = "not applicable";
-const POLICIES = ["refuse", "value", "random"];
 
 // A page must not freeze on a plan that somebody made for that.
 const MOST_BYTES = 1 << 24;
 const MOST_ATTRIBUTES = 4096;
 const MOST_WORDS = 1 << 22;
 
-export type Missing = "refuse" | "value" | "random";
-
 /**
  * Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no
  * answer.
  */
 export type Answers = Readonly<Record<string, unknown>>;
-
-/** Losses in billionths of a nat, rounded up; null where there is no bound. */
-export interface Losses {
-  /** Of one report, between any two people. */
-  readonly record: number;
-  /** Of one report, between people who differ in one attribute. */
-  readonly attribute: number;
-  /** For studies that ask again: what a person's reports give away together. */
-  readonly repeated: Figures<number> | null;
-  /** For metric values: what is lost per unit of distance. The worst case is in the others. */
-  readonly metric?: MetricLosses;
-}
-
-/** What a report loses about metric attributes, and about all others. */
-export interface MetricLosses {
-  /** Of all other attributes, the metric ones being the same. */
-  readonly rest: number;
-  /** From one bin of a range to the next, or per kilometer between the middles of two cells. */
-  readonly units: readonly {
-    readonly name: string;
-    readonly unit: "step" | "kilometer";
-    readonly loss: number;
-  }[];
-}
-
-/** How often somebody who has no idea beforehand guesses an answer right, at most. */
-export interface BestGuess {
-  /** Without any report. */
-  readonly blind: number;
-  /** From one report, on average over which answers it holds: the best guess of `deniable plan`. */
-  readonly wholeReport: number;
-  /** From one report that is known to hold the answer. */
-  readonly oneReport: number;
-  /** From any number of reports, as long as the answer does not change. */
-  readonly allReports: number;
-  /** In plain words. */
-  readonly sentence: string;
-}
-
-/** An attribute is asked only of people who gave one of these answers to another one. */
-export interface Condition {
-  readonly name: string;
-  readonly values: readonly string[];
-}
-
-/** What is asked under one name. */
-export class Attribute {
-  /** The values beside those of the domain: not applicable, and no answer. */
-  readonly extras: readonly string[];
-
-  /** @internal */
-  constructor(
-    readonly name: string,
-    readonly domain: Domain,
-    /** What a missing answer means. */
-    readonly missing: Missing,
-    /** Whether metric values or numbers leave no place for other values. */
-    isFilled: boolean,
-    readonly onlyIf: Condition | null,
-    /** The question of which this is one option: people choose all that apply. */
-    readonly several: string | null,
-    /** The attribute of which this says whether it is answered. */
-    readonly answers: string | null,
-  ) {
-    this.extras = [
-      ...(onlyIf && !isFilled ? [NOT_APPLICABLE] : []),
-      ...(missing === "value" ? [NO_ANSWER_LABEL] : []),
-    ];
-  }
-
-  /** What this option is called in its question; empty where it is none. */
-  get option(): string {
-    const start = `${this.several}: `;
-    return this.name.startsWith(start) ? this.name.slice(start.length) : "";
-  }
-
-  /** How many values it has: no answer may be one of them. */
-  get k(): number {
-    return this.domain.k + this.extras.length;
-  }
-
-  /** A value's name. */
-  label(code: number): string {
-    return this.extras[code - this.domain.k] ?? this.domain.label(code);
-  }
-
-  /** The names of all values; numbers have none. */
-  get labels(): string[] {
-    return Array.from({ length: this.domain.kind === "number" ? 0 : this.k }, (_, code) => this.label(code));
-  }
-
-  /** @internal Whether an answer may be drawn at random: a missing one, or one that does not apply. */
-  get draws(): boolean {
-    return this.missing === "random" || (this.onlyIf !== null && !this.extras.length);
-  }
-
-  /** @internal An answer's code; -1 where it is to be random. */
-  code(answer: unknown): number {
-    const code = this.domain.code(answer, this.name);
-    if (code !== NO_ANSWER || this.missing === "random") return code;
-    if (this.missing === "value") return this.k - 1;
-    throw new InvalidValue(`${shown(this.name)} has no answer, and this plan takes no missing ones`);
-  }
-}
 
 /** A document that was found to be in its canonical form, to fit together and to say what is true. */
 export class Plan {
@@ -324,20 +219,7 @@ export class Plan {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.mechanisms[j];
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
-    const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
-    const [n, d] = chance;
-    const [real, size] = this.held(j);
-    const wholeReport = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
-    const oneReport = rounded(chance);
-    const allReports = isRepeated(part)
-      ? Math.max(oneReport, rounded(guess(part.forever, part.k)))
-      : oneReport;
-    const again = this.rounds
-      ? `; anyone who sees all of them, if your answer does not change: ${often(allReports)}`
-      : "";
-    const known = real < size ? `; anyone who knows that it holds this answer: ${often(oneReport)}` : "";
-    const sentence = `anyone who sees your report guesses right${what} at most ${often(wholeReport)}${known}${again}; blind guessing: 1 in ${among}`;
-    return { blind: 1 / among, wholeReport, oneReport, allReports, sentence };
+    return findGuess(part, this.held(j), this.rounds !== null);
   }
 
   /** How likely a report holds an attribute's answer. */
@@ -393,102 +275,10 @@ const checkedAsk = (ask: unknown, groups: readonly Group[], isTied: boolean): "s
   return ask;
 };
 
-/** Whether a mechanism has no value for no answer: metric ones, and those for means. */
-const isFull = (part: Mechanism): boolean => "stands" in part || "perUnit" in part;
-
-const readAttribute = (data: unknown, usual: Missing, filled: boolean, rare?: RareKinds): Attribute => {
-  const there = ["missing", ...(rare ? ["only_if", "several", "answers"] : [])];
-  const fields = checkedFields(data, "an attribute", [
-    "name",
-    "domain",
-    ...there.filter((name) => Object.hasOwn(Object(data), name)),
-  ]);
-  const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
-  const { missing = usual, only_if: condition } = fields;
-  must(
-    POLICIES.includes(checkedString(missing, "missing")),
-    "missing",
-    () => `${shown(missing)} is not a policy`,
-  );
-  must(
-    fields.missing !== usual,
-    "canonical",
-    () => `the plan ${NOT_CANONICAL}: a policy of an attribute is the plan's`,
-  );
-  let onlyIf: Condition | null = null;
-  if (condition !== undefined) {
-    const given = checkedFields(condition, "a condition", ["name", "values"]);
-    const values = checkedList(given.values, "values").map((value) => checkedString(value, "a value"));
-    onlyIf = { name: checkedString(given.name, "name"), values };
-  }
-  const text = (key: string): string | null => (key in fields ? checkedString(fields[key], key) : null);
-  const [several, answers] = [text("several"), text("answers")];
-  if (several !== null) checkedText(several, "a question's name");
-  const domainOf = domain(fields.domain, rare);
-  return new Attribute(name, domainOf, missing as Missing, filled, onlyIf, several, answers);
-};
-
 const wrongVersion = (version: unknown): string => {
   const newer = (typeof version === "number" || typeof version === "bigint") && version > VERSION;
   const advice = newer
     ? "a newer program wrote it, so upgrade this one"
     : "make it again with `deniable plan`";
   return `this plan has version ${shown(version)}, and this program reads version ${VERSION}: ${advice}`;
-};
-
-const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
-  const metric = isObject(data) && data.metric;
-  must(rare || !metric, "losses", () => "losses per unit are for metric attributes");
-  const fields = checkedFields(data, "losses", [
-    "record",
-    "attribute",
-    "repeated",
-    ...(metric ? ["metric"] : []),
-  ]);
-  const { repeated } = fields;
-  if (repeated !== null) {
-    const figures = checkedFields(repeated, "repeated losses", FIGURES);
-    for (const name of FIGURES) if (figures[name] !== null) checkedInteger(figures[name], "a loss");
-  }
-  return {
-    record: checkedInteger(fields.record, "a loss"),
-    attribute: checkedInteger(fields.attribute, "a loss"),
-    repeated: repeated as Losses["repeated"],
-    ...(metric && rare ? { metric: rare.statedMetric(metric) } : {}),
-  };
-};
-
-/** The true loss in billionths, or a refusal where it is above what is stated. */
-export const refuseLess = (name: string, claim: number | null, loss: Loss | null): number | null => {
-  const truth = loss === null ? null : toNano(loss);
-  must(claim === null || (truth !== null && BigInt(claim) >= truth), "leaks", () => {
-    const spent = truth === null ? "have no bound" : `lose ${nats(Number(truth))}`;
-    const what = name.replaceAll("_", " ");
-    return `the plan states a loss of ${nats(claim as number)} (${what}), but its thresholds ${spent}; do not answer it`;
-  });
-  return truth === null || truth >= 2n ** 53n ? null : Number(truth);
-};
-
-const nats = (nano: number): string => (nano / 1e9).toFixed(9);
-
-/** r / (r + k - 1). */
-const guess = ([n, d]: Ratio, k: number): Ratio => [n, n + BigInt(k - 1) * d];
-
-const rounded = ([n, d]: Ratio): number => Number(divideUp(n * NANO, d)) / 1e9; // up
-
-/** How often something happens, in words that do not say less. */
-const often = (chance: number): string => {
-  const one = Math.floor(1 / chance);
-  if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return `1 time in ${one}`;
-  return chance > 0.99 ? "every time" : `${Math.ceil(100 * chance)} times in 100`;
-};
-
-/** Bytes as text. */
-export const hexadecimal = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-/** Bytes from text. */
-export const fromHexadecimal = (text: string): Bytes => {
-  if (!/^([0-9a-f]{2})*$/.test(text)) throw new InvalidParameter("bytes are lower-case hexadecimal");
-  return Uint8Array.from(text.match(/../g) ?? [], (digits) => Number(`0x${digits}`));
 };

@@ -1,8 +1,9 @@
 /** Reads questions that are more than one attribute, or apply only to some, and the answers to them. */
 
+import type { Attribute } from "./attribute.js";
 import { isMissing, NO_ANSWER } from "./domain.js";
 import { InvalidParameter, InvalidValue, must, shown } from "./errors.js";
-import type { Answers, Attribute } from "./plan.js";
+import type { Answers } from "./plan.js";
 
 /** How an answer says that a question does not apply. */
 export const NOT_APPLICABLE = "not applicable";

@@ -7,8 +7,9 @@
 import { RSABSSA } from "@cloudflare/blindrsa-ts";
 import type { Client, SendOptions } from "./client.js";
 import type { NotSent } from "./errors.js";
+import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
 import type { Ledger } from "./ledger.js";
-import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
+import type { Plan } from "./plan.js";
 import { type Bytes, below, subtle, system } from "./words.js";
 
 const SUITE = RSABSSA.SHA384.PSS.Randomized();

@@ -3,8 +3,9 @@
 import { checkedFields, readInteger, writeInteger } from "./codecs.js";
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
 import { isWhole } from "./exact.js";
+import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
 import type { BitFlipPart, Codec, Mechanism, Part } from "./mechanism.js";
-import { fromHexadecimal, hexadecimal, type Plan } from "./plan.js";
+import type { Plan } from "./plan.js";
 import type { Parts } from "./records.js";
 import { byCodePoint, isObject, parseJson } from "./strict.js";
 import type { Bytes } from "./words.js";

@@ -7,7 +7,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
+import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
+import { Plan } from "../src/plan.js";
 import { decode } from "../src/wire.js";
 import { type Case, type Document, small } from "./helpers.js";
 

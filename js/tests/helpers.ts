@@ -1,5 +1,6 @@
 import { makeReport } from "../src/client.js";
-import { fromHexadecimal, Plan } from "../src/plan.js";
+import { fromHexadecimal } from "../src/hexadecimal.js";
+import { Plan } from "../src/plan.js";
 import { canonical } from "../src/strict.js";
 import type { Report } from "../src/wire.js";
 import { fixedRow } from "../src/words_testing.js";

@@ -4,7 +4,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../src/client.js";
-import { hexadecimal, Plan } from "../src/plan.js";
+import { hexadecimal } from "../src/hexadecimal.js";
+import { Plan } from "../src/plan.js";
 import { decode } from "../src/wire.js";
 import { type Case, type Document, reported, tampered } from "./helpers.js";
 

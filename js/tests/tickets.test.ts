@@ -2,8 +2,9 @@ import { BlindRSA, getSuiteByName } from "@cloudflare/blindrsa-ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import vectors from "../../spec/vectors/rfc9474.json" with { type: "json" };
 import { Client } from "../src/client.js";
+import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
 import { Ledger, memoryStore } from "../src/ledger.js";
-import { fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
+import { Plan } from "../src/plan.js";
 import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
 import { type Document, small } from "./helpers.js";
 

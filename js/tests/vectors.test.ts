@@ -5,8 +5,9 @@ import { describe, expect, it } from "vitest";
 import { Client } from "../src/client.js";
 import { AboveCap, InvalidParameter, InvalidPlan, InvalidReport, InvalidValue } from "../src/errors.js";
 import { largest, logUp, toNano } from "../src/exact.js";
+import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
 import { Ledger } from "../src/ledger.js";
-import { type Answers, fromHexadecimal, hexadecimal, Plan } from "../src/plan.js";
+import { type Answers, Plan } from "../src/plan.js";
 import { decode } from "../src/wire.js";
 import { type Case, reported } from "./helpers.js";
 

@@ -87,7 +87,8 @@ def test_smoothed_shares_are_a_switch(browser: Browser, collector: Running) -> N
         page.get_by_label("Possible").check()
         expect(panel.get_by_role("heading", name=re.compile("(possible|most likely) shares"))).to_be_visible()
         page = visit.dashboard(WEEKLY)  # has nothing to smooth
-        expect(page.get_by_label("Smoothed")).to_be_hidden()
+        expect(page.locator(".switch label", has_text="Unbiased")).to_be_visible()
+        expect(page.locator(".switch label", has_text="Smoothed")).to_be_hidden()
 
 
 def test_the_change_of_a_mean_is_bounded_and_flagged(browser: Browser, collector: Running) -> None:

@@ -26,6 +26,7 @@ from tests.collect.test_pages import browser as browser
 from tests.design.samples import KINDS, TEXT
 from tests.running import Run
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
@@ -115,6 +116,7 @@ def test_a_study_is_made_from_nothing_with_the_keyboard_alone(
     with start(file) as link, opened(browser, link, viewport=size) as page:
         press, write = page.keyboard.press, page.keyboard.type
         expect(page.get_by_text("A study asks at least one question")).to_be_visible()
+        expect(page.locator("#session")).to_contain_text("Cannot be saved yet: it has no question")
         tab_to(page, "title")
         write("Votes & habits")
         tab_to(page, "add-choice")
@@ -210,6 +212,7 @@ def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path
 def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser, file: Path) -> None:
     with designing(file) as link, opened(browser, link, viewport=DESK) as page:
         expect(page.locator(".known")).to_have_count(4)
+        expect(page.locator(".choice")).to_contain_text(re.compile("A report holds (every|one|some)"))
         page.get_by_role("button", name="A place on a map").click()
         name = page.locator("summary strong").last
         expect(name).to_have_text("question4")
@@ -226,11 +229,20 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
             last.get_by_label(label).fill(value)
         expect(last.get_by_label("East")).to_have_attribute("aria-invalid", "true")
         expect(last.get_by_text(re.compile("'6,9'"))).to_be_visible()
+        expect(page.locator("#session")).to_contain_text("Cannot be saved yet: “question4”: ")
         last.get_by_label("East").fill("6.9")
         expect(page.locator(".known", has_text="question4").first).to_be_visible()
         page.locator("#epsilon").fill("")
         expect(page.locator("#epsilon")).to_have_attribute("aria-invalid", "true")
         expect(page.locator(".asked").first).to_be_visible()
+
+
+def test_a_map_is_shown_as_the_file_has_it_and_the_plan_in_words(browser: Browser) -> None:
+    with designing(EXAMPLES / "island.toml") as link, opened(browser, link, viewport=PHONE) as page:
+        expect(page.get_by_text("This page keeps that, and does not change it")).to_be_visible()
+        kept = page.get_by_label("Kept as it is in the file")
+        expect(kept).to_have_text('map = "island.geojson"\ntowns = { Southport = [54.12, 10.55] }')
+        expect(page.locator(".choice")).to_contain_text("A report holds its only question")
 
 
 def test_kinds_of_questions_and_what_names_them_follow_each_other(browser: Browser, file: Path) -> None:

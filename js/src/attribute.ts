@@ -1,0 +1,118 @@
+/** Reads an attribute of a plan: its values, what a missing answer means, and of whom it is asked. */
+
+import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
+import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
+import { domain } from "./notation.js";
+import { checkedFields, checkedList, checkedString } from "./strict.js";
+
+type RareKinds = typeof import("./rare_kinds.js");
+
+const NO_ANSWER_LABEL = "no answer";
+const NOT_APPLICABLE = "not applicable";
+export const POLICIES = ["refuse", "value", "random"];
+
+export type Missing = "refuse" | "value" | "random";
+
+/** An attribute is asked only of people who gave one of these answers to another one. */
+export interface Condition {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+/** What is asked under one name. */
+export class Attribute {
+  /** The values beside those of the domain: not applicable, and no answer. */
+  readonly extras: readonly string[];
+
+  /** @internal */
+  constructor(
+    readonly name: string,
+    readonly domain: Domain,
+    /** What a missing answer means. */
+    readonly missing: Missing,
+    /** Whether metric values or numbers leave no place for other values. */
+    isFilled: boolean,
+    readonly onlyIf: Condition | null,
+    /** The question of which this is one option: people choose all that apply. */
+    readonly several: string | null,
+    /** The attribute of which this says whether it is answered. */
+    readonly answers: string | null,
+  ) {
+    this.extras = [
+      ...(onlyIf && !isFilled ? [NOT_APPLICABLE] : []),
+      ...(missing === "value" ? [NO_ANSWER_LABEL] : []),
+    ];
+  }
+
+  /** What this option is called in its question; empty where it is none. */
+  get option(): string {
+    const start = `${this.several}: `;
+    return this.name.startsWith(start) ? this.name.slice(start.length) : "";
+  }
+
+  /** How many values it has: no answer may be one of them. */
+  get k(): number {
+    return this.domain.k + this.extras.length;
+  }
+
+  /** A value's name. */
+  label(code: number): string {
+    return this.extras[code - this.domain.k] ?? this.domain.label(code);
+  }
+
+  /** The names of all values; numbers have none. */
+  get labels(): string[] {
+    return Array.from({ length: this.domain.kind === "number" ? 0 : this.k }, (_, code) => this.label(code));
+  }
+
+  /** @internal Whether an answer may be drawn at random: a missing one, or one that does not apply. */
+  get draws(): boolean {
+    return this.missing === "random" || (this.onlyIf !== null && !this.extras.length);
+  }
+
+  /** @internal An answer's code; -1 where it is to be random. */
+  code(answer: unknown): number {
+    const code = this.domain.code(answer, this.name);
+    if (code !== NO_ANSWER || this.missing === "random") return code;
+    if (this.missing === "value") return this.k - 1;
+    throw new InvalidValue(`${shown(this.name)} has no answer, and this plan takes no missing ones`);
+  }
+}
+
+/** An attribute of a plan whose policy for missing answers is `usual`. */
+export const readAttribute = (
+  data: unknown,
+  usual: Missing,
+  filled: boolean,
+  rare?: RareKinds,
+): Attribute => {
+  const there = ["missing", ...(rare ? ["only_if", "several", "answers"] : [])];
+  const fields = checkedFields(data, "an attribute", [
+    "name",
+    "domain",
+    ...there.filter((name) => Object.hasOwn(Object(data), name)),
+  ]);
+  const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
+  const { missing = usual, only_if: condition } = fields;
+  must(
+    POLICIES.includes(checkedString(missing, "missing")),
+    "missing",
+    () => `${shown(missing)} is not a policy`,
+  );
+  must(
+    fields.missing !== usual,
+    "canonical",
+    () => `the plan ${NOT_CANONICAL}: a policy of an attribute is the plan's`,
+  );
+  let onlyIf: Condition | null = null;
+  if (condition !== undefined) {
+    const given = checkedFields(condition, "a condition", ["name", "values"]);
+    const values = checkedList(given.values, "values").map((value) => checkedString(value, "a value"));
+    onlyIf = { name: checkedString(given.name, "name"), values };
+  }
+  const text = (key: string): string | null => (key in fields ? checkedString(fields[key], key) : null);
+  const [several, answers] = [text("several"), text("answers")];
+  if (several !== null) checkedText(several, "a question's name");
+  const domainOf = domain(fields.domain, rare);
+  return new Attribute(name, domainOf, missing as Missing, filled, onlyIf, several, answers);
+};

@@ -1,0 +1,46 @@
+/** Computes how often an answer is guessed right from a report. */
+
+import { divideUp, NANO, type Ratio } from "./exact.js";
+import type { Mechanism } from "./mechanism.js";
+import { isRepeated } from "./repeated.js";
+
+/** How often somebody who has no idea beforehand guesses an answer right, at most. */
+export interface BestGuess {
+  /** Without any report. */
+  readonly blind: number;
+  /** From one report, on average over which answers it holds: the best guess of `deniable plan`. */
+  readonly wholeReport: number;
+  /** From one report that is known to hold the answer. */
+  readonly oneReport: number;
+  /** From any number of reports, as long as the answer does not change. */
+  readonly allReports: number;
+  /** In plain words. */
+  readonly sentence: string;
+}
+
+/** The best guess of an answer that is in a report `real` times of `size`. */
+export const findGuess = (part: Mechanism, [real, size]: Ratio, isRepeatedly: boolean): BestGuess => {
+  const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
+  const [n, d] = chance;
+  const wholeReport = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
+  const oneReport = rounded(chance);
+  const allReports = isRepeated(part) ? Math.max(oneReport, rounded(guess(part.forever, part.k))) : oneReport;
+  const again = isRepeatedly
+    ? `; anyone who sees all of them, if your answer does not change: ${often(allReports)}`
+    : "";
+  const known = real < size ? `; anyone who knows that it holds this answer: ${often(oneReport)}` : "";
+  const sentence = `anyone who sees your report guesses right${what} at most ${often(wholeReport)}${known}${again}; blind guessing: 1 in ${among}`;
+  return { blind: 1 / among, wholeReport, oneReport, allReports, sentence };
+};
+
+/** r / (r + k - 1). */
+const guess = ([n, d]: Ratio, k: number): Ratio => [n, n + BigInt(k - 1) * d];
+
+const rounded = ([n, d]: Ratio): number => Number(divideUp(n * NANO, d)) / 1e9; // up
+
+/** How often something happens, in words that do not say less. */
+const often = (chance: number): string => {
+  const one = Math.floor(1 / chance);
+  if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return `1 time in ${one}`;
+  return chance > 0.99 ? "every time" : `${Math.ceil(100 * chance)} times in 100`;
+};
