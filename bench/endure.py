@@ -1,9 +1,10 @@
 """Takes a collector through everything that goes wrong, while people answer and others attack it.
 
 `python bench/endure.py`, as root, sends 100,000 hostile requests and kills the collector 40 times, half with
-each store. It moves the clock, fills the disk, and breaks it so that the kernel remounts it read-only. Then
-it compares what was acknowledged with what is counted, and rewrites bench/ENDURANCE.md. The disk is an ext4
-file system in a file, and the clock is that of libfaketime.
+each store. Some people answer with tickets, which they exchange invitations for, and some in a round that is
+open for a day. It moves the clock, fills the disk, and breaks it so that the kernel remounts it read-only.
+Then it compares what was acknowledged with what is counted, and rewrites bench/ENDURANCE.md. The disk is an
+ext4 file system in a file, and the clock is that of libfaketime.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import datetime
 import os
 import platform
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -33,12 +35,23 @@ sys.path.insert(0, str(HERE.parent))
 
 from tests import services  # noqa: E402
 from tests.collector import BINARY, JSON, Running, collecting, small_plan, some_reports  # noqa: E402
+from tests.keys import signing_key  # noqa: E402
 
-from deniable.collect.store import open_store  # noqa: E402
+from deniable.client import Client, NotSent  # noqa: E402
+from deniable.collect.intake import hash_invitation  # noqa: E402
+from deniable.collect.offers import Times  # noqa: E402
+from deniable.collect.store import Store, open_store  # noqa: E402
+from deniable.plan import Plan  # noqa: E402
 from deniable.wire import Report, Wire, to_batch  # noqa: E402
 
 PLAN = small_plan()
 WIRE = Wire(PLAN)
+TICKETED = small_plan("Tickets").with_ticket_key(signing_key(0).public)
+TIMED = small_plan("Rounds", rounds=True)
+HALF_A_DAY = 43_200.0  # seconds that round 1 of it is open, before and after the start
+NEVER = 20 * 86_400.0, 30 * 86_400.0  # seconds after the start: round 2 is open when the clock never is
+INVITED = 20_000
+_COUNTED = re.compile(rb'"counted"[],]')  # an outcome; the number of them is "counted":0
 PEOPLE, ATTACKERS = 4, 4
 KILLS, REQUESTS = 20, 50_000  # for each store
 JUMPS = ("+1h", "-1d", "+400d", "-10d", "+0")
@@ -94,6 +107,8 @@ class Ledger:
     """What was sent and what came back, of all threads."""
 
     acknowledged: dict[bytes, bytes] = field(default_factory=dict)
+    ticketed: dict[bytes, bytes] = field(default_factory=dict)
+    timed: dict[bytes, bytes] = field(default_factory=dict)
     honest: Counter[int] = field(default_factory=Counter)
     hostile: Counter[int] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -148,16 +163,83 @@ def deliver(
         return
 
 
+def answer_with_tickets(ledger: Ledger, running: Running, seed: int) -> None:
+    """Exchange invitations and send reports, each until it is acknowledged; then try each ticket again."""
+    for number in range(seed, INVITED):
+        client, other = (
+            Client(TICKETED, secret=f"{kind} secret of {number}".encode()) for kind in ("first", "other")
+        )
+        answers = {"color": "red", "smokes": "yes" if number % 3 else "no"}
+        report, second = client.report(answers), other.report(answers)
+        is_acknowledged = False
+        while True:
+            try:
+                ticket = client.exchange(running.url, f"invitation {number}", attempts=1)
+                client.send(running.url, report, ticket=ticket, attempts=1)
+                ledger.ticketed[report.id] = report.body
+                ledger.honest[201] += 1
+                is_acknowledged = True
+                other.send(running.url, second, ticket=ticket, attempts=1)
+                ledger.wrong.append(f"the ticket of invitation {number} let in two reports")
+                break
+            except NotSent as problem:
+                if is_acknowledged and problem.reason == "ticket":
+                    ledger.hostile[problem.status] += 1
+                    break
+                note_refusal(ledger, problem)
+        if ledger.over.is_set():
+            return
+
+
+def note_refusal(ledger: Ledger, problem: NotSent) -> None:
+    """Note an answer after which an honest report is sent again."""
+    if problem.status:
+        ledger.honest[problem.status] += 1
+    if problem.status not in (0, 503):
+        ledger.wrong.append(f"an honest report was answered by {problem.status}: {problem}")
+    time.sleep(0.05)
+
+
+def answer_in_time(ledger: Ledger, running: Running, seed: int) -> None:
+    """Send reports to a round that is open at some of the times to which the clock jumps."""
+    with httpx.Client(timeout=30) as client:
+        for block in range(1_000_000):
+            for report in some_reports(TIMED, 200, seed=seed * 1_000_000 + 5 * 10**8 + block):
+                while True:
+                    try:
+                        came = client.post(
+                            f"{running.url}/reports", content=report.to_bytes(), headers=BINARY
+                        )
+                    except httpx.TransportError:
+                        time.sleep(0.05)
+                        continue
+                    ledger.honest[came.status_code] += 1
+                    if came.status_code in (200, 201):
+                        ledger.timed[report.id] = report.body
+                        break
+                    if came.status_code not in (409, 503):
+                        ledger.wrong.append(f"a report in time was answered by {came.status_code}")
+                    time.sleep(0.05)
+                if ledger.over.is_set():
+                    return
+                time.sleep(0.01)  # others send most
+
+
 def hostile_requests(seed: int) -> Iterator[bytes]:
     """Requests of which none may be counted."""
     chance = random.Random(seed)
     reports = some_reports(PLAN, 500, seed=10**9 + seed)
+    without_ticket = some_reports(TICKETED, 100, seed=10**9 + seed)
+    closed = some_reports(TIMED, 100, seed=10**9 + seed, number=2)
     while True:
         report = chance.choice(reports)
         raw, text = report.to_bytes(), WIRE.to_json(report)
         at = chance.randrange(9)  # the version and the plan
         many = 1 + chance.randrange(9000)
         length = len(raw).to_bytes(4, "little")
+        uninvited, early = (chance.choice(some).to_bytes() for some in (without_ticket, closed))
+        forged = b"Authorization: Ticket " + chance.randbytes(288).hex().encode()
+        guessed = b"Authorization: Invitation " + chance.randbytes(8).hex().encode()
         yield chance.choice(
             [
                 post(raw[:at] + bytes([raw[at] ^ 0x55]) + raw[at + 1 :]),
@@ -178,6 +260,12 @@ def hostile_requests(seed: int) -> Iterator[bytes]:
                 post(raw, more=b"Transfer-Encoding: chunked"),
                 post(raw, more=b"X: " + b"y" * (8 * many) + b"\r\nA B: c"),
                 post(raw, method=chance.choice(("PUT", "DELETE", "PATCH", "TRACE", "G ET"))),
+                post(uninvited),
+                post(uninvited, more=forged),
+                post(uninvited, more=guessed),
+                post(len(uninvited).to_bytes(4, "little") + uninvited, "/reports/batch", more=forged),
+                post(chance.randbytes(256), f"/plans/{TICKETED.id}/signatures", more=guessed),
+                post(early),
                 head("GET", f"/plans/{'../' * (1 + at)}etc/passwd%00"),
                 head("GET", "/" + "a" * many),
                 head("GET", "/metrics", b"Authorization: Bearer " + chance.randbytes(12).hex().encode()),
@@ -226,7 +314,7 @@ def attack(ledger: Ledger, running: Running, seed: int, requests: int) -> None:
         words = came.split(b" ", 2)
         status = int(words[1]) if came.startswith(b"HTTP/") and words[1].isdigit() else 0
         ledger.hostile[status] += 1
-        if status == 201 or (status >= 500 and status != 503) or b'"counted"' in came:
+        if status == 201 or (status >= 500 and status != 503) or _COUNTED.search(came):
             ledger.wrong.append(f"{raw[:200]!r} was answered by {came[:300]!r}")
 
 
@@ -242,8 +330,13 @@ def endure(kind: str, requests: int, kills: int, step: Callable[[str], None]) ->
         try:
             cluster = services.cluster(disk.folder) if kind == "postgresql" else None
             url = cluster.url() if cluster else f"sqlite:///{disk.folder}/reports.db"
-            with collecting(folder, [PLAN], "--store", url, **jumping(clock)) as running:
+            signing_key(0).write(folder / "tickets.key", TICKETED.id)
+            prepare(url)
+            options = ("--store", url, "--ticket-key", "tickets.key")
+            with collecting(folder, [PLAN, TICKETED, TIMED], *options, **jumping(clock)) as running:
                 people = start(answer, ledger, running, PEOPLE)
+                people += start(answer_with_tickets, ledger, running, 1)
+                people += start(answer_in_time, ledger, running, 1)
                 attackers = start(attack, ledger, running, ATTACKERS, requests)
                 for n in range(kills):
                     time.sleep(chance.uniform(0.3, 2.0))
@@ -280,6 +373,18 @@ def endure(kind: str, requests: int, kills: int, step: Callable[[str], None]) ->
             if cluster is not None:
                 cluster.stop()
             disk.close()
+
+
+def prepare(url: str) -> None:
+    """Make the invitations and the timed rounds."""
+    store, now = open_store(url), time.time()
+    store.register(TICKETED, invited=True)
+    store.set_round(TICKETED.id, 1)
+    store.invite(TICKETED.id, [hash_invitation(f"invitation {n}".encode()) for n in range(INVITED)])
+    store.register(TIMED)
+    opens = Times(1, now - HALF_A_DAY, now + HALF_A_DAY), Times(2, now + NEVER[0], now + NEVER[1])
+    store.set_rounds(TIMED.id, opens)
+    store.close()
 
 
 def start(
@@ -330,13 +435,25 @@ def compare(url: str, ledger: Ledger) -> list[str]:
     """In what the store differs from what was acknowledged."""
     store = open_store(url, create=False)
     wrong = [*store.find_damage(), *store.check()]
-    counted = store.counted(PLAN.id)
-    if counted != len(ledger.acknowledged):
-        wrong.append(f"{counted:,} are counted, but {len(ledger.acknowledged):,} were acknowledged")
-    if store.tallies(PLAN.id, 1) != PLAN.tally(WIRE.reports(list(ledger.acknowledged.values()))):
-        wrong.append("the tallies are not those of what was acknowledged")
+    for name, plan, acknowledged in (
+        ("plain", PLAN, ledger.acknowledged),
+        ("with tickets", TICKETED, ledger.ticketed),
+        ("timed", TIMED, ledger.timed),
+    ):
+        wrong += compare_plan(name, store, plan, acknowledged)
     store.close()
     return wrong
+
+
+def compare_plan(name: str, store: Store, plan: Plan, acknowledged: dict[bytes, bytes]) -> Iterator[str]:
+    """In what its counted reports differ from those that were acknowledged."""
+    counted = store.counted(plan.id)
+    if counted != len(acknowledged):
+        yield f"{name}: {counted:,} are counted, but {len(acknowledged):,} were acknowledged"
+    if not acknowledged:
+        yield f"{name}: nothing was acknowledged"
+    if store.tallies(plan.id, 1) != plan.tally(Wire(plan).reports(list(acknowledged.values()))):
+        yield f"{name}: the tallies are not those of what was acknowledged"
 
 
 def write(ledgers: dict[str, Ledger], kills: int) -> str:
@@ -347,17 +464,20 @@ def write(ledgers: dict[str, Ledger], kills: int) -> str:
         "Made by `make endure`, which needs root for its disks. While people answer and hostile requests",
         f"come in, the collector is killed {kills} times. Its clock jumps ({', '.join(JUMPS)}). Its disk",
         "is full. The kernel remounts it read-only after an error. Every report is sent until it is",
-        "acknowledged. At the end the tallies must be those of the acknowledged reports, each once, and the",
-        "database must find nothing wrong with its files.",
+        "acknowledged. Some come with tickets, each of which is tried twice, and some to a round that is",
+        "closed at some of these times. At the end the tallies must be those of the acknowledged reports,",
+        "each once, and the database must find nothing wrong with its files.",
         "",
         f"Measured on {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores.",
         "",
-        "| store | acknowledged | honest requests, by status | hostile requests, by status | wrong |",
-        "|---|--:|---|---|--:|",
+        "| store | acknowledged | with tickets | to a timed round | honest requests, by status | hostile "
+        "requests, by status | wrong |",
+        "|---|--:|--:|--:|---|---|--:|",
     ]
     for kind, ledger in ledgers.items():
         lines.append(
-            f"| {kind} | {len(ledger.acknowledged):,} | {by_status(ledger.honest)} | "
+            f"| {kind} | {len(ledger.acknowledged):,} | {len(ledger.ticketed):,} | "
+            f"{len(ledger.timed):,} | {by_status(ledger.honest)} | "
             f"{by_status(ledger.hostile)} | {len(ledger.wrong)} |"
         )
     last = (
