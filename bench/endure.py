@@ -90,7 +90,11 @@ class Disk:
 
     def repair(self) -> None:
         """What an operator does then; nobody may use it."""
-        run("umount", str(self.folder))
+        unmount = ["umount", str(self.folder)]
+        wait_until(  # processes of a server that was stopped may take a moment to end
+            lambda: subprocess.run(unmount, stderr=subprocess.DEVNULL, check=False).returncode == 0,
+            "somebody uses the disk",
+        )
         subprocess.run(["e2fsck", "-fy", str(self._image)], stdout=subprocess.DEVNULL, check=False)
         self._mount()
 
