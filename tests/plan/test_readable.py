@@ -249,3 +249,12 @@ def test_a_notebook_shows_groups_with_their_mean_and_median() -> None:
         assert words in shown
     assert "-0." not in shown
     assert math.isfinite(frame["share"].max())
+
+
+def test_a_quantile_of_a_scale_is_on_the_scale() -> None:
+    plan = dn.Study({"mood": dn.Range.scale(1, 7)}, epsilon=2.0).plan(people=1000)
+    for answer in (1, 7):
+        tallies = plan.tally(plan.privatize({"mood": [answer] * 500}, dn.seeded(answer)))
+        for share in (0.05, 0.5, 0.95):
+            found = plan.estimate(tallies).quantile("mood", share)
+            assert 1 <= found.low <= found.value <= found.high <= 7

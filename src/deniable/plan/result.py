@@ -119,11 +119,19 @@ class Result(Mapping[str, Any]):
         """The number below which this share of the people is who answered, with its interval:
         `dn.quantile_of` by the bins of a range.
 
-        In a bin people are taken to be spread evenly. A bin without an end is infinitely far out.
+        In a bin people are taken to be spread evenly. A bin without an end is infinitely far out. On a scale
+        of whole numbers it is between the first and the last of them.
         """
         from deniable.plan.respondents import quantile_answered
 
-        return quantile_answered(self, name, self._find_bins(name)[1], share, level)
+        bins = self._find_bins(name)[1]
+        found = quantile_answered(self, name, bins, share, level)
+        domain = self.domains[name]
+        if not isinstance(domain, Range) or domain.unit != "whole":
+            return found
+        first, last = float(domain.edges[:2].mean()), float(domain.edges[-2:].mean())
+        value, low, high = (min(max(one, first), last) for one in (found.value, found.low, found.high))
+        return replace(found, value=value, low=low, high=high)
 
     def among(self, name: str, level: float = 0.95) -> dict[str, Summary]:
         """The share of each value among those to whom the question applies, and who answered it.
