@@ -44,6 +44,29 @@ def test_many_reports_at_once_find_those_that_are_stored(monkeypatch: pytest.Mon
     assert store.counted(SPLIT.id) == 5 * _MANY
     assert store.check() == []
     store.close()
+    messages = (services.cluster().folder / "log").read_text()
+    named = [one.ids[0].hex() for one in some if one.ids[0].hex() in messages]
+    assert not named, "the server's messages have no id of a repeated report"
+
+
+def test_many_reports_need_no_function() -> None:
+    """Where an operator allows no temporary functions, reports are counted all the same."""
+    cluster = services.cluster()
+    url = cluster.url()
+    name = url.rsplit("%3D", 1)[1]
+    cluster.sql("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
+    cluster.sql(f"CREATE ROLE {name} LOGIN")
+    cluster.sql(f"GRANT ALL ON SCHEMA {name} TO {name}")
+    try:
+        store = open_store(url.replace("postgres@", f"{name}@"))
+        store.register(SPLIT)
+        store.set_round(SPLIT.id, 1)
+        some = [Arrival(*one[:4]) for one in arrivals(SPLIT, 2 * _MANY, 1)]
+        assert store.add(some, 0.0) == ["counted"] * len(some)
+        assert store.add(some, 0.0) == ["counted before"] * len(some)
+        store.close()
+    finally:
+        cluster.sql("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC")
 
 
 def test_those_that_stay_are_chosen_among_their_pool() -> None:

@@ -40,9 +40,17 @@ _MANY = 100  # reports that are inserted as if none of them were there
 _INSERT = (
     # One statement, which sees what was there when nobody was mixing the arrivals. A subquery with LIMIT
     # looks up one key after the other.
-    "INSERT INTO arrivals (plan, round, id, body) SELECT ?, ?, given.id, given.body FROM unnest(?, ?) AS "
-    "given (id, body) WHERE (SELECT true FROM reports WHERE plan = ? AND round = ? AND reports.id = given.id "
-    "LIMIT 1) IS NULL"
+    "INSERT INTO arrivals (plan, round, id, body) SELECT {0}, {1}, given.id, given.body FROM "
+    "unnest({2}, {3}) AS given (id, body) WHERE (SELECT true FROM reports WHERE plan = {0} AND round = {1} "
+    "AND reports.id = given.id LIMIT 1) IS NULL"
+)
+_INSERT_SOME = f"{_INSERT.format(*'????')} ON CONFLICT DO NOTHING RETURNING id"
+_INSERT_MANY = (
+    # A function of this connection alone. It catches a repeat, which the server would else write into its
+    # messages: the report's id, and the time.
+    "CREATE OR REPLACE FUNCTION pg_temp.insert_many(int4, int4, bytea[], bytea[]) RETURNS int8 LANGUAGE "
+    f"plpgsql AS $$ DECLARE inserted int8; BEGIN {_INSERT.format('$1', '$2', '$3', '$4')}; GET DIAGNOSTICS "
+    "inserted = ROW_COUNT; RETURN inserted; EXCEPTION WHEN unique_violation THEN RETURN NULL; END $$"
 )
 _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DiskFull: "its disk is full; make room",
@@ -81,6 +89,8 @@ class Postgres(Database):
         self._create = create
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._number: int | None = None
+        self._inserts_many = False
+        """Whether the server has the function for it: an operator may allow none."""
 
     def again(self) -> Database:
         return Postgres(self._url, create=False)
@@ -96,21 +106,14 @@ class Postgres(Database):
         # in the order of ids, so that no two collectors wait for each other
         rows = sorted(zip(ids, bodies, strict=True))
         given = Packed.of([row[0] for row in rows]), Packed.of([row[1] for row in rows])
-        values = (plan, number, *given, plan, number)
-        if len(ids) < _MANY:
-            inserted = self.run(f"{_INSERT} ON CONFLICT DO NOTHING RETURNING id", *values)
-            return set(ids) - {name for (name,) in inserted} if len(inserted) < len(ids) else set()
-        # Looking for conflicts takes as long as the insert, and many reports have rarely one.
-        self.run("SAVEPOINT trial")
-        try:
-            new = self._cursor().execute(_translate(_INSERT), values).rowcount
-        except errors.UniqueViolation:  # some are among the arrivals
-            self.run("ROLLBACK TO SAVEPOINT trial")
-            inserted = self.run(f"{_INSERT} ON CONFLICT DO NOTHING RETURNING id", *values)
-            return set(ids) - {name for (name,) in inserted}
-        return (
-            set() if new == len(ids) else self.present("reports", {"plan": plan, "round": number}, "id", ids)
-        )
+        if len(ids) >= _MANY and self._inserts_many:
+            # Looking for conflicts takes as long as the insert, and many reports have rarely one.
+            [(new,)] = self.run("SELECT pg_temp.insert_many(?, ?, ?, ?)", plan, number, *given)
+            if new is not None:
+                head = {"plan": plan, "round": number}
+                return set() if new == len(ids) else self.present("reports", head, "id", ids)
+        inserted = self.run(_INSERT_SOME, plan, number, *given, plan, number)
+        return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
     def present(
         self, table: str, head: Mapping[str, object], column: str, values: Sequence[bytes]
@@ -276,6 +279,7 @@ class Postgres(Database):
             with suppress(psycopg.Error):
                 self._connection.close()
         self._connection = self._number = None
+        self._inserts_many = False
 
     def _connect(self) -> None:
         self._connection = psycopg.connect(self._address, autocommit=True)
@@ -290,6 +294,9 @@ class Postgres(Database):
                 with self._connection.transaction():
                     self._migrate()
                 self.run("SELECT pg_advisory_unlock(?)", _MIGRATING)
+            with suppress(errors.InsufficientPrivilege, errors.UndefinedObject):
+                self.run(_INSERT_MANY)
+                self._inserts_many = True
         except BaseException:
             self._drop()
             raise
