@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 import deniable as dn
 from deniable.mechanisms import SetMechanism
 from deniable.metric import MetricMechanism
-from deniable.plan.related import guess_related, list_related_guesses
+from deniable.plan.related import bound_related, guess_related, list_related_guesses
 
 ROOT = ["full", "part", "none"]
 ASKED: dict[str, Any] = {"works": ROOT, "job": ["shop", "farm"], "boss": ["yes", "no"]}
@@ -79,7 +81,7 @@ def test_guesses_are_those_of_all_reports(mechanism: str, protocol: str) -> None
     assert [one.blind for one in found] == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     text = plan.explain().replace("\n", " ")
     assert f"is right about 'works' {100 * wanted['works']:.1f} % (blind 33.3 %)" in text
-    assert "(a bound)" not in text
+    assert "(a bound;" not in text
 
 
 def test_all_reports_together_tell_more_than_each_alone() -> None:
@@ -121,4 +123,44 @@ def test_metric_answers_are_counted_in_and_fakes_are_bounded() -> None:
     assert age.guess == pytest.approx(float(best), abs=1e-12)
     faked = dn.Study(ASKED, epsilon=3.0, only_if=ONLY_IF, mechanism="faked").plan(1000)
     assert guess_related(faked.content, faked.names) is None
-    assert "(a bound)" in faked.explain()
+    assert "(a bound;" in faked.explain()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 4.0])
+def test_no_guess_of_a_chain_exceeds_its_bound(epsilon: float) -> None:
+    """Every record and report of a -> b -> c; most people have no c, and a blind guess says so."""
+    names = ["a", "b", "c"]
+    plan = dn.Study(
+        {name: ["yes", "no"] for name in names},
+        epsilon=epsilon,
+        only_if={"b": {"a": "yes"}, "c": {"b": "yes"}},
+        mechanism="split",
+        protocol="grr",
+    ).plan(1000)
+    records = {(0, 0, 0): 1 / 8, (0, 0, 1): 1 / 8, (0, 1, 2): 1 / 4, (1, 2, 2): 1 / 2}
+    laws = [part.law for part in plan.mechanism.mechanisms if isinstance(part, SetMechanism)]
+    best = dict.fromkeys(names, 0.0)
+    for report in product(range(2), range(3), range(3)):
+        scores = np.zeros((3, 3))
+        for record, often in records.items():
+            pairs = zip(laws, report, record, strict=True)
+            likely = often * math.prod(law.p if seen == value else law.q for law, seen, value in pairs)
+            for j, value in enumerate(record):
+                scores[j, value] += likely
+        for j, name in enumerate(names):
+            best[name] += float(scores[j].max())
+    found = {one.attribute: one for one in bound_related(plan.content, names)}
+    assert [found[name].blind for name in names] == [Fraction(1, 2), Fraction(1, 2), Fraction(3, 4)]
+    for name in names:
+        assert found[name].blind - 1e-12 <= best[name] <= found[name].bound
+    stated = re.search(r"'c' at most ([\d.]+) % \(a bound; blind 75.0 %\)", " ".join(plan.explain().split()))
+    assert stated is not None
+    assert best["c"] <= float(stated[1]) / 100
+
+
+def test_bounds_of_fakes_count_in_to_whom_a_question_applies() -> None:
+    plan = dn.Study(ASKED, epsilon=0.3, only_if=ONLY_IF, mechanism="faked").plan(1000)
+    text = " ".join(plan.explain().split())
+    stated = re.search(r"is right about 'works' at most [\d.]+ .*'boss' at most ([\d.]+) % \(a bound", text)
+    assert stated is not None
+    assert float(stated[1]) > 66.7

@@ -35,10 +35,9 @@ from deniable.plan.losses import Loss, Stated
 from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
-from deniable.plan.related import guess_related
+from deniable.plan.related import bound_related, guess_related
 from deniable.plan.shuffle import shuffled
 from deniable.plan.turnout import explain_turnout
-from deniable.records.base import quote_names
 
 # or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
 _DELTA = 1e-6
@@ -146,9 +145,13 @@ def _explain_related(content: Content) -> list[str]:
             )
             exact.append((max(one.guess for one in guesses), guessed))
             continue
-        bound = _bound_related(content, names)
-        text = f"of {quote_names(names)} none more often than {math.ceil(1000 * bound) / 10:.1f} % (a bound)"
-        bounds.append((bound, text))
+        known = bound_related(content, names)
+        bounded = ", ".join(
+            f"{one.attribute!r} at most {math.ceil(1000 * one.bound) / 10:.1f} % (a bound; blind "
+            f"{format_percent(float(one.blind), 1)})"
+            for one in known[:_MOST_NAMES]
+        )
+        bounds.append((float(max(one.bound for one in known)), bounded))
     if not exact and not bounds:
         return []
     told = [
@@ -161,13 +164,6 @@ def _explain_related(content: Content) -> list[str]:
         "says something about the other. By all their reports together, whoever thinks all values equally "
         f"likely, where a question applies, is right about {'; '.join(told)}"
     ]
-
-
-def _bound_related(content: Content, names: Sequence[str]) -> float:
-    inside = [one.name in names for one in content.attributes]
-    ratio = content.mechanism.ratio_among(inside)
-    sizes = [2 if part.numeric else part.k for part, here in zip(content.parts, inside, strict=True) if here]
-    return float(ratio / (ratio + min(sizes) - 1))
 
 
 def _losses(content: Content, loss: Loss) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import final
@@ -20,7 +21,7 @@ from deniable.domain import Categories
 from deniable.mechanisms import ExactMechanism, SetMechanism
 from deniable.mechanisms.shapes import SubsetShape, Unary
 from deniable.metric import MetricMechanism
-from deniable.plan.attribute import Attribute, list_related
+from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
 from deniable.plan.document import Content
 from deniable.records import Faked
 
@@ -70,6 +71,55 @@ def list_related_guesses(content: Content) -> dict[str, RelatedGuess]:
     """The guesses of all questions that depend on each other, where they can be summed up, by name."""
     groups = (guess_related(content, names) for names in list_related(content.attributes))
     return {one.attribute: one for some in groups if some is not None for one in some}
+
+
+@final
+@dataclass(frozen=True)
+class RelatedBound:
+    """How often no guess of an answer is more often right, whatever a report is and says: exact numbers."""
+
+    attribute: str
+    bound: Fraction
+    blind: Fraction
+
+
+def bound_related(content: Content, names: Sequence[str]) -> list[RelatedBound]:
+    """Bounds for the same attacker: a report multiplies the odds of an answer by the ratio at most."""
+    inside = [one.name in names for one in content.attributes]
+    ratio = content.mechanism.ratio_among(inside)
+    found = []
+    for name in names:
+        blind = _find_blind(content, name)
+        found.append(RelatedBound(name, ratio * blind / (ratio * blind + 1 - blind), blind))
+    return found
+
+
+def _find_blind(content: Content, name: str) -> Fraction:
+    """The best guess without a report: that a question does not apply, or any of its values."""
+    one = _get(content, name)
+    often = _find_applying(content, one)
+    return max(1 - often, often / _count_answers(content, one))
+
+
+def _get(content: Content, name: str) -> Attribute:
+    return next(one for one in content.attributes if one.name == name)
+
+
+def _find_applying(content: Content, one: Attribute) -> Fraction:
+    """To how many a question applies, if all values of those on which it depends are equally likely."""
+    if one.only_if is None:
+        return Fraction(1)
+    parent = _get(content, one.only_if.name)
+    chosen = Fraction(len(one.only_if.values), _count_answers(content, parent))
+    return _find_applying(content, parent) * chosen
+
+
+def _count_answers(content: Content, one: Attribute) -> int:
+    """The answers of those to whom a question applies; of a number, in which half of its range it is."""
+    part = content.parts[content.attributes.index(one)]
+    if part.numeric:
+        return 2
+    return part.k - (NOT_APPLICABLE in content.extras(one))
 
 
 def _applies(root: Attribute, one: Attribute, k: int) -> list[bool]:
