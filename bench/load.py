@@ -35,6 +35,7 @@ from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 
 import deniable as dn  # noqa: E402
 from deniable.client import Client  # noqa: E402
+from deniable.collect import sweeping  # noqa: E402
 from deniable.plan import Plan  # noqa: E402
 from deniable.wire import Report, Wire  # noqa: E402
 
@@ -413,7 +414,8 @@ MISSED: list[str] = []
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--reports", type=int, default=300_000, help="how many for memory and estimates")
-    parser.add_argument("--batches", type=int, default=60, help="how many batches in a turn")
+    whole = sweeping.MOST // BATCH  # a turn has one sweep, as a busy collector has
+    parser.add_argument("--batches", type=int, default=whole, help="how many batches in a turn")
     options = parser.parse_args()
     lines = [
         f"Measured on {datetime.date.today()}, {platform.machine()}, 2 cores shared with the load and with "
