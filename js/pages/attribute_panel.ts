@@ -183,8 +183,8 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
     row.noisy ? NOISY : percent(row.share, 2),
     percent(row.low, 2),
     percent(row.high, 2),
-    signed(count(Math.round(row.count))),
-    ...(projected ? [percent(row.projected ?? 0, 2)] : []),
+    row.noisy ? "–" : signed(count(Math.round(row.count))),
+    ...(projected ? [row.noisy ? "–" : percent(row.projected ?? 0, 2)] : []),
   ];
   return table(
     `Estimates of ${name}`,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -165,6 +166,33 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     assert "too noisy to read" in found.html()
     assert "too noisy to read" not in found.text(unbiased=True)
     assert "unbiased" in found.text(unbiased=True)
+
+
+def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:
+    """Shell, notebook and plot show what the dashboard does: an interval, and nothing in it."""
+    asked = {"color": ASKED["color"], "hours": dn.Range(0, 60, step=5), "income": ASKED["income"]}
+    plan = dn.Study(asked, epsilon=0.5, mechanism="split").plan(people=1000)
+    answers = {"color": [*ASKED["color"]] * 60, "hours": [20, 35, 50] * 100, "income": [4000.0] * 300}
+    found = Findings.read(
+        plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))), project="simplex", mle=True
+    )
+    rows = found.about()
+    assert all(row["noisy"] for of in ("rows", "means", "quantiles") for row in rows[of]), "or this is empty"
+    points = {f"{row[of]:.4f}" for row in rows["rows"] for of in ("share", "projected", "mle") if of in row}
+    points |= {f"{100 * row['share']:.1f} %" for row in rows["rows"]}
+    points |= {f"{row['mean']:.6g}," for row in rows["means"]}
+    points |= {f"{row['quantile']:.6g}," for row in rows["quantiles"]}
+    points -= {f"{row[end]:.4f}" for row in rows["rows"] for end in ("low", "high")}
+    points -= {f"{100 * row['high']:.1f} %" for row in rows["rows"]}
+    assert len(points) > 10
+    for shown in (found.text(), found.html()):
+        assert not [point for point in points if re.search(rf"(?<![0-9.,]){re.escape(point)}", shown)]
+        assert shown.count("too noisy to read, from ") >= 2
+    bars, mean = found.plot().axes[0], found.plot().axes[-1]
+    assert not bars.patches
+    assert np.isnan(np.array([line.get_xdata() for line in bars.lines if line.get_label() == "mle"])).all()
+    assert not [line for line in mean.lines if line.get_marker() == "o"]
+    assert [line for line in found.plot(unbiased=True).axes[-1].lines if line.get_marker() == "o"]
 
 
 MANY = [f"value {v}" for v in range(20)]

@@ -37,6 +37,7 @@ _WHY = {
     "same": "they hold for these very people, if all answered in both rounds",
 }
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
+_POINTS = 3  # of these columns; the others are an interval
 _WHICH = (
     "earlier and later are what the results of each round show; the difference is of unbiased numbers, which "
     "may differ from these"
@@ -212,14 +213,16 @@ class Change(Mapping[str, AttributeChange]):
 
 
 def _format_lines(one: AttributeChange, wide: int) -> list[str]:
+    """A line for each difference; only its interval if it is too noisy to read."""
     form = "11.6g" if one.kind == MEAN else "11.4f"
     rows, noisy = zip(*one.possible().values(), strict=True), one.find_noisy().tolist()
-    return [
-        f"{label:>{wide}}"
-        + "".join(f"{number:{form}}" for number in row)
-        + (f"  {NOISY}" if noisy[v] else "")
-        for v, (label, row) in enumerate(zip(one.labels, rows, strict=True))
-    ]
+    lines = []
+    for v, (label, row) in enumerate(zip(one.labels, rows, strict=True)):
+        cells = [f"{number:{form}}" for number in row]
+        if noisy[v]:
+            cells = [f"{'-':>11}"] * _POINTS + cells[_POINTS:] + [f"  {NOISY}"]
+        lines.append(f"{label:>{wide}}" + "".join(cells))
+    return lines
 
 
 def compare_results(earlier: Result, later: Result, level: float, people: People | None) -> Change:

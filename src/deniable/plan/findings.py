@@ -222,10 +222,15 @@ class Findings:
             ends = possible_mean(result, name)
             found.append(judge_middle(result, name, mean, self.means[name], ends, level))
         for name, shares_ in self.all_quantiles.items():
-            if self._is_wide(name, shares_[MEDIAN]):
+            if self.is_wide(name, shares_[MEDIAN]):
                 error = float(cumulative_shares(result, name, MEDIAN)[1].max())
                 found.append(judge_median(result, name, error, level))
         return [one for one in found if one is not None]
+
+    @cached_property
+    def noisy_means(self) -> frozenset[str]:
+        """The attributes whose means are too noisy to read."""
+        return frozenset(one.attribute for one in self.noise if one.what == MEAN)
 
     def _regroup(self, name: str, count: int) -> Shares:
         """The shares of so many groups in place of those that are shown; values beside the range stay."""
@@ -234,7 +239,7 @@ class Findings:
         groups = [Group("", values, sum_of(estimate, values, self.level)) for values in parts]
         return read_groups(self._correct_groups(name, groups), self._likely.get(name))
 
-    def _is_wide(self, name: str, found: Summary) -> bool:
+    def is_wide(self, name: str, found: Summary) -> bool:
         """Whether a quantile is too noisy to read."""
         domain = self.result.domains[name]
         bins = bins_of(domain, domain.k)
@@ -309,12 +314,11 @@ class Findings:
 
     def mean_rows(self) -> list[dict[str, Any]]:
         """A row per mean."""
-        noisy = {one.attribute for one in self.noise if one.what == MEAN}
         rows = []
         for name, mean in self.means.items():
             raw = self.unbiased_means[name]
             row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
-            row |= {"within": mean.within, "noisy": name in noisy}
+            row |= {"within": mean.within, "noisy": name in self.noisy_means}
             row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
             rows.append(row | self._name_people(name, middle=True) | self._context(name))
         return rows
@@ -329,7 +333,7 @@ class Findings:
                 "low": _finite(found.low),
                 "high": _finite(found.high),
                 "stderr": _finite(found.stderr),
-                "noisy": self._is_wide(name, found),
+                "noisy": self.is_wide(name, found),
                 **self._name_people(name, middle=True),
                 **self._context(name),
             }
@@ -450,7 +454,8 @@ class Findings:
         ends = {name: (one.value, one.low, one.high) for name, one in means.items()}
         people = {name: self.among(name, name in result.means) for name in result}
         told = {name: one for name, one in people.items() if one is not None}
-        shown = Shown(values, groups, ends, told)
+        noisy = frozenset[str]() if unbiased else self.noisy_means
+        shown = Shown(values, groups, ends, told, noisy)
         chosen = [name for name in result if only in (None, name)]
         estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
         numbers = {name: result.means[name] for name in chosen if name in result.means}
@@ -459,17 +464,16 @@ class Findings:
 
     def _positions(self) -> dict[str, dict[str, float]]:
         """Means and quantiles of ranges, by name, but for those beyond an open end."""
-        noisy = {one.attribute for one in self.noise if one.what == MEAN}
         found = {
             name: {MEAN: mean.value}
             for name, mean in self.means.items()
-            if name in self.result.estimates and name not in noisy
+            if name in self.result.estimates and name not in self.noisy_means
         }
         for name, shares in self.all_quantiles.items():
             told = {
                 name_quantile(share): one.value
                 for share, one in shares.items()
-                if math.isfinite(one.value) and not self._is_wide(name, one)
+                if math.isfinite(one.value) and not self.is_wide(name, one)
             }
             found[name] = found.get(name, {}) | told
         return found

@@ -26,6 +26,7 @@ _UNBIASED = {
     "unbiased_low": "low",
     "unbiased_high": "high",
 }
+_POINTS = ("share", "projected", "mle")  # columns that are withheld where they are too noisy to read
 _MORE = {one: one for one in (*WORST, "projected", "mle", "reports")}
 _PHRASES: dict[Method, str] = {
     "most likely": "most likely shares",
@@ -127,8 +128,9 @@ def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]
     }
     lines = [f"{'value':>{wide}}" + "".join(f"{name:>11}" for name in columns.values())]
     for row in rows:
-        cells = (_format_cell(row[one]) for one in columns)
-        note = f"  {NOISY}" if row["noisy"] and not unbiased else ""
+        noisy = row["noisy"] and not unbiased
+        cells = (f"{'-':>11}" if noisy and one in _POINTS else _format_cell(row[one]) for one in columns)
+        note = f"  {NOISY}" if noisy else ""
         lines.append(f"{row['value']!s:>{wide}}" + "".join(cells) + note)
     return lines
 
@@ -146,11 +148,12 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     whose = _whose(found, name)
     mean = (found.unbiased_means if unbiased else found.means).get(name)
     if mean is not None:
-        lines.append((MEAN, f"{_format_summary(mean)}{whose}"))
+        noisy = name in found.noisy_means and not unbiased
+        lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}"))
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
     lines += [
-        (name_quantile(share), f"{_format_summary(one)}{whose}")
+        (name_quantile(share), f"{_format_summary(one, found.is_wide(name, one) and not unbiased)}{whose}")
         for share, one in found.all_quantiles.get(name, {}).items()
     ]
     for of, likely in found.likelihoods:
@@ -189,7 +192,9 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
     for name, estimate in result.means.items():
         mean = (found.unbiased_means if unbiased else found.means)[name]
         names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
-        numbers = "".join(f"{one:13.6g}" for one in (mean.value, mean.stderr, mean.low, mean.high))
+        noisy = name in found.noisy_means and not unbiased
+        middle = "-" if noisy else f"{mean.value:.6g}"
+        numbers = f"{middle:>13}" + "".join(f"{one:13.6g}" for one in (mean.stderr, mean.low, mean.high))
         whose = _whose(found, name)
         title = f"{name} ({format_count(estimate.n, 'report')}){whose}"
         lines += ["", title, " " * 12 + names, " " * 12 + numbers]
@@ -218,7 +223,8 @@ def write_html(found: Findings) -> str:
         parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
     for name in result.means:
         parts.append(f"<h4>{html.escape(name)}</h4>")
-        parts.append(_paragraph(f"{MEAN}: {_format_summary(found.means[name])}{_whose(found, name)}"))
+        mean = _format_summary(found.means[name], name in found.noisy_means)
+        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}"))
         parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
     for name, nothing in result.unreported.items():
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
@@ -264,14 +270,15 @@ def _how(found: Likelihood) -> str:
     return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
 
 
-def _format_summary(found: Summary) -> str:
+def _format_summary(found: Summary, noisy: bool) -> str:
+    """A number and where the true one is; only the latter if it is too noisy to read."""
     within = (
         f", and up to {found.within:g} more either way, since answers are counted in bins"
         if found.within
         else ""
     )
     value, low, high = (_format_number(number) for number in (found.value, found.low, found.high))
-    return f"{value}, from {low} to {high}{within}"
+    return f"{NOISY if noisy else value}, from {low} to {high}{within}"
 
 
 def _format_number(number: float) -> str:

@@ -61,6 +61,8 @@ class Panel(NamedTuple):
     """The groups of neighboring cells of a map: which cells, and what is drawn."""
     ends: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """The mean of a number and the ends of its interval."""
+    noisy: bool = False
+    """Whether that mean is too noisy to read: then only its interval is drawn."""
 
     @property
     def is_tall(self) -> bool:
@@ -105,7 +107,8 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     kinds = list(dict.fromkeys(panel.method for panel in panels if panel.bars or panel.grid))
     kind = kinds[0] if len(kinds) == 1 else "possible"
     which = f"{'nearest possible' if kind == 'projected' else kind} shares" if kinds else "means"
-    noisy = any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
+    noisy = any(panel.noisy for panel in panels)
+    noisy |= any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
     return (
         f"{which} with {100 * level:g} % intervals"
         + ("" if all(known) else "; maps without intervals")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.domain import Domain, Range
@@ -47,12 +49,16 @@ _MARKS = "<Dso"  # and beside it
 
 
 class Shown(NamedTuple):
-    """What is drawn: shares of values and of groups, means, and whom they are about if not everybody."""
+    """What is drawn: shares of values and of groups, means, and whom they are about if not everybody.
+
+    Of means that are `noisy`, too noisy to read, only the interval is drawn.
+    """
 
     values: Mapping[str, Shares]
     groups: Mapping[str, Shares]
     means: Mapping[str, tuple[float, float, float]]
     people: Mapping[str, str]
+    noisy: frozenset[str] = frozenset()
 
 
 def shares_plot(
@@ -91,7 +97,8 @@ def shares_plot(
             panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, shown)))
     for name, mean in (means or {}).items():
         ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
-        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown)))
+        noisy = shown is not None and name in shown.noisy
+        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown), noisy=noisy))
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
@@ -157,7 +164,8 @@ def _panel(
             note = f", {estimate.k:,} cells in {len(groups)} blocks"
             return panel._replace(note=note, blocks=blocks, shares=values.share)
         reach = 100 * float((values.high - values.low).mean()) / 2
-        return panel._replace(note=f", ± {reach:.1f} points on average", shares=values.share)
+        clear = np.where(_judge(values), np.nan, values.share)
+        return panel._replace(note=f", ± {reach:.1f} points on average", shares=clear)
     if groups:
         bars = _group_bars(name, groups, likely, shown)
         edges = None
@@ -201,14 +209,19 @@ def _group_bars(
 def _bars(
     labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats], chosen: Sequence[int]
 ) -> list[Bar]:
-    """A bar for each of the chosen ones; unbiased shares are not judged, whatever they are."""
-    noisy = find_noisy(shares) & (shares.method != "unbiased")
+    """A bar for each of the chosen ones."""
+    noisy = _judge(shares)
     bars = []
     for label, v in zip(labels, chosen, strict=True):
         share, low, high = (float(each[v]) for each in (shares.share, shares.low, shares.high))
-        marks = {of: float(all_[v]) for of, all_ in likely.items()}
+        marks = {of: math.nan if noisy[v] else float(all_[v]) for of, all_ in likely.items()}
         bars.append(Bar(_short(label), share, low, high, marks, bool(noisy[v])))
     return bars
+
+
+def _judge(shares: Shares) -> npt.NDArray[np.bool_]:
+    """Which of these are too noisy to read; unbiased ones are not judged, whatever they are."""
+    return find_noisy(shares) & (shares.method != "unbiased")
 
 
 def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
@@ -217,7 +230,7 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
         _draw_map(axes, scale, panel)
         return
     if isinstance(panel.estimate, MeanEstimate):
-        draw_mean(axes, panel.ends[0], panel.ends[1:])
+        draw_mean(axes, None if panel.noisy else panel.ends[0], panel.ends[1:])
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
     if panel.side_by_side:
@@ -288,8 +301,11 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
     """Many bins side by side: a step each, their intervals as a band."""
     edges = panel.edges
     assert edges is not None
-    axes.stairs(high, edges, baseline=low, fill=True, color=ESTIMATE, alpha=0.25)
-    axes.stairs(middle, edges, baseline=None, color=ESTIMATE)
+    noisy = np.array([bar.noisy for bar in panel.bars])
+    for some, color in ((~noisy, ESTIMATE), (noisy, NOISE)):
+        ends = np.where(some, high, np.nan), np.where(some, low, np.nan)
+        axes.stairs(ends[0], edges, baseline=ends[1], fill=True, color=color, alpha=0.25)
+    axes.stairs(np.where(noisy, np.nan, middle), edges, baseline=None, color=ESTIMATE)
     for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
         marks = np.array([100 * bar.likely[of] for bar in panel.bars])
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.formatting import fill_paragraph
-from deniable.plot.figure import ESTIMATE, INK, TRUTH, format_tick, require_matplotlib, style
+from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, format_tick, require_matplotlib, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,10 +152,13 @@ def plot_mean(mean: float, ends: tuple[float, float], line: tuple[float, float],
     return figure
 
 
-def draw_mean(axes: Axes, mean: float, ends: tuple[float, float]) -> None:
-    """A dot and its interval."""
+def draw_mean(axes: Axes, mean: float | None, ends: tuple[float, float]) -> None:
+    """A dot and its interval; without a mean only the interval, in gray."""
     low, high = ends
-    axes.errorbar([mean], [0], xerr=[[mean - low], [high - mean]], color=ESTIMATE, marker="o", capsize=2)
+    middle = (low + high) / 2 if mean is None else mean
+    color, marker = (NOISE, "") if mean is None else (ESTIMATE, "o")
+    reach = [[middle - low], [high - middle]]
+    axes.errorbar([middle], [0], xerr=reach, color=color, marker=marker, capsize=2)
     axes.set_yticks([0], ["mean"])
     axes.set_ylim(0.5, -0.5)
     axes.grid(axis="y", visible=False)
