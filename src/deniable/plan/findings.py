@@ -517,7 +517,7 @@ def _quantiles(
     result: Result, shares: Sequence[float], level: float, refused: dict[str, str]
 ) -> dict[str, dict[float, Summary]]:
     asked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
-    ranges = [name for name in result.estimates if isinstance(result.domains[name], Range)]
+    ranges = [name for name in result.estimates if isinstance(result.domains.get(name), Range)]
     if asked and not any(isinstance(domain, Range) for domain in result.domains.values()):
         raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
     found = {}
