@@ -30,6 +30,9 @@ export interface Forecast {
   readonly plan: string;
   readonly people: number;
   readonly choice: string;
+  readonly choice_words: string;
+  /** What the short names of choices mean. */
+  readonly kinds: readonly string[];
   readonly why: string;
   readonly describe: string;
   readonly report_bytes: number;
@@ -155,31 +158,20 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
   ];
 }
 
-/** How a record becomes a report, by the names that papers have for it. */
-const RECORDS: Readonly<Record<string, string>> = {
-  "SPL+SMP": "some questions from everybody, and one of the others, drawn at random",
-  "RS+RFD": "one question, drawn at random, among likely fake answers to the others",
-  "RS+FD": "one question, drawn at random, among fake answers to the others",
-  SPL: "every question, with the budget divided among them",
-  SMP: "one question of each person, drawn at random, with the whole budget",
-};
-
-export function choice({ choice: name, why, describe, report_bytes: bytes, text }: Forecast): Child {
-  const kind = Object.keys(RECORDS).find((one) => name.startsWith(one));
-  const words = kind ? (RECORDS[kind] as string) : "its only question";
-  const said = Object.entries(RECORDS).filter(([one]) => why.split(/[^\w+]+/).includes(one));
+export function choice(forecast: Forecast): Child {
+  const { choice: name, choice_words: words, kinds, why, describe, report_bytes: bytes, text } = forecast;
+  const named = why.split(/[^\w+]+/);
+  const said = kinds.filter((one) => named.includes(one.split(":")[0] as string));
   return [
     h("h2", {}, "The plan"),
     h(
       "p",
       { title: name },
-      "A report holds ",
-      h("strong", {}, words),
-      ` · at most ${count(bytes)} bytes a report`,
+      h("strong", {}, sentence(words || "everybody reports the only question")),
+      ` A report has at most ${count(bytes)} bytes.`,
     ),
     why && h("p", {}, why),
-    said.length > 0 &&
-      h("p", { class: "soft" }, sentence(said.map(([one, meaning]) => `${one} is ${meaning}`).join("; "))),
+    said.length > 0 && h("p", { class: "soft" }, sentence(said.join("; "))),
     h(
       "ul",
       { class: "plain soft" },

@@ -212,7 +212,7 @@ def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path
 def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser, file: Path) -> None:
     with designing(file) as link, opened(browser, link, viewport=DESK) as page:
         expect(page.locator(".known")).to_have_count(4)
-        expect(page.locator(".choice")).to_contain_text(re.compile("A report holds (every|one|some)"))
+        expect(page.locator(".choice")).to_contain_text(re.compile("Everybody reports (all|one|metric)"))
         page.get_by_role("button", name="A place on a map").click()
         name = page.locator("summary strong").last
         expect(name).to_have_text("question4")
@@ -242,7 +242,7 @@ def test_a_map_is_shown_as_the_file_has_it_and_the_plan_in_words(browser: Browse
         expect(page.get_by_text("This page keeps that, and does not change it")).to_be_visible()
         kept = page.get_by_label("Kept as it is in the file")
         expect(kept).to_have_text('map = "island.geojson"\ntowns = { Southport = [54.12, 10.55] }')
-        expect(page.locator(".choice")).to_contain_text("A report holds its only question")
+        expect(page.locator(".choice")).to_contain_text("Everybody reports the only question")
 
 
 def test_kinds_of_questions_and_what_names_them_follow_each_other(browser: Browser, file: Path) -> None:

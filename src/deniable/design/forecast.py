@@ -8,7 +8,7 @@ from typing import Any
 
 from deniable.attack import success
 from deniable.plan import Plan
-from deniable.plan.acronyms import explain_name
+from deniable.plan.acronyms import explain_kinds, explain_name
 from deniable.plan.explain import list_warnings, reconsider
 from deniable.plan.reasons import explain_choice, name_use
 
@@ -23,6 +23,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
             "people": plan.content.people,
             "choice": plan.considered[0].name if plan.considered else plan.mechanism.acronym,
             "choice_words": explain_name(plan.considered[0]) if plan.considered else "",
+            "kinds": explain_kinds(plan.considered),
             "why": explain_choice(plan.considered),
             "describe": plan.describe().split("\n", 1)[1],
             "report_bytes": here.report_bytes.most,
