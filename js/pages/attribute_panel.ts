@@ -120,7 +120,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         tables ? tabled() : drawing(),
         noise.map((text) => h("p", { class: "noise" }, sentence(text))),
         now[0]?.method === "smoothed" && h("p", { class: "soft" }, SMOOTHED),
-        refused && h("p", { class: "soft" }, `Not smoothed: ${refused}`),
+        refused && h("p", { class: "soft" }, refused),
         grouped && h("p", { class: "soft" }, GROUPED),
       ),
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),

@@ -9,15 +9,7 @@ import { en } from "./messages/en.js";
 import { speak } from "./messages.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, unbiased, waiting } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
-import {
-  type Access,
-  type Choice,
-  isSmoothable,
-  queryOf,
-  Results,
-  unbiasedOf,
-  type View,
-} from "./results.js";
+import { type Access, type Choice, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
 
 speak(en, "en");
@@ -184,7 +176,7 @@ function draw(): void {
   sections.round.value = String(round);
   (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
   keep(sections.unbiased, raw, () => raw && unbiased());
-  sections.smoothed.hidden = !isSmoothable(plan);
+  sections.smoothed.hidden = !estimates?.smoothable.length;
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>

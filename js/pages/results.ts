@@ -83,6 +83,8 @@ export interface Estimates {
   readonly noise: readonly Noise[];
   /** Why shares of an attribute are not smoothed, although that was asked for. */
   readonly refused: Readonly<Record<string, string>>;
+  /** The attributes whose shares can be smoothed. */
+  readonly smoothable: readonly string[];
 }
 
 /** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
@@ -117,18 +119,14 @@ export interface Choice {
   readonly round: number | null;
   readonly level: string;
   readonly project: string;
-  /** Whether shares of metric values are to be smoothed. */
+  /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
 }
 
-/** What of the choice is asked of the collector, for a plan that has something to smooth. */
+/** What of the choice is asked of the collector, which refuses to smooth where no values are neighbors. */
 export function queryOf({ level, project, smooth }: Choice, plan: Plan): string {
-  return `level=${level}${project && `&project=${project}`}${smooth && isSmoothable(plan) ? "&smooth=true" : ""}`;
-}
-
-/** Whether shares of some attribute can be smoothed: reports of metric values are counted one by one. */
-export function isSmoothable(plan: Plan): boolean {
-  return plan.stated.metric !== undefined;
+  const ordered = plan.attributes.some(({ domain: { kind } }) => kind === "range" || kind === "grid");
+  return `level=${level}${project && `&project=${project}`}${smooth && ordered ? "&smooth=true" : ""}`;
 }
 
 /** The collector's counters. */

@@ -77,6 +77,7 @@ def test_the_collector_says_what_the_command_says(
     options += ["--smooth"] if smooth else []
     methods = {row["attribute"]: row["method"] for row in (*shown["rows"], *shown["groups"])}
     assert [name for name in methods if methods[name] == "smoothed"] == (["age", "home"] if smooth else [])
+    assert shown["smoothable"] == ["age", "home"]
     assert (shown["smooth"], set(shown["refused"])) == (smooth, {"hours", "height"} if smooth else set())
     from_file = json.loads(asked("estimate", "plan.json", "r.parquet", *options, "--json").out)
     from_collector = json.loads(

@@ -39,13 +39,18 @@ LONG = dn.Study(
     {f"Question {i}": ["a", "b"] for i in range(8)}, epsilon=1.0, mechanism="sample", title="Long"
 ).plan(people=1000)
 
+HOURS = dn.Study({"hours": dn.Range(0, 60, step=5)}, epsilon=2.0, protocol="grr", title="Hours").plan(
+    people=1000
+)
+
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    plans = [ISLAND, MEDIA, WEEKLY, LONG]
+    plans = [ISLAND, MEDIA, WEEKLY, LONG, HOURS]
     with collecting(tmp_path_factory.mktemp("wording"), plans, "--minimum", "50") as running:
         set_round(running, WEEKLY, 2, None)
         post(running, MEDIA, 100, hours=10)
+        post(running, HOURS, 60, hours=10)
         post(running, WEEKLY, 60, age=40)
         post(running, WEEKLY, 60, number=2, age=90)
         post(running, ISLAND, 100, beach=(54.12, 10.55))  # type: ignore[arg-type]
@@ -86,6 +91,9 @@ def test_smoothed_shares_are_a_switch(browser: Browser, collector: Running) -> N
         assert [one.url for one in visit.sent if "smooth=true" in one.url]
         page.get_by_label("Possible").check()
         expect(panel.get_by_role("heading", name=re.compile("(possible|most likely) shares"))).to_be_visible()
+        page = visit.dashboard(HOURS)  # an ordinary range, whose reports name a value
+        page.get_by_label("Smoothed").check()
+        expect(page.get_by_role("heading", name=re.compile("smoothed shares")).first).to_be_visible()
         page = visit.dashboard(WEEKLY)  # has nothing to smooth
         expect(page.locator(".switch label", has_text="Unbiased")).to_be_visible()
         expect(page.locator(".switch label", has_text="Smoothed")).to_be_hidden()

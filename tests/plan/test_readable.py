@@ -16,6 +16,7 @@ from deniable.plan import Result
 from deniable.plan.findings import Findings
 from deniable.plan.noise import find_noisy
 from deniable.plan.readable import Shares, _search, bound_summary, read_groups, read_values
+from deniable.plan.smoothed import _smooth, list_smoothable
 from deniable.summaries import Group, Summary
 
 ASKED: dict[str, Any] = {
@@ -100,7 +101,7 @@ def test_smoothed_shares_are_shown_where_they_were_asked_for() -> None:
     for text in (str(asked), asked._repr_html_()):
         assert "smoothed shares" in text
         assert "intervals are those of the unbiased shares" in text
-        assert "reports of sets have none" in text, "why hours are not smoothed"
+        assert "hours" in text.partition(" cannot be smoothed: its reports do not name one value")[0][-12:]
     rows = [row for row in found.about()["rows"] if row["attribute"] == "age"]
     assert all(row["low"] <= row["share"] <= row["high"] for row in rows)
 
@@ -130,6 +131,33 @@ def test_the_same_tallies_are_searched_once() -> None:
     assert after.hits > before.hits
     assert Findings(collected(300, seed=5)).shares["age"].share is not None
     assert _search.cache_info().misses > after.misses
+
+
+def test_shares_are_smoothed_once_however_often_they_are_shown() -> None:
+    result = collected(301, seed=4)
+    assert result.plan is not None
+    assert result.tallies is not None
+    asked = result.plan.estimate(result.tallies, smooth=True)
+    assert "smoothed shares" in str(asked)
+    before = _smooth.cache_info()
+    assert "smoothed shares" in str(result.plan.estimate(result.tallies, smooth=True))
+    asked.frame(backend="pandas")
+    assert _smooth.cache_info().misses == before.misses
+    heard: list[tuple[int, int]] = []
+    Findings.read(asked, progress=lambda done, most: heard.append((done, most)))
+    assert heard[-1][0] == heard[-1][1], "what is known is finished, too"
+
+
+@pytest.mark.parametrize("protocol", ["grr", "olh", "oue", "hr", "ss"])
+def test_what_is_called_smoothable_is_smoothed(protocol: str) -> None:
+    asked = {"color": ASKED["color"], "hours": dn.Range(0, 60, step=5)}
+    plan = dn.Study(asked, epsilon=1.0, protocol=protocol, mechanism="split").plan(people=1000)
+    answers = {"color": ["red"] * 60, "hours": [20, 35, 50] * 20}
+    result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))), smooth=True)
+    assert list_smoothable(result) == (["hours"] if protocol == "grr" else [])
+    found = Findings.read(result)
+    assert list(found.smoothed) == list_smoothable(result)
+    assert list(found.refused) == [name for name in ("hours",) if name not in found.smoothed]
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,7 @@ class Estimates(Message, frozen=True):
     refused: Annotated[
         dict[str, str], _about("Why shares of an attribute are not smoothed although that was asked for.")
     ] = {}
+    smoothable: Annotated[list[str], _about("The attributes whose shares can be smoothed.")] = []
 
 
 class History(Message, frozen=True):

@@ -16,6 +16,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
 from deniable.plan.findings import Findings, name_quantile
+from deniable.plan.smoothed import list_smoothable
 from deniable.tables.spreadsheet import csv_bytes
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
@@ -98,7 +99,7 @@ def _estimate(asked: _Asked) -> Estimates:
         _write_row(Quantile, about["quantiles"]),
         _write_row(Noise, about["noise"]),
     )
-    smoothing = smooth, about["refused"]
+    smoothing = smooth, about["refused"], list_smoothable(result)
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing)
 
 

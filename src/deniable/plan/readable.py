@@ -69,24 +69,28 @@ def find_likely(result: Result, name: str) -> Likely | None:
     most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
     if estimate.k > most:
         return None
-    tally = tallies[name]
-    parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
-    digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
-    return _search(_Question((plan.id, name, tally.n, digest), plan, tally))
+    return _search(Question.of(plan, name, tallies[name]))
 
 
 @final
 @dataclass(frozen=True)
-class _Question:
+class Question:
     """What is searched: equal for equal tallies of a plan, so that a page that asks again costs nothing."""
 
     key: tuple[str, str, int, bytes]
     plan: Plan = field(compare=False, repr=False)
     tally: Tally = field(compare=False, repr=False)
 
+    @staticmethod
+    def of(plan: Plan, name: str, tally: Tally) -> Question:
+        """The question about one attribute, by its counts."""
+        parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
+        digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
+        return Question((plan.id, name, tally.n, digest), plan, tally)
+
 
 @lru_cache(maxsize=256)
-def _search(question: _Question) -> Likely | None:
+def _search(question: Question) -> Likely | None:
     from deniable.likelihood import mle
 
     plan, name = question.plan, question.key[1]

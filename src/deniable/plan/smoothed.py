@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.mechanisms import ExactMechanism
+from deniable.metric import MetricMechanism
+from deniable.plan.readable import Question
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
@@ -50,6 +54,7 @@ def search_shares(result: Result, mle: bool, smooth: bool, progress: Progress | 
                 found.likely[name] = _search_likely(result, name)
             if smooth and has_neighbors(result.domains[name]):
                 found.smoothed[name] = smooth_shares(result, name, heard)
+                heard(1, 1)
         except InvalidParameter as problem:
             found.refused[name] = str(problem)
     return found
@@ -84,13 +89,62 @@ def refuse_unordered(domains: Iterable[Domain]) -> None:
         )
 
 
+def list_smoothable(result: Result) -> list[str]:
+    """The attributes whose shares can be smoothed."""
+    domains = result.domains
+    names = [name for name in result.estimates if name in domains and has_neighbors(domains[name])]
+    return [name for name in names if find_obstacle(result, name) is None]
+
+
+def find_obstacle(result: Result, name: str) -> str | None:
+    """Why shares of an attribute with neighboring values cannot be smoothed, and what to do; or None."""
+    plan, tallies = result.plan, result.tallies
+    if plan is None or tallies is None:
+        return f"{name!r} cannot be smoothed: that takes tallies, and this result has none"
+    if result.is_drawn(name):
+        why = "people without an answer reported a random value, and smoothing would count these as answers"
+        return f"{name!r} cannot be smoothed: {why}"
+    if result.estimates[name].k > result.domains[name].k:
+        return f'{name!r} cannot be smoothed: "no answer" is one of its values, and has no neighbors'
+    source = plan.mechanism.source(plan.names.index(name))
+    if isinstance(source, MetricMechanism) or (isinstance(source, ExactMechanism) and source.names_value):
+        return None
+    return (
+        f"{name!r} cannot be smoothed: its reports do not name one value each, and smoothing needs to know "
+        "how many named each value; for that, ask it with protocol='grr' or privacy='metric' in a new plan"
+    )
+
+
 def smooth_shares(result: Result, name: str, progress: Progress | None = None) -> Likelihood:
     """The smoothed shares of one attribute, without intervals; refused with a reason where there are none."""
-    if not result.is_drawn(name) and result.estimates[name].k > result.domains[name].k:
-        raise InvalidParameter("shares are not smoothed where no answer is a value of its own")
-    quick = {"method": "em", "iterations": 1} if result.domains[name].privacy == "metric" else {}
+    obstacle = find_obstacle(result, name)
+    if obstacle is not None:
+        raise InvalidParameter(obstacle)
+    plan, tallies = result.plan, result.tallies
+    assert plan is not None
+    assert tallies is not None
+    return _smooth(_Smoothing(Question.of(plan, name, tallies[name]), result, progress))
+
+
+@final
+@dataclass(frozen=True)
+class _Smoothing:
+    """What is smoothed: that of equal tallies is found once, and read each time a result is shown."""
+
+    question: Question
+    result: Result = field(compare=False, repr=False)
+    progress: Progress | None = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=64)
+def _smooth(asked: _Smoothing) -> Likelihood:
+    plan, name = asked.question.plan, asked.question.key[1]
+    is_metric = isinstance(plan.mechanism.source(plan.names.index(name)), MetricMechanism)
+    quick = {"method": "em", "iterations": 1} if is_metric else {}
     # smoothing begins with even shares, whatever was found before: the best of 2,000 cells takes a minute
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # that one step is not the best
-        begun = _search_likely(result, name, **quick)
-    return begun.smooth(progress=progress)
+        begun = _search_likely(asked.result, name, **quick)
+    found = begun.smooth(progress=asked.progress)
+    found.frequencies.setflags(write=False)
+    return found
