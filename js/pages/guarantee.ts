@@ -86,11 +86,12 @@ function inQuotes(plan: Plan, name: string): Child {
 function guessed(plan: Plan, name: string): Guessed {
   const found = plan.bestGuess(name);
   const { domain } = plan.attributes.find((one) => one.name === name) as Attribute;
+  const among = Math.round(1e6 / found.blind) / 1e6; // where more people have one answer, no whole number
   const values = {
     what: domain.kind === "number" ? t("guess_half") : "",
     whole: often(found.wholeReport),
     known: often(found.oneReport),
-    among: Math.round(1 / found.blind),
+    blind: Number.isInteger(among) ? t("one_in", { n: among }) : often(found.blind),
   };
   const isDrawn = found.wholeReport !== found.oneReport;
   const again =

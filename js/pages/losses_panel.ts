@@ -55,7 +55,7 @@ export function losses({ plan }: View): Child {
       h(
         "p",
         { class: "soft" },
-        "These guesses take each answer alone. Where questions depend on each other, whether one applies says something about the other, and the whole report may tell more. The losses above count that.",
+        "Where questions depend on each other, whether one applies says something about the other. These guesses count that: of such questions they are bounds.",
       ),
   ];
 }

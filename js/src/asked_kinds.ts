@@ -2,3 +2,4 @@
 
 export { counted } from "./counted.js";
 export { checkQuestions, encodeAnswers } from "./questions.js";
+export { boundRelated } from "./related.js";

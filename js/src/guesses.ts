@@ -2,6 +2,7 @@
 
 import { divideUp, NANO, type Ratio } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
+import type { RelatedGuess } from "./related.js";
 import { isRepeated } from "./repeated.js";
 
 /** How often somebody who has no idea beforehand guesses an answer right, at most. */
@@ -18,19 +19,29 @@ export interface BestGuess {
   readonly sentence: string;
 }
 
-/** The best guess of an answer that is in a report `real` times of `size`. */
-export const findGuess = (part: Mechanism, [real, size]: Ratio, isRepeatedly: boolean): BestGuess => {
+/** The best guess of an answer that is in a report `real` times of `size`; not less than a related one. */
+export const findGuess = (
+  part: Mechanism,
+  [real, size]: Ratio,
+  isRepeatedly: boolean,
+  related?: RelatedGuess,
+): BestGuess => {
   const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
   const [n, d] = chance;
-  const wholeReport = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
-  const oneReport = rounded(chance);
-  const allReports = isRepeated(part) ? Math.max(oneReport, rounded(guess(part.forever, part.k))) : oneReport;
+  const whole = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
+  const one = rounded(chance);
+  const all = isRepeated(part) ? Math.max(one, rounded(guess(part.forever, part.k))) : one;
+  const wholeReport = Math.max(whole, related?.wholeReport ?? 0);
+  const oneReport = Math.max(one, related?.oneReport ?? 0);
+  const allReports = Math.max(all, related?.allReports ?? 0);
+  const blind = related?.blind ?? 1 / among;
   const again = isRepeatedly
     ? `; anyone who sees all of them, if your answer does not change: ${often(allReports)}`
     : "";
   const known = real < size ? `; anyone who knows that it holds this answer: ${often(oneReport)}` : "";
-  const sentence = `anyone who sees your report guesses right${what} at most ${often(wholeReport)}${known}${again}; blind guessing: 1 in ${among}`;
-  return { blind: 1 / among, wholeReport, oneReport, allReports, sentence };
+  const blindly = related ? often(blind) : `1 in ${among}`;
+  const sentence = `anyone who sees your report guesses right${what} at most ${often(wholeReport)}${known}${again}; blind guessing: ${blindly}`;
+  return { blind, wholeReport, oneReport, allReports, sentence };
 };
 
 /** r / (r + k - 1). */

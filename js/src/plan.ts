@@ -213,17 +213,18 @@ export class Plan {
   /**
    * How often an attacker, to whom all answers to this question were equally likely before, guesses it
    * right at most, if the other answers are known or say nothing about it. Questions that depend on each
-   * other say something: this is of each alone.
+   * other say something: of these it is a bound, by the whole report.
    */
   bestGuess(attribute: string): BestGuess {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.mechanisms[j];
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
-    return findGuess(part, this.held(j), this.rounds !== null);
+    const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
+    return findGuess(part, this.held(j), this.rounds !== null, related || undefined);
   }
 
-  /** How likely a report holds an attribute's answer. */
-  private held(attribute: number): Ratio {
+  /** @internal How likely a report holds an attribute's answer. */
+  held(attribute: number): Ratio {
     let last = 0;
     const group = this.mechanism.groups.find(({ size }) => attribute < (last += size)) as Group;
     return group.chance?.(attribute - last + group.size) ?? [BigInt(group.real), BigInt(group.size)];

@@ -28,6 +28,7 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
     readMaps: maps?.readMaps ?? refuse,
     statedMetric: distances?.statedMetric ?? refuse,
     verifiedMetric: distances?.verifiedMetric ?? (() => undefined), // nothing with distances was read
+    boundRelated: questions?.boundRelated ?? refuse,
     counted: questions?.counted ?? refuse,
     checkQuestions: questions?.checkQuestions ?? refuse,
     encodeAnswers: questions?.encodeAnswers ?? refuse,

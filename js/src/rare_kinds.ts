@@ -10,7 +10,7 @@ import * as numbers from "./number_kinds.js";
 export const mechanisms = { ...distances.mechanisms, ...numbers.mechanisms, ...kept.mechanisms };
 export const domains = { ...distances.domains, ...numbers.domains };
 
-export { checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
+export { boundRelated, checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
 export { statedMetric, verifiedMetric } from "./distance_kinds.js";
 export { records } from "./faked_kinds.js";
 export { readMaps } from "./map_kinds.js";

@@ -26,6 +26,7 @@ describe("groups of rare kinds", () => {
       statedMetric: '{"metric":{}}',
       verifiedMetric: '{"kind":"geometric"}',
       counted: '{"unit":"month"}',
+      boundRelated: '{"only_if":{}}',
       checkQuestions: '{"only_if":{}}',
       encodeAnswers: '{"several":"media"}',
     };

@@ -112,9 +112,11 @@ def test_all_kinds_of_questions_on_two_pages(
         expect(page.locator("#receipt")).to_be_visible()
 
 
-def test_the_promise_says_that_a_guess_takes_each_answer_alone(browser: Browser, collector: Running) -> None:
+def test_the_promise_counts_in_related_questions(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, viewport=DESK) as visit:
-        expect(visit.survey(STUDY).locator(".promise")).to_contain_text("This takes each answer alone.")
+        expect(visit.survey(STUDY).locator(".promise")).to_contain_text(
+            "These numbers count that some questions"
+        )
 
 
 def test_the_keyboard_alone_is_enough(browser: Browser, collector: Running) -> None:

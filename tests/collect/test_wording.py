@@ -67,7 +67,7 @@ def test_the_dashboard_says_what_one_answer_gives_away(browser: Browser, collect
         label = "One report, between people who differ in one answer"
         value = lines.locator("dt", has_text=label).locator("xpath=following-sibling::dd[1]")
         expect(value).to_have_text(f"{math.ceil(1000 * answer - 1e-6) / 1000:g}")
-        expect(page.get_by_text("These guesses take each answer alone.")).to_be_visible()
+        expect(page.get_by_text("These guesses count that")).to_be_visible()
 
 
 def test_all_that_apply_are_one_panel(browser: Browser, collector: Running) -> None:

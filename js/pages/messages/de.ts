@@ -210,13 +210,13 @@ export const de: Messages = {
   ticket_now: "Jetzt senden",
   ticket_not: "Nicht senden",
   verified: "Auf diesem Gerät geprüft",
-  guess_headline: "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; blind geraten: 1 von {among}.",
+  guess_headline: "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; blind geraten: {blind}.",
   guess_headline_known:
-    "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; wer weiß, dass er diese Antwort enthält: {known}; blind geraten: 1 von {among}.",
+    "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; wer weiß, dass er diese Antwort enthält: {known}; blind geraten: {blind}.",
   guess_half: ", in welcher Hälfte des Bereichs Ihre Zahl liegt,",
   guess_again: "Wer Ihre Berichte aus {rounds} sieht, wenn sich Ihre Antwort nicht ändert: {all}.",
-  guess_related:
-    "Das gilt für jede Antwort allein. Fragen, die nur manchen gestellt werden, sagen etwas übereinander aus, sodass der ganze Bericht mehr verraten kann; der genaue Verlust unten zählt das mit.",
+  guess_related: "Diese Zahlen zählen mit, dass manche Fragen etwas über andere aussagen.",
+  one_in: "1 von {n}",
   once_in: "1-mal von {n} richtig",
   times_in_100: "{n}-mal von 100 richtig",
   every_time: "jedes Mal richtig",

@@ -210,14 +210,13 @@ export const en = {
   ticket_not: "Do not send",
   // the promise
   verified: "Verified on this device",
-  guess_headline:
-    "Anyone who sees your report guesses right{what} at most {whole}; blind guessing: 1 in {among}.",
+  guess_headline: "Anyone who sees your report guesses right{what} at most {whole}; blind guessing: {blind}.",
   guess_headline_known:
-    "Anyone who sees your report guesses right{what} at most {whole}; anyone who knows that it holds this answer: {known}; blind guessing: 1 in {among}.",
+    "Anyone who sees your report guesses right{what} at most {whole}; anyone who knows that it holds this answer: {known}; blind guessing: {blind}.",
   guess_half: " in which half of the range your number is",
   guess_again: "Anyone who sees your reports of {rounds}, if your answer does not change: {all}.",
-  guess_related:
-    "This takes each answer alone. Questions asked only of some say something about each other, so the whole report may tell more; the exact loss below counts that.",
+  guess_related: "These numbers count that some questions say something about others.",
+  one_in: "1 in {n}",
   once_in: "1 time in {n}",
   times_in_100: "{n} times in 100",
   every_time: "every time",

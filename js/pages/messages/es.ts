@@ -208,13 +208,13 @@ export const es: Messages = {
   ticket_now: "Enviar ahora",
   ticket_not: "No enviar",
   verified: "Comprobado en este dispositivo",
-  guess_headline: "Quien vea su informe acierta{what} como máximo {whole}; a ciegas: 1 de {among}.",
+  guess_headline: "Quien vea su informe acierta{what} como máximo {whole}; a ciegas: {blind}.",
   guess_headline_known:
-    "Quien vea su informe acierta{what} como máximo {whole}; quien sepa que contiene esta respuesta: {known}; a ciegas: 1 de {among}.",
+    "Quien vea su informe acierta{what} como máximo {whole}; quien sepa que contiene esta respuesta: {known}; a ciegas: {blind}.",
   guess_half: " en qué mitad del intervalo está su número",
   guess_again: "Quien vea sus informes de {rounds}, si su respuesta no cambia: {all}.",
-  guess_related:
-    "Esto vale para cada respuesta por sí sola. Las preguntas que se hacen solo a algunos dicen algo unas de otras, así que todo el informe puede revelar más; la pérdida exacta de abajo lo cuenta.",
+  guess_related: "Estos números cuentan lo que unas preguntas dicen de otras.",
+  one_in: "1 de {n}",
   once_in: "1 vez de {n}",
   times_in_100: "{n} veces de 100",
   every_time: "siempre",

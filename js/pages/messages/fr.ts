@@ -208,13 +208,13 @@ export const fr: Messages = {
   ticket_now: "Envoyer maintenant",
   ticket_not: "Ne pas envoyer",
   verified: "Vérifié sur cet appareil",
-  guess_headline: "Qui voit votre rapport devine juste{what} au plus {whole} ; au hasard : 1 sur {among}.",
+  guess_headline: "Qui voit votre rapport devine juste{what} au plus {whole} ; au hasard : {blind}.",
   guess_headline_known:
-    "Qui voit votre rapport devine juste{what} au plus {whole} ; qui sait qu’il contient cette réponse : {known} ; au hasard : 1 sur {among}.",
+    "Qui voit votre rapport devine juste{what} au plus {whole} ; qui sait qu’il contient cette réponse : {known} ; au hasard : {blind}.",
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
   guess_again: "Qui voit vos rapports de {rounds}, si votre réponse ne change pas : {all}.",
-  guess_related:
-    "Cela vaut pour chaque réponse seule. Les questions posées à certains seulement se renseignent l’une l’autre, si bien que le rapport entier peut en dire plus ; la perte exacte ci-dessous en tient compte.",
+  guess_related: "Ces nombres tiennent compte de ce que certaines questions disent des autres.",
+  one_in: "1 sur {n}",
   once_in: "1 fois sur {n}",
   times_in_100: "{n} fois sur 100",
   every_time: "à chaque fois",

@@ -207,13 +207,13 @@ export const pt: Messages = {
   ticket_now: "Enviar agora",
   ticket_not: "Não enviar",
   verified: "Verificado neste dispositivo",
-  guess_headline: "Quem vir o seu relatório acerta{what} no máximo {whole}; às cegas: 1 em {among}.",
+  guess_headline: "Quem vir o seu relatório acerta{what} no máximo {whole}; às cegas: {blind}.",
   guess_headline_known:
-    "Quem vir o seu relatório acerta{what} no máximo {whole}; quem souber que contém esta resposta: {known}; às cegas: 1 em {among}.",
+    "Quem vir o seu relatório acerta{what} no máximo {whole}; quem souber que contém esta resposta: {known}; às cegas: {blind}.",
   guess_half: " em que metade do intervalo está o seu número",
   guess_again: "Quem vir os seus relatórios de {rounds}, se a sua resposta não mudar: {all}.",
-  guess_related:
-    "Isto vale para cada resposta sozinha. As perguntas feitas só a alguns dizem algo umas das outras, pelo que o relatório inteiro pode revelar mais; a perda exata abaixo conta isso.",
+  guess_related: "Estes números contam o que umas perguntas dizem de outras.",
+  one_in: "1 em {n}",
   once_in: "1 vez em {n}",
   times_in_100: "{n} vezes em 100",
   every_time: "sempre",
