@@ -120,8 +120,8 @@ class Study:
     is filled in, which is one of its values.
     """
     answered: Mapping[str, float] = field(default_factory=dict)
-    """The share of people who are expected to answer, of questions that not everybody does: 0.4. Only what a
-    plan says about margins and people depends on it.
+    """The share of people who are expected to answer, of questions that not everybody does: 0.4. Margins,
+    people needed and the choice of mechanisms count it in. A plan that is read from a file does not hold it.
     """
 
     def __post_init__(self) -> None:

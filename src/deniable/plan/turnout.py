@@ -27,7 +27,13 @@ def read_answered(
             raise InvalidParameter(not_among(str(name), "an attribute", questions))
         what = f"answered of {name!r}, the share of people who are expected to answer,"
         found[name] = 1.0 if share == 1 else number(what, share, 0.0, 1.0, "above 0 and at most 1")
-        if not any(may_lack(one) for one in attributes if name in (one.name, one.several)):
+        own = [one for one in attributes if name in (one.name, one.several)]
+        if any(one.missing == "random" for one in own):
+            raise InvalidParameter(
+                f"answered of {name!r}: a missing answer is a random value, so nobody knows who answered; "
+                'use missing = "value"'
+            )
+        if not any(map(may_lack, own)):
             raise InvalidParameter(
                 f"answered of {name!r}: everybody answers it; it is for questions with only_if, or with "
                 'missing = "value"'
