@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+import deniable.plan.related as related
 from deniable.mechanisms import SetMechanism
 from deniable.metric import MetricMechanism
 from deniable.plan.related import bound_related, guess_related, list_related_guesses
@@ -99,8 +100,12 @@ def test_all_reports_together_tell_more_than_each_alone() -> None:
     assert works.blind == 0.5
     assert alone == pytest.approx(0.69, abs=0.001)
     assert works.guess == pytest.approx(0.765, abs=0.01)
-    found = dn.attack.success(plan, collections=1)["works"]
+    success = dn.attack.success(plan, collections=1)
+    found = success["works"]
     assert (found.report, found.together, found.together_blind) == pytest.approx((alone, works.guess, 0.5))
+    assert re.search(r"^ *works +2 +50 % +69 % +69 % +76.5 % +50 %$", str(success), re.M), str(success)
+    informed = dn.attack.success(plan, {"works": [0.5, 0.5]}, collections=1)
+    assert "related" not in str(informed)
 
 
 def test_metric_answers_are_counted_in_and_fakes_are_bounded() -> None:
@@ -164,3 +169,25 @@ def test_bounds_of_fakes_count_in_to_whom_a_question_applies() -> None:
     stated = re.search(r"is right about 'works' at most [\d.]+ .*'boss' at most ([\d.]+) % \(a bound", text)
     assert stated is not None
     assert float(stated[1]) > 66.7
+
+
+def test_guesses_are_summed_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By explain() and by an attack on the same plan; and what a question says of others once for all."""
+    plan = dn.Study(ASKED, epsilon=2.5, only_if=ONLY_IF, mechanism="split", protocol="oue").plan(1000)
+    merged = []
+
+    def merge(table: np.ndarray) -> np.ndarray:
+        merged.append(1)
+        return found(table)
+
+    found = related._merge
+    monkeypatch.setattr(related, "_merge", merge)
+    plan.explain()
+    assert len(merged) == 3 + 2 * 2  # one for each target, and two for each of those that depend
+    dn.attack.success(dn.Plan.from_json(plan.to_json()), collections=1)
+    assert len(merged) == 7
+
+
+def test_with_rounds_the_guess_is_of_one_round() -> None:
+    plan = dn.Study(ASKED, epsilon_first=1.0, epsilon_forever=2.0, rounds=3, only_if=ONLY_IF).plan(1000)
+    assert "By all their reports of one round, whoever" in " ".join(plan.explain().split())

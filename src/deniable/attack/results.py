@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
+"""What is known of every attribute."""
 RELATED = ("together", "together_blind")
 """What is also known of questions that depend on each other."""
-"""What is known of every attribute."""
 PROFILE = ("all_reported", "whole_record", "right")
 """What is known of every profile."""
 
@@ -76,7 +76,8 @@ class AttributeSuccess:
     """Those of these figures that are upper bounds."""
     together: float | None = None
     """From one whole report with all questions that depend on each other; whether one applies says something
-    about the other. All values are thought equally likely, where a question applies.
+    about the other. All values are thought equally likely, where a question applies. None with another prior,
+    and where there is too much to sum up: `plan.explain()` has a bound then.
     """
     together_blind: float | None = None
     """The same without a report."""
@@ -231,12 +232,19 @@ class Success(Mapping[str, AttributeSuccess]):
         return format_html_table(headers, rows, "how often the best guess is right", headers[:1])
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """For each answer, guesses without a report, from one, and from one that holds it."""
+        """For each answer, guesses without a report, from one, and from one that holds it; where questions
+        depend on each other, from all of them together.
+        """
         headers = ["answer", "values", "blind", "one report", "a report that holds it"]
         rows = [
             [one.name, f"{one.k:,}", *map(format_percent, (one.blind, one.report, one.reported))]
             for one in self.attributes
         ]
+        if any(one.together is not None for one in self.attributes):
+            headers += ["related answers", "blind of these"]
+            for row, one in zip(rows, self.attributes, strict=True):
+                both = (one.together, one.together_blind)
+                row += ["" if share is None else format_percent(share) for share in both]
         return headers, rows
 
     def plot(self) -> Figure:

@@ -159,10 +159,11 @@ def _explain_related(content: Content) -> list[str]:
         for some in (exact, bounds)
         for _, text in sorted(some, key=lambda one: one[0], reverse=True)[:_MOST_RELATED]
     ]
+    reports = "all their reports together" if content.rounds is None else "all their reports of one round"
     return [
         "These guesses take each answer alone. Where questions depend on each other, whether one applies "
-        "says something about the other. By all their reports together, whoever thinks all values equally "
-        f"likely, where a question applies, is right about {'; '.join(told)}"
+        f"says something about the other. By {reports}, whoever thinks all values equally likely, where a "
+        f"question applies, is right about {'; '.join(told)}"
     ]
 
 

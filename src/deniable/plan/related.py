@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import final
@@ -42,7 +43,8 @@ class RelatedGuess:
     blind: float
 
 
-def guess_related(content: Content, names: Sequence[str]) -> list[RelatedGuess] | None:
+@lru_cache(maxsize=64)
+def guess_related(content: Content, names: tuple[str, ...]) -> tuple[RelatedGuess, ...] | None:
     """The guesses of a question and of those that depend on it; None where there is too much to sum up."""
     by_name = {one.name: one for one in content.attributes}
     root, *others = (by_name[name] for name in names)
@@ -64,7 +66,7 @@ def guess_related(content: Content, names: Sequence[str]) -> list[RelatedGuess] 
             return None
         right = sum(often * guess for often, guess in guesses if guess is not None)
         found.append(RelatedGuess(name, min(right, 1.0), group.blind(target - 1)))
-    return found
+    return tuple(found)
 
 
 def list_related_guesses(content: Content) -> dict[str, RelatedGuess]:
@@ -213,12 +215,12 @@ class _Dependent:
             return _Dependent(table.mean(axis=0), table)
         return _Dependent(table[one.domain.k], np.delete(table, one.domain.k, axis=0))
 
-    @property
+    @cached_property
     def evidence(self) -> Floats:
         """What it says about others: by whether it applies."""
         return _merge(np.stack([self.skipped, self.answers.mean(axis=0)]))
 
-    @property
+    @cached_property
     def best(self) -> Floats:
         """The same with its likeliest answer, of those that are equally likely."""
         return _merge(np.stack([self.skipped, self.answers.max(axis=0) / len(self.answers)]))
