@@ -23,6 +23,7 @@ from deniable.choose import (
     consider_repeated,
     epsilon_needed,
     exposure,
+    list_precisions,
     people_needed,
     warn_distant,
     warning,
@@ -449,11 +450,28 @@ def test_a_warning_before_noise() -> None:
         int(words[words.index("takes") + 1]),
         float(words[len(words) - words[::-1].index("epsilon")]),
     )
-    assert warning(consider([92, 2], 0.5, people)[0], people) is None
-    assert warning(consider([92, 2], 0.5, people - 1)[0], people - 1) is not None
+    assert next(list_precisions(consider([92, 2], 0.5, people)[0])).use == "good"
+    assert next(list_precisions(consider([92, 2], 0.5, people - 1)[0])).use == "rough"
     assert warning(noisy, people) is None  # the same choice, looked at for other people
     assert warning(consider([92, 2], epsilon, 5000, mechanisms="SMP")[0], 5000) is None
     assert warning(consider([92, 2], round(epsilon - 0.001, 3), 5000, mechanisms="SMP")[0], 5000) is not None
+
+
+def test_a_warning_and_the_table_name_the_same_people() -> None:
+    """A warning had a quarter of them, another margin, and a mean that nobody could place."""
+    homes = dn.Grid(47, 7, 48, 8.5, rows=10, columns=12, epsilon=2.5e-5)
+    for epsilon, people in ((0.05, None), (0.02, "over 10,000,000")):
+        asked = {"age": dn.Range(0, 100, step=1, privacy="metric", epsilon=epsilon), "home": homes}
+        plan = dn.Study(asked).plan(people=3000)
+        text = " ".join(plan.explain().split())
+        shares = next(row for row in plan.precisions() if (row.attribute, row.what) == ("age", "group"))
+        assert f"known only to within {shares.format_margin()} either way. The same goes for 'home'." in text
+        shown = (
+            f"It takes {shares.people_enough():,} people" if people is None else "No survey has the people"
+        )
+        assert shown in text
+        assert f"{shares.format_margin()} too noisy to read {people or f'{shares.people_enough():,}'}" in text
+        assert "The mean of 'age' is known better." in text
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 50])
@@ -574,13 +592,13 @@ def test_the_comparison_is_for_the_rounds_of_the_study(rounds: int) -> None:
 def test_a_warning_for_a_single_attribute_for_rounds_and_for_nothing() -> None:
     alone = warning(consider([50], 0.5, 1000)[0], 1000)
     assert alone is not None
-    assert "or epsilon" in alone
+    assert "With these people epsilon" in alone
     again = warning(consider_repeated([50, 3], 0.3, 0.6, 100)[0], 100)
     assert again is not None
-    assert again.endswith("at this epsilon, not to be noise.")
+    assert again.endswith("people at this epsilon to be useful.")
     hopeless = warning(consider([92] * 12, 1.0, 30)[0], 30)
     assert hopeless is not None
-    assert hopeless.endswith("no reasonable epsilon, up to 5, is enough with these people.")
+    assert hopeless.endswith("No reasonable epsilon, up to 5, is enough with these people.")
     with pytest.raises(dn.InvalidParameter, match="cannot be built"):
         warning(consider([3, 5], 25.0, 100, mechanisms="SMP", protocols=("olh", "blh"))[-1], 100)
 
@@ -730,7 +748,7 @@ def test_realistic_fakes_where_there_are_priors() -> None:
             assert {"record": row.loss_record, "attribute": row.loss_attribute}[per] <= 1.0
     assert not any(row.name.startswith("RS+RFD") for row in consider(ks, 1.0, 100))
     few = consider(ks, 1.0, 300, mechanisms="RS+RFD", priors=priors)[0]
-    assert "or epsilon" in (warning(few, 300) or "")
+    assert "With these people epsilon" in (warning(few, 300) or "")
     with pytest.raises(dn.InvalidParameter, match="give priors"):
         consider(ks, 1.0, 100, mechanisms="RS+RFD")
     with pytest.raises(dn.InvalidParameter, match="2 attributes, but 1 priors"):
@@ -787,7 +805,7 @@ def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     """What it says is enough, and a thousandth less is not."""
     best = consider([40, 30], 0.5, 3000, mechanisms="RS+FD", per="attribute")[0]
     text = warning(best, 3000) or ""
-    found = re.search(r"or epsilon ([\d.]+) per attribute with these people", text)
+    found = re.search(r"With these people epsilon ([\d.]+) per attribute makes it rough", text)
     assert found, text
     epsilon = float(found[1])
     assert warning(consider([40, 30], epsilon, 3000, mechanisms="RS+FD", per="attribute")[0], 3000) is None
@@ -805,7 +823,7 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
     for k, n, epsilon in product((2, 5, 30), (20, 100, 500), (0.2, 1.0, 3.0)):
         best = consider([k], epsilon, n)[0]
         text = warning(best, n) or ""
-        found = re.search(r"or epsilon ([\d.]+) with these people(.*)", text)
+        found = re.search(r"With these people epsilon ([\d.]+) makes it rough(.*)", text)
         if found:
             told = exposure(consider([k], float(found[1]), n)[0])
             assert (told is not None) == ("But then a report nearly reveals an answer" in found[2])
@@ -836,7 +854,9 @@ def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per
     assert here.errors == pytest.approx(chosen.errors)
     assert here.success == pytest.approx(chosen.success)
     assert (here.loss_record, here.loss_attribute) == (chosen.loss_record, chosen.loss_attribute)
-    advice = re.search(r"or epsilon [\d.]+( per attribute)? with", plan.explain().replace("\n", " "))
+    advice = re.search(
+        r"With these people epsilon [\d.]+( per attribute)? makes", plan.explain().replace("\n", " ")
+    )
     assert advice
     assert (advice[1] is not None) == (per == "attribute")
     text = warning(chosen, 20_000)

@@ -14,7 +14,13 @@ HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
 _CLEAR, _USEFUL = (0.25, 0.05), (0.5, 0.1)  # of an average share or a quarter of a range, and at most
 _QUARTER = 0.25
+_MOST_PEOPLE = 10_000_000  # that any survey may ask
 
+UNREACHABLE = (
+    f"No survey has the people that would make it useful, over {_MOST_PEOPLE:,}: it takes a larger epsilon, "
+    "or fewer values."
+)
+"""What is said where more people are no way out."""
 Use = Literal["fine", "good", "rough", "noise"]
 """Whether it is worth reading, the best first."""
 
@@ -81,6 +87,15 @@ class Precision:
         return self.people_needed(self._limit(_USEFUL))
 
     @property
+    def is_reachable(self) -> bool:
+        """Whether a survey can have the people that it takes to be useful."""
+        return self.people_enough() <= _MOST_PEOPLE
+
+    def format_people(self) -> str:
+        """How many people it takes to be useful, as all that is said of it has it."""
+        return f"{self.people_enough():,}" if self.is_reachable else f"over {_MOST_PEOPLE:,}"
+
+    @property
     def _typical(self) -> float:
         return 1 / self.count if self.width is None else _QUARTER
 
@@ -105,8 +120,10 @@ class Precision:
             return self._judge_middle()
         typical = f"an average share is {100 / self.count:.3g} %"
         if self.use == "noise":
+            if not self.is_reachable:
+                return f"Too noisy to read: {typical}. {UNREACHABLE}"
             return (
-                f"Too noisy to read: {typical}. {self.people_enough():,} people make it useful: differences "
+                f"Too noisy to read: {typical}. {self.format_people()} people make it useful: differences "
                 f"of {self._show(_USEFUL)} show."
             )
         words = {
@@ -122,8 +139,10 @@ class Precision:
     def _judge_middle(self) -> str:
         part = f"{100 * HALF_WIDTH * self.stderr:.2g} % of the range"
         if self.use == "noise":
+            if not self.is_reachable:
+                return f"Too noisy to read: it may be off by {part}. {UNREACHABLE}"
             return (
-                f"Too noisy to read: it may be off by {part}. {self.people_enough():,} people make it "
+                f"Too noisy to read: it may be off by {part}. {self.format_people()} people make it "
                 "useful: off by a tenth at most."
             )
         words = {"fine": "Clear", "good": "Useful", "rough": "Rough"}

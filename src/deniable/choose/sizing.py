@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective
-from deniable.choose.precision import HALF_WIDTH
+from deniable.choose.precision import HALF_WIDTH, UNREACHABLE, Precision, list_precisions
 from deniable.choose.ranking import best_of, best_ranked
 from deniable.choose.task import Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
@@ -157,8 +158,8 @@ def warning(considered: Considered, n: int) -> str | None:
     >>> best = consider({"town": 50, "smokes": 3}, epsilon=0.5, n=2000)[0]
     >>> print(warning(best, 2000))
     With 2,000 people what they say of 'town' would be noise. 'town' has 50 values, so a share is 2.0 %
-    on average, but it would be known only to within 24.0 points either way. It takes 288,894 people at
-    this epsilon, not to be noise, or epsilon 3.596 with these people.
+    on average, but it would be known only to within 24 points either way. It takes 1,156,329 people at
+    this epsilon to be useful. With these people epsilon 3.596 makes it rough.
     But then a report nearly reveals an answer; better ask more people, or about fewer values.
     """
     whole_number("n, the number of people,", n, 1)
@@ -176,25 +177,27 @@ def warning(considered: Considered, n: int) -> str | None:
     others = the_same(considered.names, [j for j in noisy if j != worst])
     name = label(considered.names, worst)
     about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
-    width = 100 * widths[worst]
     reading = considered.readings[worst][0]
+    precision = _find_precision(considered, worst, n)
     counted = format_count(ks[worst], {"share": "value"}.get(reading.what, reading.what))
+    part = f"{100 * widths[worst]:.1f} % of its range"
     known = (
-        f"The mean of {name} would be known only to within {width:.1f} % of its range either way."
+        f"The mean of {name} would be known only to within {part} either way."
         if considered.parts[worst].numeric
         else f"{name[0].upper()}{name[1:]} has {counted}, so a share is {100 / ks[worst]:.1f} % on average, "
-        f"but it would be known only to within {width:.1f} points either way."
+        f"but it would be known only to within {precision.format_margin()} either way."
     )
-    text = (
-        f"With {n:,} people {about} would be noise. {known} {others}It takes "
-        f"{math.ceil(n * (widths[worst] * ks[worst]) ** 2):,} people at this epsilon, not to be noise"
-    )
+    text = f"With {n:,} people {about} would be noise. {known} {others}"
+    if precision.is_reachable:
+        text += f"It takes {precision.format_people()} people at this epsilon to be useful."
+    else:
+        text += UNREACHABLE
     if considered.parts[worst].metric:
-        return f"{text}.{_name_better(considered, worst)}"
+        return f"{text}{_name_better(considered, worst)}"
     if any(part.repeated or part.metric or part.numeric for part in considered.parts):
-        return text + "."
+        return text
     if considered.kind not in kinds_for(len(ks)):  # one of your own, that nothing here chooses
-        return text + "."
+        return text
     task = replace(
         checked_task(_ask_again(considered), _REASONABLE, n, None, None, None, considered.per),
         kinds=(considered.kind,),
@@ -203,25 +206,33 @@ def warning(considered: Considered, n: int) -> str | None:
     try:
         epsilon = _epsilon(task, [1 / (HALF_WIDTH * k) for k in ks])
     except InvalidParameter:
-        return f"{text}; no reasonable epsilon, up to {_REASONABLE:g}, is enough with these people."
+        return f"{text} No reasonable epsilon, up to {_REASONABLE:g}, is enough with these people."
     which = " per attribute" if considered.per == "attribute" and len(ks) > 1 else ""
-    text += f", or epsilon {epsilon:g}{which} with these people"
+    text += f" With these people epsilon {epsilon:g}{which} makes it rough."
     if exposure(best_of(replace(task, epsilon=epsilon))) is None:
-        return f"{text}."
+        return text
     return (
-        f"{text}. But then a report nearly reveals an answer; better ask more people, or about fewer values."
+        f"{text} But then a report nearly reveals an answer; better ask more people, or about fewer values."
     )
+
+
+def _find_precision(considered: Considered, attribute: int, n: int) -> Precision:
+    """How well n people tell what is read of an attribute first."""
+    before = sum(map(len, considered.readings[:attribute]))
+    found = next(islice(list_precisions(considered), before, None))
+    return replace(found, people=n, stderr=found.stderr * math.sqrt(considered.n / n))
 
 
 def _name_better(considered: Considered, attribute: int) -> str:
     """What is known better of a metric attribute whose shares are noise."""
+    name = label(considered.names, attribute)
     part, (first, *others) = considered.parts[attribute], considered.readings[attribute]
     if first.what == "share" and isinstance(part, MetricMechanism) and len(part.shape) == 2:
-        return " Shares of several cells together are known better."
-    middle = "".join(f" Its {other.what}" for other in others)
+        return f" Shares of several cells of {name} together are known better."
+    middle = "".join(f" The {other.what} of {name}" for other in others)
     if first.what != "share":
         return f"{middle} is known better." if middle else ""
-    return f"{middle or ' Its mean'}, and shares of several neighbors together, are known better."
+    return f"{middle or f' The mean of {name}'}, and shares of several neighbors together, are known better."
 
 
 def _ask_again(considered: Considered) -> list[Question]:

@@ -38,7 +38,7 @@ def tabulate_precisions(here: Considered) -> str:
     """How well everything will be known that is read, and how many people would make it useful."""
     headers = ["question", "what is read", "known to within", "that is", "people to be useful"]
     rows = [
-        [one.attribute, one.describe(), one.format_margin(), _USES[one.use], f"{one.people_enough():,}"]
+        [one.attribute, one.describe(), one.format_margin(), _USES[one.use], one.format_people()]
         for one in list_precisions(here)
     ]
     lines = [
