@@ -24,6 +24,9 @@ export interface Guess {
   readonly blind: number;
   readonly report: number;
   readonly reported: number;
+  /** With all questions that depend on each other, where there are such. */
+  readonly together?: number;
+  readonly together_blind?: number;
 }
 
 export interface Forecast {
@@ -131,7 +134,14 @@ function bar(share: number, kind: string): SVGElement {
 }
 
 export function guesses({ guesses: found, loss }: Forecast): Child {
-  const row = ({ attribute, blind, report, reported }: Guess): HTMLElement =>
+  const row = ({
+    attribute,
+    blind,
+    report,
+    reported,
+    together,
+    together_blind: without,
+  }: Guess): HTMLElement =>
     h(
       "li",
       {},
@@ -145,6 +155,13 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
       bar(blind, "blind"),
       reported - report > 0.0005
         ? h("p", { class: "soft" }, `${percent(reported)} for people whose report is about it.`)
+        : null,
+      together !== undefined && without !== undefined
+        ? h(
+            "p",
+            { class: "soft" },
+            `${percent(together)} from all questions that depend on each other, ${percent(without)} without a report.`,
+          )
         : null,
     );
   return [

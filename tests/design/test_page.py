@@ -261,6 +261,7 @@ def test_kinds_of_questions_and_what_names_them_follow_each_other(browser: Brows
         page.get_by_role("button", name="Remove: media").click()
         expect(page.locator(".known", has_text="pace").first).to_be_visible()
         own = page.locator(".known", has=page.locator("strong", has_text=re.compile("^born$"))).first
+        expect(page.locator(".attack")).to_contain_text("from all questions that depend on each other")
         verdict = page.locator(f"#{id_of(page, 'born')}-verdict")
         expect(verdict).to_have_text(own.locator(".margin").inner_text())
         page.get_by_role("button", name="Save").click()

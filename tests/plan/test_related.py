@@ -104,6 +104,8 @@ def test_all_reports_together_tell_more_than_each_alone() -> None:
     found = success["works"]
     assert (found.report, found.together, found.together_blind) == pytest.approx((alone, works.guess, 0.5))
     assert re.search(r"^ *works +2 +50 % +69 % +69 % +76.5 % +50 %$", str(success), re.M), str(success)
+    page = " ".join(dn.attack.examine(plan, collections=1).text().split())
+    assert "where a question applies: 'works' 76.5 % (blind 50 %), 'hours'" in page
     informed = dn.attack.success(plan, {"works": [0.5, 0.5]}, collections=1)
     assert "related" not in str(informed)
 

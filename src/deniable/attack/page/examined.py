@@ -245,7 +245,26 @@ class Examination:
         heading = "Guess one answer, knowing nothing else: how often it is right"
         shown = format_table(["answer", "values", *self._headers()], rows, _LEFT, "  ")
         about = fill_paragraph(" ".join([EVENLY, *exact_hits(self.distanced)]))
-        return "\n".join([heading, *shown, *lines, _how_known(self.ignorant.attributes, self.seed), about])
+        known = _how_known(self.ignorant.attributes, self.seed)
+        return "\n".join([heading, *shown, *lines, known, about, *self._write_related()])
+
+    def _write_related(self) -> list[str]:
+        """The guesses of questions that depend on each other, as the plan's explanation has them."""
+        told = [
+            f"{one.name!r} {format_percent(one.together)} (blind {format_percent(one.together_blind)})"
+            for one in self.ignorant.attributes
+            if one.together is not None and one.together_blind is not None
+        ]
+        if not told:
+            return []
+        more = [f"{len(told) - _MOST_RELATED} more"] if len(told) > _MOST_RELATED else []
+        listed = ", ".join(told[:_MOST_RELATED] + more)
+        return [
+            fill_paragraph(
+                "From one report, with all questions that depend on each other, by an attacker who thinks "
+                f"all values equally likely where a question applies: {listed}."
+            )
+        ]
 
     def _write_informed(self) -> str:
         if self.informed is None:
@@ -424,6 +443,7 @@ class Examination:
 
 _UNKNOWN = f"what clients tell with fresh noise is known for up to {MOST_COLLECTIONS} collections among fakes"
 _WHOLE = ("all_reported", "whole_record")
+_MOST_RELATED = 6  # guesses of questions that depend on each other
 _LEFT = ("client", "attacker")  # columns of text
 _FIGURES = ("report", "reported", "known", "memoized", "averaged")
 
