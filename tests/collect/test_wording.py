@@ -167,3 +167,14 @@ def test_one_button_leads_back_from_a_part_with_pages(browser: Browser, collecto
         expect(back).to_have_count(1)
         back.click()
         expect(page.get_by_role("heading", name="Page 1 of 2")).to_be_visible()
+
+
+def test_the_chosen_language_is_read_whole_on_a_phone(browser: Browser, collector: Running) -> None:
+    """It was cut off after "Português (perg", so that nobody read what the questions are in."""
+    phone = {"width": 360, "height": 640}
+    with visiting(browser, collector, locale="pt-BR", viewport=phone) as visit:
+        menu = visit.survey(MEDIA).locator("#language select")
+        expect(menu.locator("option:checked")).to_contain_text("perguntas em")
+        shown = menu.evaluate("one => one.offsetWidth")
+        assert shown == menu.evaluate("one => { one.style.maxWidth = 'none'; return one.offsetWidth }")
+        assert visit.page.evaluate("document.documentElement.scrollWidth") == 360
