@@ -262,15 +262,18 @@ function reviewAll(
   title.focus();
 }
 
-/** What the operators ask people to agree to, with one tick that names all of it; null where that is nothing. */
+/**
+ * What the operators ask people to agree to, with one tick; null where that is nothing. It names all parts, those
+ * without a text of their own, too: they are sent together.
+ */
 function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null {
   const asking = parts.filter(({ plan }) => plan.texts?.consent);
   if (!asking.length) return null;
   const texts = asking.map(({ plan, title }) => [
-    asking.length > 1 && h("h4", {}, quoted(title)),
+    parts.length > 1 && h("h4", {}, quoted(title)),
     paragraphs(plan, plan.texts?.consent),
   ]);
-  return consenting(texts, rich("plans_agree", { titles: joined(asking.map(({ title }) => title)) }));
+  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ title }) => title)) }));
 }
 
 /** Draw all reports, each once, and show them before they leave. */

@@ -36,7 +36,7 @@ ONCE = dn.Study(
     title="Habits",
     survey=dn.Texts(consent={"en": "Asked once.", "de": "Nur einmal."}),
 ).plan(people=1000)
-ASIDE = dn.Study({"Tea": ["yes", "no"]}, epsilon=1.0).plan(people=1000)
+ASIDE = dn.Study({"Tea": ["yes", "no"]}, epsilon=1.0, title="Tea").plan(people=1000)
 PHONE = {"width": 360, "height": 640}
 DESK = {"width": 1200, "height": 900}
 BOTH = f"#plan={WEEKLY.id}&plan={ONCE.id}"
@@ -44,7 +44,7 @@ BOTH = f"#plan={WEEKLY.id}&plan={ONCE.id}"
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("plans"), [WEEKLY, ONCE]) as running:
+    with collecting(tmp_path_factory.mktemp("plans"), [WEEKLY, ONCE, ASIDE]) as running:
         set_round(running, WEEKLY, 2, None)
         yield running
 
@@ -186,6 +186,14 @@ def test_a_closed_plan_and_an_unknown_one_are_left_out(browser: Browser, collect
         expect(page.locator("h1")).to_have_text("Mood")
         expect(page.locator("form input[type=radio]").first).to_be_visible()
     set_round(collector, ONCE, 1, None)
+
+
+def test_a_consent_is_to_parts_without_one_too(browser: Browser, collector: Running) -> None:
+    with following(browser, collector, f"#plan={WEEKLY.id}&plan={ASIDE.id}") as visit:
+        page = visit.page
+        answer(page)
+        expect(page.get_by_text("Asked weekly.")).to_be_visible()
+        expect(page.locator(".consent label")).to_contain_text("Mood and Tea")
 
 
 def test_another_language_keeps_the_answers_of_all_parts(browser: Browser, collector: Running) -> None:

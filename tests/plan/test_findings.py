@@ -498,7 +498,7 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
         smooth=True,
         progress=lambda done, most: heard.append((done, most)),
     )
-    assert "smoothing is for ordered values" in found.refused["age"]
+    assert "'age' cannot be smoothed: its reports do not name one value each" in found.refused["age"]
     assert heard[:2] == [(0, 1000)], "only the range is looked at"
     sampled = dn.Study(asked, epsilon=2.0, mechanism="sample").plan(1000)
     one = next(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,12 +56,13 @@ def size_study(study: Path, error: float | None, people: int | None, as_json: bo
 
 def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:
     rows = [[one.attribute, one.describe(), f"{one.people_needed(error / 100):,}"] for one in found]
+    enough = _enough(found, error)
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
-        f"{_enough(found, error):,} people are enough for all of it.",
+        f"{enough:,} people are enough for all of it.",
         *_explain_range(found),
-        *_explain_turnout(plan),
+        *_explain_turnout(replace(plan, content=replace(plan.content, people=enough))),
         *_explain_choice(plan),
     ]
 
