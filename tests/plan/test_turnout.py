@@ -119,8 +119,8 @@ def test_the_file_and_the_command_have_it(run: Run) -> None:
 def test_what_half_of_the_needed_people_tell_is_possible(run: Run) -> None:
     """It was computed for one person: an income of up to 6,000 was known to within 35,200."""
     Path("study.toml").write_text(
-        "epsilon = 2.0\n[attributes]\nworks = { yes_no = true }\nincome = { low = 0, high = 6000, mean = true, "
-        'only_if = { works = "yes" } }\n',
+        "epsilon = 2.0\n[attributes]\nworks = { yes_no = true }\nincome = { low = 0, high = 6000, "
+        'mean = true, only_if = { works = "yes" } }\n',
         encoding="utf-8",
     )
     told = run("people", "study.toml", "--error", "5").out
