@@ -308,7 +308,10 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     expected = found_rows(0.9, "norm-sub")
     shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, project="norm-sub", round=1).json()
     # these values have no distances, and are known well
-    nothing: dict[str, list[object]] = {"means": [], "groups": [], "quantiles": [], "noise": []}
+    nothing: dict[str, object] = {
+        name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable")
+    }
+    nothing |= {"smooth": False, "refused": {}}
     assert (
         shown
         == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "project": "norm-sub", "rows": expected}

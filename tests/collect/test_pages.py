@@ -1779,7 +1779,7 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_pat
             expect(
                 page.get_by_text("people raise one in 1,000 studies. Fake reports raise an alarm")
             ).to_be_visible()
-            expect(page.get_by_text("of the reports to a question on, if they are reports")).to_be_visible()
+            expect(page.get_by_text("of the reports to a question, and are reports")).to_be_visible()
             page.get_by_text("All checks").click()
             expect(page.get_by_role("table", name="Checks of the reports").get_by_role("row")).to_have_count(
                 5

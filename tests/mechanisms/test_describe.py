@@ -146,4 +146,4 @@ def test_a_plan_prints_its_attributes_by_name() -> None:
     shown = plan._repr_html_()
     assert "A &amp; B" in shown
     assert shown.count("<tr>") == 3 + 5
-    assert "color: shares of 2 values (clear)" in texts(plan.plot())
+    assert "color: shares of 2 values (useful)" in texts(plan.plot())
