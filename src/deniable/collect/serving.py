@@ -14,7 +14,7 @@ from typing import Any, final
 
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from deniable.collect.app import Collector
 from deniable.collect.certificates import Certificate
@@ -51,6 +51,7 @@ class Punctual(HttpToolsProtocol):
     _arriving = True
     _has_head = False
     _beside = 0
+    _before: RequestResponseCycle | None = None
     _crowd: Connections | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
@@ -104,13 +105,28 @@ class Punctual(HttpToolsProtocol):
             self._start_timer(SECONDS if self._has_head else HEAD_SECONDS)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's closes at once
-        """Answer the request that has arrived before closing, though its sender will send no more.
+        """Answer each request that has arrived before closing, though its sender will send no more.
 
         TLS has no such half of a connection.
         """
-        if self._arriving or self._is_resting() or self.scheme == "https":
+        if self.scheme == "https" or (self._arriving and not self._forget_half()):
+            return False
+        if self.cycle is None or self.cycle.response_complete:
             return False
         self.cycle.keep_alive = False  # the last of those that are answered
+        return True
+
+    def _forget_half(self) -> bool:
+        """Forget a request whose rest never comes, if it is not in the works yet: is it forgotten?"""
+        if self._has_head:
+            if not self.pipeline or self._before is None:
+                return False
+            self.pipeline.popleft()
+            self.cycle = self._before
+        self._arriving, self._has_head = False, False
+        self._stop_timer()
+        if self._crowd is not None:
+            self._crowd.answer(self)
         return True
 
     def _is_resting(self) -> bool:
@@ -125,6 +141,7 @@ class Punctual(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._has_head = True
+        self._before = self.cycle
         self._stop_timer()  # that of the head; if the body is not there yet, its own is started
         super().on_headers_complete()
 
