@@ -10,6 +10,27 @@ from typing import Any
 import deniable as dn
 from deniable.plan import Plan
 
+TABLES = """\
+[attributes.works]
+yes_no = true
+
+[attributes.hours]
+low = 0
+high = 60
+step = 20
+only_if = { works = "yes" }
+missing = true
+
+[attributes.media]
+several = ["tv", "radio", "web"]
+question = { en = "Which media do you use?", de = "Welche Medien nutzen Sie?" }
+labels = { de = ["Fernsehen", "Radio", "Netz"] }
+
+[attributes.mood]
+scale = [1, 7]
+ends = { en = ["not at all", "very much"], de = ["gar nicht", "sehr"] }
+"""
+"""Questions of a study file, to which a test adds one that is metric."""
 WORK = dn.Study(
     {
         "works": {"yes_no": True},

@@ -973,17 +973,27 @@ def make_drinks(page: Page) -> None:
     make(page)
 
 
+def invite_one(invited: Running, tokens: Callable[..., list[str]]) -> list[str]:
+    """An invitation, and its link."""
+    [made] = tokens(invited, "--count", "1", "--url", invited.url)
+    return made.split(",")
+
+
+def open_drinks(page: Page, link: str) -> None:
+    """Open FILLED by a link that has its invitation."""
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
+    expect(page.get_by_label("Your invitation")).to_have_count(0)
+
+
 def test_a_missing_invitation_is_reported_before_anything_is_answered(
     browser: Browser, invited: Running, tokens: Callable[..., list[str]]
 ) -> None:
     before = counted(invited, FILLED)
-    [made] = tokens(invited, "--count", "1", "--url", invited.url)
-    invitation, link = made.split(",")
+    invitation, link = invite_one(invited, tokens)
     with visiting(browser, invited) as visit:
-        page = visit.page
-        page.goto(link)
-        expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
-        expect(page.get_by_label("Your invitation")).to_have_count(0)
+        open_drinks(visit.page, link)
     for damaged in ("hello", invitation[:-1], invitation + "x", "a b"):
         with visiting(browser, invited) as visit:
             page = visit.survey(FILLED, f"&invitation={damaged}")
@@ -1011,13 +1021,10 @@ def test_an_invitation_opens_its_own_plan_and_no_other(
 ) -> None:
     """Of two plans at one collector; the code of one is never sent with a report of the other."""
     before = counted(invited, FILLED)
-    [made] = tokens(invited, "--count", "1", "--url", invited.url)
-    invitation, link = made.split(",")
+    invitation, link = invite_one(invited, tokens)
     with visiting(browser, invited) as visit:
         page = visit.page
-        page.goto(link)
-        expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
-        expect(page.get_by_label("Your invitation")).to_have_count(0)
+        open_drinks(page, link)
         page.get_by_role("link", name="All studies").click()
         expect(page.get_by_role("heading", name="Choose a study")).to_be_visible()
         page.get_by_role("link", name="Habits").click()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.questionnaires import TABLES
+
 TEXT = """\
 # Written by hand.
 title = "Town"
@@ -27,29 +29,13 @@ mean = true
 [survey]
 introduction = { en = "Three questions.", de = "Drei Fragen." }
 """
-KINDS = """\
+KINDS = f"""\
 epsilon = 4
 
 [survey]
 pages = [["works", "hours"], ["media", "mood", "born"]]
 
-[attributes.works]
-yes_no = true
-
-[attributes.hours]
-low = 0
-high = 60
-step = 20
-only_if = { works = "yes" }
-missing = true
-
-[attributes.media]
-several = ["tv", "radio", "web"]
-
-[attributes.mood]
-scale = [1, 7]
-ends = { en = ["not at all", "very much"], de = ["gar nicht", "sehr"] }
-
+{TABLES}
 [attributes.born]
 dates = ["1990-01-01", "2009-12-31"]
 by = "year"

@@ -268,10 +268,11 @@ def test_kinds_of_questions_and_what_names_them_follow_each_other(browser: Brows
         expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
         wanted = KINDS.replace("attributes.works", "attributes.job").replace("{ works =", "{ job =")
         wanted = wanted.replace('["works", "hours"], ["media", "mood", "born"]', PAGES)
-        wanted = wanted.replace('[attributes.media]\nseveral = ["tv", "radio", "web"]\n', "")
         wanted = wanted.replace("not at all", "never")
         wanted += '\n[attributes.pace]\nscale = [1, 7]\nends = ["slow", "fast"]\n'
-        assert tomllib.loads(file.read_text(encoding="utf-8")) == tomllib.loads(wanted)
+        study = tomllib.loads(wanted)
+        del study["attributes"]["media"]
+        assert tomllib.loads(file.read_text(encoding="utf-8")) == study
 
 
 def test_the_survey_is_shown_and_sends_nothing(browser: Browser, file: Path) -> None:

@@ -34,32 +34,14 @@ from tests.plan.test_plan import SCHEMA, refuse_unfit
 from tests.running import Run
 from tests.statistics import ANSWERED_STUDIES, COVERED
 
-STUDY = """
+STUDY = f"""
 title = "Media and work"
 epsilon = 2
 
 [survey]
 pages = [["works", "hours"], ["media", "mood", "age"]]
 
-[attributes.works]
-yes_no = true
-
-[attributes.hours]
-low = 0
-high = 60
-step = 20
-missing = true
-only_if = { works = "yes" }
-
-[attributes.media]
-several = ["tv", "radio", "web"]
-question = { en = "Which media do you use?", de = "Welche Medien nutzen Sie?" }
-labels = { de = ["Fernsehen", "Radio", "Netz"] }
-
-[attributes.mood]
-scale = [1, 7]
-ends = { en = ["not at all", "very much"], de = ["gar nicht", "sehr"] }
-
+{questionnaires.TABLES}
 [attributes.age]
 low = 0
 high = 100
