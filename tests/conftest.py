@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -19,6 +20,15 @@ from tests.running import Run, run_with
 # The same examples at every run, whatever was run before and however busy the machine is.
 settings.register_profile("reproducible", derandomize=True, database=None, deadline=None)
 settings.load_profile("reproducible")
+
+# All that is imported and collected stays until the end. To look through it for garbage again and again
+# would take a good part of the run.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
