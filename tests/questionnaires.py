@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import deniable as dn
@@ -80,8 +81,17 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+EXPECTED = replace(
+    WORK,
+    missing={"hours": True, "media": True, "mood": "random"},
+    answered={"hours": 0.4, "media": 0.9, "moved": 0.025},
+)
+"""The same questions, some of which only some people are expected to answer."""
+
+
 def plans() -> dict[str, Plan]:
-    return {"work": WORK.plan(people=1000), "distant": DISTANT.plan(people=1000)}
+    studies = {"work": WORK, "distant": DISTANT, "expected": EXPECTED}
+    return {name: study.plan(people=1000) for name, study in studies.items()}
 
 
 REFUSED: list[dict[str, Any]] = [
@@ -103,7 +113,7 @@ REFUSED: list[dict[str, Any]] = [
 
 def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
     """What is changed in a plan, why it is refused then, and how it is changed."""
-    work, distant = plans().values()
+    work, distant, expected = plans().values()
 
     def attribute(name: str, **fields: Any) -> Callable[[Any], None]:
         def change(data: Any) -> None:
@@ -140,6 +150,13 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
         ("questions", "one option", attribute("media: tv", several=None)),
         ("questions", "options with two policies", attribute("media: tv", missing="random")),
         ("questions", "an answer to nothing", attribute("works", answers="pay")),
+        ("answered", "nobody answers", attribute("hours", answered=0)),
+        ("answered", "everybody answers", attribute("hours", answered=1000)),
+        ("answered", "more than everybody answers", attribute("hours", answered=1001)),
+        ("answered", "some answer what everybody does", attribute("works", answered=400)),
+        ("answered", "some answer, and nobody knows who", attribute("mood", answered=400)),
+        ("type", "a share who answer that is a text", attribute("hours", answered="400")),
+        ("type", "a share who answer that is true", attribute("hours", answered=True)),
         ("range", "an unknown unit", unit("mood", "week")),
         ("type", "a unit that is no text", unit("mood", 1)),
         ("range", "steps of two", unit("hours", "whole")),
@@ -159,10 +176,12 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
     for why, name, change in (
         ("only-if", "in a circle", attribute("age: answered", only_if=condition("age: answered", "yes"))),
         ("no-answer", "no answer to a metric attribute", attribute("age", missing="value")),
+        ("answered", "some say whether they answer", attribute("age: answered", answered=400)),
         ("questions", "an answer to another one", attribute("age: answered", answers="pay")),
         ("questions", "an answer that is always there", attribute("age", only_if=condition("works", "no"))),
     ):
         yield name, why, distant, change
+    yield "options that others answer", "questions", expected, attribute("media: tv", answered=None)
 
 
 def unit(name: str, to: object, **numbers: int) -> Callable[[Any], None]:

@@ -3,7 +3,7 @@
 import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
 import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { domain } from "./notation.js";
-import { checkedFields, checkedList, checkedString } from "./strict.js";
+import { checkedFields, checkedInteger, checkedList, checkedString } from "./strict.js";
 
 type RareKinds = typeof import("./rare_kinds.js");
 
@@ -37,6 +37,8 @@ export class Attribute {
     readonly several: string | null,
     /** The attribute of which this says whether it is answered. */
     readonly answers: string | null,
+    /** How many people in a thousand are expected to answer, where that is not all of them. */
+    readonly answered: number | null,
   ) {
     this.extras = [
       ...(onlyIf && !isFilled ? [NOT_APPLICABLE] : []),
@@ -86,7 +88,7 @@ export const readAttribute = (
   filled: boolean,
   rare?: RareKinds,
 ): Attribute => {
-  const there = ["missing", ...(rare ? ["only_if", "several", "answers"] : [])];
+  const there = ["missing", "answered", ...(rare ? ["only_if", "several", "answers"] : [])];
   const fields = checkedFields(data, "an attribute", [
     "name",
     "domain",
@@ -113,6 +115,12 @@ export const readAttribute = (
   const text = (key: string): string | null => (key in fields ? checkedString(fields[key], key) : null);
   const [several, answers] = [text("several"), text("answers")];
   if (several !== null) checkedText(several, "a question's name");
+  const answered = "answered" in fields ? checkedInteger(fields.answered, "answered") : null;
+  if (answered !== null) {
+    const mayLack = answers === null && (missing === "value" || (onlyIf !== null && missing === "refuse"));
+    const fits = mayLack && answered > 0 && answered < 1000;
+    must(fits, "answered", () => `${shown(name)} cannot have answers of ${answered} in 1,000 people`);
+  }
   const domainOf = domain(fields.domain, rare);
-  return new Attribute(name, domainOf, missing as Missing, filled, onlyIf, several, answers);
+  return new Attribute(name, domainOf, missing as Missing, filled, onlyIf, several, answers, answered);
 };

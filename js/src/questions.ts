@@ -13,7 +13,7 @@ const SEPARATOR = ";";
 /** Refuse questions that do not fit together. */
 export const checkQuestions = (attributes: readonly Attribute[]): void => {
   const byName = new Map(attributes.map((one) => [one.name, one]));
-  const same = (one: Attribute): string => JSON.stringify([one.missing, one.onlyIf]);
+  const same = (one: Attribute): string => JSON.stringify([one.missing, one.onlyIf, one.answered]);
   for (const one of attributes) {
     const { name, several, answers, onlyIf, domain } = one;
     const isYesNo = domain.kind === "categories" && String(domain.labels) === "yes,no";

@@ -89,6 +89,29 @@ def test_the_plan_says_what_it_takes_for_granted() -> None:
             assert ratio["pay"] == pytest.approx(2 * one.stderr)
 
 
+def test_a_plan_that_is_read_back_has_the_same_margins() -> None:
+    plan = study(answered={"job": 0.5, "pay": 0.025, "age": 0.6}).plan(PEOPLE)
+    again = dn.Plan.from_json(plan.to_json())
+    assert again.precisions() == plan.precisions()
+    assert {one.attribute: one.answered for one in again.precisions()} == {
+        "works": 1.0,
+        "job": 0.5,
+        "pay": 0.025,
+        "age: answered": 1.0,
+        "age": 0.6,
+    }
+    assert "if 2.5 % answer" in again.explain()
+    everybody = study(answered=dict.fromkeys(("job", "pay", "age"), 1)).plan(PEOPLE)
+    assert everybody.id == study().plan(PEOPLE).id
+    assert '"answered":' not in everybody.to_json()
+
+
+def test_options_are_answered_together() -> None:
+    asked = {"works": ["yes", "no"], "media": dn.Several(["tv", "web"])}
+    one = dn.Study(asked, 1.0, only_if={"media": {"works": "yes"}}, answered={"media": 0.3}).plan(PEOPLE)
+    assert [each.answered for each in one.content.attributes] == [None, 300, 300]
+
+
 @pytest.mark.parametrize(
     ("answered", "why"),
     [
@@ -96,6 +119,8 @@ def test_the_plan_says_what_it_takes_for_granted() -> None:
         ({"jobs": 0.5}, "'jobs' is not an attribute"),
         ({"job": 0.0}, "must be above 0 and at most 1, got 0.0"),
         ({"job": "half"}, "must be above 0 and at most 1, got 'half'"),
+        ({"job": 1 / 3}, "is in thousandths, such as 0.333, got 0.333333"),
+        ({"job": 1e-9}, "is in thousandths, such as 0.001, got 1e-09"),
         (0.5, "answered has shares of people by question"),
     ],
 )

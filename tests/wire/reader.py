@@ -163,7 +163,8 @@ def check_content(plan: Data) -> None:
     must(len(asked) <= 4096, "attributes")
     sizes = []
     for one in asked:
-        optional = [name for name in ("missing", "only_if", "several", "answers") if name in typed(one, dict)]
+        known = ("missing", "only_if", "several", "answers", "answered")
+        optional = [name for name in known if name in typed(one, dict)]
         check_text(typed(fields(one, "name", "domain", *optional)["name"], str))
         check_optional(one, plan["missing"])
         sizes.append(check_domain(one["domain"]))
@@ -215,6 +216,11 @@ def check_optional(one: Data, usual: str) -> None:
         typed(condition["name"], str)
         for value in typed(condition["values"], list):
             typed(value, str)
+    if "answered" in one:
+        between(one["answered"], 1, 999, "answered")
+        policy = one.get("missing", usual)
+        must(policy == "value" or (policy == "refuse" and "only_if" in one), "answered")
+        must("answers" not in one, "answered")
 
 
 def check_questions(asked: Sequence[Data]) -> None:
@@ -227,8 +233,8 @@ def check_questions(asked: Sequence[Data]) -> None:
             others = [each for each in asked if each.get("several") == one["several"]]
             must(len(others) > 1 and one["several"] not in by_name, "questions")
             for each in others:
-                same = each.get("missing") == one.get("missing")
-                must(same and each.get("only_if") == one.get("only_if"), "questions")
+                same = [each.get(name) == one.get(name) for name in ("missing", "only_if", "answered")]
+                must(all(same), "questions")
         if "answers" in one:
             about = by_name.get(one["answers"], {}).get("only_if")
             told = about == {"name": one["name"], "values": ["yes"]}

@@ -64,7 +64,7 @@ def find_accepted(content: Content, stated: Stated, cap: float) -> list[Accepted
     found = []
     for (j, one, _), (epsilon, part) in zip(metric, made, strict=True):
         people = max(1, round(content.people * float(content.mechanism.chance(j))))
-        known = _find_best(part, one.name, people, list_readings(one.domain, part.k))
+        known = _find_best(part, one.name, people, list_readings(one.domain, part.k, one.turnout))
         unit = "meter" if isinstance(one.domain, Grid) else "unit"
         found.append(Accepted(one.name, epsilon, unit, known))
     return found

@@ -8,12 +8,15 @@ from typing import Literal, final, get_args
 
 from deniable.domain import Categories, Domain, checked_text
 from deniable.errors import InvalidParameter, not_among
-from deniable.plan.notation import Json, checked_fields, checked_list, checked_string
+from deniable.exact import whole_number
+from deniable.plan.notation import Json, checked_fields, checked_integer, checked_list, checked_string
 
 NO_ANSWER_LABEL = "no answer"
 NOT_APPLICABLE = "not applicable"
 YES_NO = Categories(["yes", "no"])
 """The values of an option that people tick, and of whether a question is answered."""
+EVERYBODY = 1000
+"""Shares of people who answer are in thousandths, since a plan has integers only."""
 
 Missing = Literal["refuse", "value", "random"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
@@ -50,6 +53,8 @@ class Attribute:
     """The question of which this is one option: people choose all that apply."""
     answers: str | None = None
     """The attribute of which this says whether it is answered, where no answer is none of its values."""
+    answered: int | None = None
+    """How many people in a thousand are expected to answer, where that is not all of them."""
 
     def __post_init__(self) -> None:
         checked_text(self.name, "an attribute's name")
@@ -69,6 +74,9 @@ class Attribute:
                 f"{self.name!r} says whether {self.answers!r} is answered: its values are yes and no",
                 "questions",
             )
+        if self.answered is not None:
+            what = f"answered of {self.name!r}, people in a thousand who are expected to answer,"
+            whole_number(what, self.answered, 1, EVERYBODY - 1, reason="answered")
 
     @property
     def option(self) -> str:
@@ -76,22 +84,34 @@ class Attribute:
         start = f"{self.several}: "
         return self.name[len(start) :] if self.name.startswith(start) else ""
 
+    @property
+    def turnout(self) -> float:
+        """The share of people who are expected to answer."""
+        return 1.0 if self.answered is None else self.answered / EVERYBODY
+
     def to_dict(self, domain: Json) -> Json:
         """As a plan has it."""
         found: Json = {"name": self.name, "domain": domain}
         if self.only_if is not None:
             found["only_if"] = {"name": self.only_if.name, "values": list(self.only_if.values)}
-        optional = {"missing": self.missing, "several": self.several, "answers": self.answers}
+        optional = {
+            "missing": self.missing,
+            "several": self.several,
+            "answers": self.answers,
+            "answered": self.answered,
+        }
         return found | {name: value for name, value in optional.items() if value is not None}
 
     @staticmethod
     def read_fields(data: object) -> Json:
         """The fields of an attribute but for its domain, from `to_dict`."""
-        optional = ("missing", "only_if", "several", "answers")
+        optional = ("missing", "only_if", "several", "answers", "answered")
         there = [name for name in optional if isinstance(data, dict) and name in data]
         given = dict(checked_fields(data, "an attribute", ("name", "domain", *there)))
-        for name in ("name", *(one for one in there if one != "only_if")):
+        for name in ("name", *(one for one in there if one not in ("only_if", "answered"))):
             given[name] = checked_string(given[name], name)
+        if "answered" in given:
+            given["answered"] = checked_integer(given["answered"], "answered")
         if "only_if" in given:
             one = checked_fields(given["only_if"], "a condition", ("name", "values"))
             values = [checked_string(value, "a value") for value in checked_list(one["values"], "values")]
@@ -148,16 +168,22 @@ def list_related(attributes: Sequence[Attribute]) -> list[tuple[str, ...]]:
     return [tuple(names) for names in found.values() if len(names) > 1]
 
 
-def check_questions(attributes: Sequence[Attribute], extras: Mapping[str, Sequence[str]]) -> None:
-    """Refuse questions that do not fit together; `extras` are the values beside those of a domain."""
+def check_questions(
+    attributes: Sequence[Attribute], extras: Mapping[str, Sequence[str]], usual: Missing = "refuse"
+) -> None:
+    """Refuse questions that do not fit together; `extras` are the values beside those of a domain, and
+    `usual` is the policy of attributes that have none of their own.
+    """
     by_name = {one.name: one for one in attributes}
+    policies = {one.name: one.missing or usual for one in attributes}
     for name, options in list_several(attributes).items():
         if name in by_name or len(options) < 2:
             text = f"{name!r} has two options or more, and is not an attribute itself"
             raise InvalidParameter(text, "questions")
-        if len({(one.missing, one.only_if) for one in options}) > 1:
+        if len({(one.missing, one.only_if, one.answered) for one in options}) > 1:
             text = (
-                f"the options of {name!r} apply to the same people, and have one policy for missing answers"
+                f"the options of {name!r} apply to the same people, who answer or not, and have one policy "
+                "for missing answers"
             )
             raise InvalidParameter(text, "questions")
     for one in attributes:
@@ -175,6 +201,25 @@ def check_questions(attributes: Sequence[Attribute], extras: Mapping[str, Sequen
                 )
         if one.only_if is not None:
             _check_condition(one, by_name)
+        if one.answered is not None:
+            refuse_answered(one, policies[one.name])
+
+
+def refuse_answered(one: Attribute, policy: Missing) -> None:
+    """Refuse a share of people who answer where all do, or where nobody knows who did."""
+    question = one.several or one.name
+    if policy == "random":
+        raise InvalidParameter(
+            f"answered of {question!r}: a missing answer is a random value, so nobody knows who answered; "
+            'use missing = "value"',
+            "answered",
+        )
+    if one.answers is not None or (one.only_if is None and policy != "value"):
+        raise InvalidParameter(
+            f"answered of {question!r}: everybody answers it; it is for questions with only_if, or with "
+            'missing = "value"',
+            "answered",
+        )
 
 
 def _check_condition(one: Attribute, by_name: Mapping[str, Attribute]) -> None:

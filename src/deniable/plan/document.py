@@ -109,7 +109,8 @@ class Content:
         object.__setattr__(self, "mechanism", as_record_mechanism(self.mechanism).drop_claim())
         self._check_sizes()
         self._check_rounds()
-        check_questions(self.attributes, {one.name: self.extras(one) for one in self.attributes})
+        extras = {one.name: self.extras(one) for one in self.attributes}
+        check_questions(self.attributes, extras, self.missing)
         self._check_texts()
         refuse_asking(self.ask, self.mechanism)
         if self.ask != "all" and any(one.only_if or one.several or one.answers for one in self.attributes):

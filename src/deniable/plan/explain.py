@@ -387,12 +387,9 @@ def reconsider(content: Content, considered: Sequence[Considered]) -> Considered
         protocols = [chosen.protocols[j] for j in chosen.order]
     per = considered[0].per if considered else "record"
     readings = [
-        list_readings(attribute.domain, part.k)
+        list_readings(attribute.domain, part.k, attribute.turnout)
         for attribute, part in zip(content.attributes, content.parts, strict=True)
     ]
-    if chosen is not None:  # its maker also knows how many are expected to answer
-        order = range(len(readings)) if chosen.order is None else chosen.order
-        readings = [chosen.readings[j] for j in order]
     return Considered.of(
         mechanism,
         mechanism.acronym,

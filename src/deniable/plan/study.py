@@ -49,7 +49,7 @@ from deniable.plan.questionnaire import (
 )
 from deniable.plan.sections import list_options, read_toml
 from deniable.plan.texts import Texts
-from deniable.plan.turnout import read_answered
+from deniable.plan.turnout import count_answered, read_answered
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
 from deniable.tables import DEGREES, column_names, columns_of, declared_categories, require_file
@@ -121,7 +121,7 @@ class Study:
     """
     answered: Mapping[str, float] = field(default_factory=dict)
     """The share of people who are expected to answer, of questions that not everybody does: 0.4. Margins,
-    people needed and the choice of mechanisms count it in. A plan that is read from a file does not hold it.
+    people needed and the choice of mechanisms count it in, and the plan holds it in thousandths.
     """
 
     def __post_init__(self) -> None:
@@ -424,15 +424,20 @@ class Study:
             )
         names = list(self._asked)
         order = range(len(names)) if best.order is None else best.order
-        asked = {
-            names[j]: replace(self._asked[names[j]], domain=self._asked[names[j]].domain.plain) for j in order
-        }
+        asked = {names[j]: self._compile(self._asked[names[j]]) for j in order}
         usual = usual_policy(self._asked)
         plan = Plan.of(asked, best.mechanism, people, self.title, usual, self.rounds, rows)
         self._refuse_overspent(plan)
         plan = plan.with_ask(self.ask).with_maps(self.maps)
         texts = self._order_pages(list(asked))
         return plan if texts is None else plan.with_texts(complete_texts(texts, plan))
+
+    def _compile(self, one: Attribute) -> Attribute:
+        """An attribute as a plan has it: without its privacy, which the mechanism has."""
+        return replace(one, domain=one.domain.plain, answered=count_answered(self._turnout(one)))
+
+    def _turnout(self, one: Attribute) -> float:
+        return self.answered.get(one.several or one.name, 1.0)
 
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one
@@ -540,7 +545,7 @@ class Study:
         k = domain.k + len(list_extras(one))  # a number's is not used
         return Question(
             k,
-            list_readings(domain, k, self.answered.get(one.several or one.name, 1.0)),
+            list_readings(domain, k, self._turnout(one)),
             self.importance.get(one.name, self.importance.get(one.several or one.answers or one.name, 1.0)),
             self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),

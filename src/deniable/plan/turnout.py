@@ -8,7 +8,7 @@ from dataclasses import replace
 from deniable.choose import Considered, Objective, Precision, list_precisions, list_readings
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number
-from deniable.plan.attribute import Attribute
+from deniable.plan.attribute import EVERYBODY, Attribute, refuse_answered
 from deniable.plan.document import Content
 
 _HALF = 0.5
@@ -27,18 +27,18 @@ def read_answered(
             raise InvalidParameter(not_among(str(name), "an attribute", questions))
         what = f"answered of {name!r}, the share of people who are expected to answer,"
         found[name] = 1.0 if share == 1 else number(what, share, 0.0, 1.0, "above 0 and at most 1")
-        own = [one for one in attributes if name in (one.name, one.several)]
-        if any(one.missing == "random" for one in own):
-            raise InvalidParameter(
-                f"answered of {name!r}: a missing answer is a random value, so nobody knows who answered; "
-                'use missing = "value"'
-            )
-        if not any(map(may_lack, own)):
-            raise InvalidParameter(
-                f"answered of {name!r}: everybody answers it; it is for questions with only_if, or with "
-                'missing = "value"'
-            )
+        near = max(1, round(found[name] * EVERYBODY)) / EVERYBODY
+        if found[name] != near:
+            raise InvalidParameter(f"{what} is in thousandths, such as {near:g}, got {share!r}")
+        for one in attributes:
+            if name in (one.name, one.several):
+                refuse_answered(one, one.missing or "refuse")
     return found
+
+
+def count_answered(share: float) -> int | None:
+    """A share in thousandths, as a plan has it; None for everybody."""
+    return None if share == 1.0 else round(share * EVERYBODY)
 
 
 def may_lack(one: Attribute) -> bool:
@@ -48,11 +48,10 @@ def may_lack(one: Attribute) -> bool:
 
 def explain_turnout(content: Content, here: Considered) -> str | None:
     """That margins take it that everybody answers, and what they would be if half did; else None."""
-    answered = {one.attribute: one.answered for one in list_precisions(here)}
     names = [
         one.name
         for one in content.attributes
-        if may_lack(replace(one, missing=content.missing_of(one))) and answered[one.name] == 1.0
+        if one.answered is None and may_lack(replace(one, missing=content.missing_of(one)))
     ]
     if not names:
         return None
