@@ -45,6 +45,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const right = wide ? left - 40 : width; // half a pixel more would take a column away
   const tables = mode === "tables";
   const reported = center ? [center.n] : now.map(({ n }) => n);
+  const counted = view.estimates?.respondents.find((one) => one.attribute === name)?.text;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
     if (domain?.kind === "grid")
@@ -93,12 +94,12 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
           "span",
           { class: "reported" },
           [
-            spanOf(reported),
+            counted ?? spanOf(reported),
             METHODS[now[0]?.method ?? ""],
             options.length > 0 && "all that apply: who chose each",
           ]
             .filter(Boolean)
-            .join(", ") + whose(now[0] ?? center),
+            .join(", ") + (counted ? `${now.length ? "" : ", mean"} of these` : whose(now[0] ?? center)),
         ),
     ),
     h(

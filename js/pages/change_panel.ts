@@ -40,9 +40,9 @@ export function change(
   }
   const since = `Change since round ${earlier.round ?? 1}`;
   return h(
-    "details",
+    "div",
     { class: "change" },
-    h("summary", { "data-name": `change in ${name}` }, since),
+    h("h3", {}, since),
     h(
       "p",
       { class: "soft" },

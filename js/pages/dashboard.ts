@@ -7,10 +7,11 @@ import { health } from "./health.js";
 import { losses } from "./losses_panel.js";
 import { en } from "./messages/en.js";
 import { speak } from "./messages.js";
-import { facts, heading, keep, listPanels, log, type Mode, optionsOf, unbiased, waiting } from "./panels.js";
+import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
 import { type Access, type Choice, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
+import { describeShares, type Kind, STEPS } from "./shares_note.js";
 
 speak(en, "en");
 
@@ -18,7 +19,6 @@ const PERIOD = 4000; // milliseconds
 const OLD =
   "This token is not valid, or not any more. If it is yours alone, ask an operator for another one. The collector’s own is in the file operator.token, in the folder where it was started, or in its DENIABLE_TOKEN.";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
-const STEPS = ["norm-sub", "clip", "norm-cut", "norm-mul", "isotonic", "base-cut"];
 
 const board = find("board");
 const trouble = find("trouble");
@@ -35,15 +35,12 @@ let shell: Shell | null = null;
 let panels: typeof import("./attribute_panel.js") | null = null; // with all drawings, once they are loaded
 let loading: Promise<void> | null = null;
 
-/** Which shares are shown. */
-type Kind = "possible" | "smoothed" | "unbiased";
-
 /** The sections of the page, and the controls, which are made once. */
 interface Shell {
   readonly heading: HTMLElement;
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
-  readonly unbiased: HTMLElement;
+  readonly kind: HTMLElement;
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
   readonly results: HTMLElement;
@@ -175,7 +172,7 @@ function draw(): void {
   );
   sections.round.value = String(round);
   (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
-  keep(sections.unbiased, raw, () => raw && unbiased());
+  keep(sections.kind, [kind, choice.project], () => describeShares(kind, choice.project));
   sections.smoothed.hidden = !estimates?.smoothable.length;
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
@@ -273,7 +270,7 @@ function build(access: Access): Shell {
     heading: section("heading"),
     facts: section(""),
     round,
-    unbiased: section("note"),
+    kind: section("note"),
     smoothed: h("label", {}),
     health: section("note"),
     results: section("results"),
@@ -289,7 +286,7 @@ function build(access: Access): Shell {
     made.heading,
     made.facts,
     controls(round, made.smoothed, operates),
-    made.unbiased,
+    made.kind,
     made.health,
     made.results,
     h("div", { class: "below" }, made.rounds, made.losses, operates && made.collector),
@@ -326,7 +323,7 @@ function controls(round: HTMLSelectElement, smoothed: HTMLElement, operates: boo
     "select",
     { id: "project", change: () => choose({ project: project.value }) },
     h("option", { value: "" }, "None"),
-    STEPS.map((one) => h("option", { value: one }, one)),
+    Object.keys(STEPS).map((one) => h("option", { value: one }, one)),
   );
   const view = (value: Mode, label: string): HTMLElement => {
     const set = (): void => {

@@ -1,7 +1,7 @@
 /** Says whether the reports look as honest ones do: one line where they do, and otherwise what was seen. */
 
 import { type Child, h, quoted } from "./dom.js";
-import { count, sentence, several } from "./phrases.js";
+import { sentence, several } from "./phrases.js";
 import { table } from "./tables.js";
 
 const BURST = "answers of one minute"; // notices fake reports only if they all come in it
@@ -26,6 +26,10 @@ export interface Health {
   readonly alarms: number;
   /** The result in a few words. */
   readonly verdict: string;
+  /** The same with how many checks and reports it is from, in the words of the shell. */
+  readonly summary: string;
+  /** The questions with too few reports to be checked. */
+  readonly too_few: readonly string[];
   readonly checks: readonly Check[];
   readonly advice: string;
 }
@@ -33,12 +37,18 @@ export interface Health {
 export function health(found: Health | null): Child {
   if (!found) return null;
   const { checks, alarms } = found;
-  if (checks.length === 0) return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`);
-  const rate = `honest people raise one in ${count(Math.round(1 / found.level))} studies`;
-  const summary = `${several(checks.length, "check")} at ${several(found.n, "report")}; ${rate}. ${noticed(checks)}`;
+  if (checks.length === 0)
+    return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`, unjudged(found));
+  const summary = `${found.summary.slice(found.verdict.length)}. ${noticed(checks)}`;
   if (alarms === 0)
     return [
-      h("p", { class: "soft" }, h("strong", {}, `Health of the reports: ${found.verdict}`), ` in ${summary}`),
+      h(
+        "p",
+        { class: "soft" },
+        h("strong", {}, `Health of the reports: ${found.verdict}`),
+        summary,
+        unjudged(found),
+      ),
       details(checks),
     ];
   return h(
@@ -47,9 +57,14 @@ export function health(found: Health | null): Child {
     h("h2", { id: "health" }, `Health of the reports: ${several(alarms, "alarm")}`),
     checks.filter(({ alarm }) => alarm).map(describe),
     h("p", {}, found.advice),
-    h("p", { class: "soft" }, `${several(alarms, "alarm")} in ${summary}`),
+    h("p", { class: "soft" }, found.verdict, summary, unjudged(found)),
     details(checks),
   );
+}
+
+/** Which questions could not be checked; where all could, nothing. */
+function unjudged({ too_few: names }: Health): Child {
+  return names.length > 0 && [" Too few reports to judge: ", quoted(names.join(", ")), "."];
 }
 
 /** A share in percent, by its first two digits. */

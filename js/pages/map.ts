@@ -3,11 +3,14 @@
 import type { Grid } from "../src/index.js";
 import type { PlanMap } from "../src/maps.js";
 import { h, svg } from "./dom.js";
+import type { View } from "./map_labels.js";
+import { legend, townsOf } from "./map_legend.js";
 import { outlineOf } from "./map_outline.js";
 import { NOISY, percent, spoken } from "./readings.js";
 import type { Row } from "./results.js";
 
 const TALLEST = 420;
+const WORDS = 60; // pixels across that the numbers of a block take
 const SIDE = 4; // blocks in either direction, as the collector makes them
 
 /** Where neighboring rows or columns are put together: at most four parts, whose sizes differ by one at most. */
@@ -80,12 +83,12 @@ export function map(
       svg(
         "rect",
         {
-          class: isAbove(row) ? "cell sure" : "cell",
+          class: `cell${isAbove(row) ? " sure" : ""}${row.noisy ? " noisy" : ""}`,
           x: (x + 1).toFixed(2),
           y: (y + 1).toFixed(2),
           width: Math.max(1, w - 1).toFixed(2),
           height: Math.max(1, t - 1).toFixed(2),
-          "fill-opacity": dark.toFixed(3),
+          "fill-opacity": row.noisy ? null : dark.toFixed(3),
         },
         svg("title", {}, spoken(row)),
       ),
@@ -99,21 +102,24 @@ export function map(
   });
   const above = rows.filter(isAbove);
   const largest = [...above].sort((one, other) => other.share - one.share).slice(0, 3);
-  const outline = under ? outlineOf(under, cell * grid.columns, tall * grid.rows) : [];
+  const [across, down] = [cell * grid.columns, tall * grid.rows];
+  const outline = under ? outlineOf(under, across, down) : [];
+  const written = blocks ? boxesOf(rows, grid, true).map(wordsIn) : [];
   const drawing = svg(
     "svg",
     {
       class: "map",
       role: "img",
       "aria-label": `Estimates of ${name}`,
-      width: (cell * grid.columns + 2).toFixed(1),
-      height: (tall * grid.rows + 2).toFixed(1),
+      width: (across + 2).toFixed(1),
+      height: (down + 2).toFixed(1),
     },
     svg("desc", {}, rows.map(spoken).join("; ")),
     under?.image !== undefined && outline,
     boxes.map(([box]) => box),
     under?.lines !== undefined && outline, // over cells, which would hide it, and under words
     boxes.flatMap(([, ...words]) => words),
+    under && townsOf(under, across, down, written),
   );
   const confidence = `${Number((100 * level).toFixed(3))} % confidence`;
   const corner = (latitude: number, longitude: number): string =>
@@ -123,13 +129,22 @@ export function map(
     "figure",
     {},
     drawing,
+    legend(clear.length ? most : 0, clear.length < rows.length, above.length > 0, blocks),
     h("figcaption", { class: "soft" }, `${ends} ${blocks ? ofBlocks() : ofCells()}`),
   );
 
+  /** Where the numbers of a block stand. */
+  function wordsIn({ south, west, tall: high, wide }: Box): View {
+    const [x, y] = [(west + wide / 2) * cell, (grid.rows - south - high / 2) * tall];
+    return { x: x - WORDS / 2, y: y - 14, width: WORDS, height: 30 };
+  }
+
   function ofBlocks(): string {
-    const noisy = rows.length - clear.length;
-    const gray = noisy ? ` “Noisy” is ${NOISY}.` : "";
-    return `Each block has its share, and its interval with ${confidence}.${gray} The downloads have every cell.`;
+    return `Each block has its share, and its interval with ${confidence}.${gray()} The downloads have every cell.`;
+  }
+
+  function gray(): string {
+    return clear.length < rows.length ? ` Gray is ${NOISY}.` : "";
   }
 
   function ofCells(): string {
@@ -143,6 +158,6 @@ export function map(
       : clear.length
         ? ""
         : ` Every cell is ${NOISY}.`;
-    return `The largest share is ${percent(most)}. ${sure}${told}`;
+    return `${clear.length ? `The largest share is ${percent(most)}. ` : ""}${sure}${told}${gray()}`;
   }
 }

@@ -19,11 +19,13 @@ export interface Label {
   readonly dot: readonly [number, number];
 }
 
+export const LETTER = 13; // pixels of a name's letters
 const GAP = 6; // pixels between a dot and its name
 
 /**
  * The names that have room in a view, those that are first in the plan first. `at` has each town in the units
- * of the drawing, of which a pixel has `unit`; `measure` says how wide a name is in pixels.
+ * of the drawing, of which a pixel has `unit`; `measure` says how wide a name is in pixels; no name is
+ * put where something is `written` already.
  */
 export function placeLabels(
   towns: readonly { readonly name: string; readonly at: readonly [number, number] }[],
@@ -31,8 +33,9 @@ export function placeLabels(
   unit: number,
   size: number,
   measure: (name: string) => number,
+  written: readonly View[] = [],
 ): Label[] {
-  const taken: View[] = [];
+  const taken: View[] = [...written];
   const found: Label[] = [];
   for (const { name, at } of towns) {
     const [x, y] = at;
@@ -51,6 +54,14 @@ export function placeLabels(
   }
   return found;
 }
+
+/** How wide a name is in pixels. */
+export const measureName = (name: string): number => {
+  const ruler = document.createElement("canvas").getContext("2d");
+  if (!ruler) return 0.62 * LETTER * name.length;
+  ruler.font = `600 ${LETTER}px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(name).width + 2;
+};
 
 const holds = (view: View, box: View): boolean =>
   box.x >= view.x &&

@@ -4,7 +4,7 @@ import type { Grid } from "../src/index.js";
 import { type PlanMap, SIDE } from "../src/maps.js";
 import { h, svg } from "./dom.js";
 import { cellName } from "./labels.js";
-import { findNear, placeLabels, type View } from "./map_labels.js";
+import { findNear, LETTER, measureName, placeLabels, type View } from "./map_labels.js";
 import { outlineOf } from "./map_outline.js";
 import { t } from "./messages.js";
 
@@ -15,7 +15,6 @@ const TAPPED = 24; // and of one that can be tapped
 const CLEAR = 40; // and of one after the first tap
 const STEP = 1.6; // times larger with each click
 const DEEPEST = 6; // times larger at least, where cells are large already
-const LETTER = 13; // pixels of a town's name
 
 /** The picture, and how to show in it which cell is chosen. */
 export interface Picture {
@@ -82,7 +81,7 @@ export function picture(grid: Grid, map: PlanMap | undefined, choose: (code: num
     down.toggleAttribute("hidden", tall / unit() < FINEST);
     inward.disabled = whole.width / view.width > closest * 0.99;
     outward.disabled = view.width === whole.width;
-    const placed = placeLabels(towns, view, unit(), LETTER, measure);
+    const placed = placeLabels(towns, view, unit(), LETTER, measureName);
     names.replaceChildren(
       ...placed.flatMap(({ name, x, y, dot: [cx, cy] }) => [
         svg("circle", { cx, cy, r: 3 * unit() }),
@@ -192,14 +191,6 @@ export function sayCell(grid: Grid, map: PlanMap | undefined, code: number): str
 }
 
 const middleOf = ({ x, y, width, height }: View): [number, number] => [x + width / 2, y + height / 2];
-
-/** How wide a name is in pixels. */
-const measure = (name: string): number => {
-  const ruler = document.createElement("canvas").getContext("2d");
-  if (!ruler) return 0.62 * LETTER * name.length;
-  ruler.font = `600 ${LETTER}px ${getComputedStyle(document.body).fontFamily}`;
-  return ruler.measureText(name).width + 2;
-};
 
 interface Hands {
   drag(right: number, below: number): void;

@@ -102,15 +102,6 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
   );
 }
 
-/** Why shares may be impossible, where these are shown. */
-export function unbiased(): Child {
-  return h(
-    "p",
-    { class: "soft" },
-    "Unbiased shares of every value: with few reports they and their intervals can lie outside 0 to 100 %. Possible shares are the ones to publish.",
-  );
-}
-
 /** Not enough yet. */
 export function waiting(view: View): Child {
   const why =

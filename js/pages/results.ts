@@ -85,6 +85,8 @@ export interface Estimates {
   readonly refused: Readonly<Record<string, string>>;
   /** The attributes whose shares can be smoothed. */
   readonly smoothable: readonly string[];
+  /** What was counted, in words, of attributes that everybody reports and not everybody has an answer to. */
+  readonly respondents: readonly { readonly attribute: string; readonly text: string }[];
 }
 
 /** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
@@ -123,10 +125,15 @@ export interface Choice {
   readonly smooth: boolean;
 }
 
-/** What of the choice is asked of the collector, which refuses to smooth where no values are neighbors. */
-export function queryOf({ level, project, smooth }: Choice, plan: Plan): string {
+/** What of the choice is asked of the collector for every round. */
+export function queryOf(choice: Choice, plan: Plan): string {
+  return `${baseOf(choice, plan)}${choice.project && `&project=${choice.project}`}`;
+}
+
+/** The same without a consistency step. The collector refuses to smooth where no values are neighbors. */
+function baseOf({ level, smooth }: Choice, plan: Plan): string {
   const ordered = plan.attributes.some(({ domain: { kind } }) => kind === "range" || kind === "grid");
-  return `level=${level}${project && `&project=${project}`}${smooth && ordered ? "&smooth=true" : ""}`;
+  return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
 }
 
 /** The collector's counters. */
@@ -214,7 +221,7 @@ export class Results {
     const before = this.kept;
     this.kept = new Map();
     try {
-      const query = `level=${choice.level}`;
+      const query = baseOf(choice, plan);
       const found = await this.once<Estimates>(
         before,
         `plans/${id}/estimates?round=${round}&${queryOf(choice, plan)}`,

@@ -171,11 +171,8 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(health, "LOOKED", 2000)
     reports = [one.body for one in reports_of(POISONED, 8000, 400)[::-1]]
     shelf: Any = Shelf([reports[i : i + 1000] for i in range(0, 8000, 1000)])
-    served = {POISONED.id: Served(POISONED)}
-    looks = health.Looks(shelf, served, 100, MinuteCounts(served, 100))
-    chosen = [
-        body for block in looks._sample(Served(POISONED), 1, 8000) for body in Wire(POISONED).bodies(block)
-    ]
+    blocks = health._sample(Served(POISONED), shelf.bodies(POISONED.id, 1), 8000)
+    chosen = [body for block in blocks for body in Wire(POISONED).bodies(block)]
     assert 1600 < len(chosen) < 2400
     assert len(set(chosen) & set(reports[-400:]) - set(reports[:-400])) > 10
 

@@ -163,10 +163,42 @@ def test_the_dashboard_draws_the_same_outline(browser: Browser, collector: Runni
     answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
     assert answer.json()["counted"] == 200
     with visiting(browser, collector, viewport=DESK) as visit:
-        visit.page.goto(f"{collector.url}/dashboard#plan={ISLAND.id}&token={TOKEN}")
-        expect(visit.page.locator("svg.map .outline")).to_be_visible()
-        [outline], [frame] = (boxes(visit.page.locator(one)) for one in ("svg.map .outline", "svg.map"))
+        page = visit.page
+        page.goto(f"{collector.url}/dashboard#plan={ISLAND.id}&token={TOKEN}")
+        expect(page.locator("svg.map .outline")).to_be_visible()
+        [outline], [frame] = (boxes(page.locator(one)) for one in ("svg.map .outline", "svg.map"))
         assert 0.5 < outline["width"] / frame["width"] < 1
+        assert "Southport" in page.locator("svg.map .towns text").all_text_contents()
+        placed, numbers = boxes(page.locator("svg.map .towns text")), boxes(page.locator("svg.map .block"))
+        assert not any(overlap(town, number) for town in placed for number in numbers)
+
+
+def test_the_legend_of_a_map_tells_what_is_too_noisy_from_nothing(browser: Browser, tmp_path: Path) -> None:
+    metric = dn.per_meter(level=1.0, radius=8000)
+    beach = dn.Grid(54, 10, 54.4, 10.8, rows=4, columns=4, epsilon=metric)
+    plan = dn.Study({"beach": beach}).plan(people=1000)
+    with collecting(tmp_path, [plan]) as running:
+        wire = Wire(plan)
+        made = wire.bodies(plan.privatize([{"beach": (54.15, 10.35)}] * 400, dn.seeded(1)))
+        reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in made]
+        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+        assert httpx.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
+        rows = running.get(f"/plans/{plan.id}/estimates", round=1).json()["rows"]
+        noisy = [row["noisy"] for row in rows]
+        assert 0 < sum(noisy) < len(noisy)
+        with visiting(browser, running, viewport=DESK) as visit:
+            page = visit.page
+            page.goto(f"{running.url}/dashboard#plan={plan.id}&token={TOKEN}")
+            expect(page.locator(".legend")).to_contain_text("too noisy to read")
+            fills = page.locator("svg.map .cell").evaluate_all(
+                "all => all.map(one => [getComputedStyle(one).fill, getComputedStyle(one).fillOpacity])"
+            )
+            gray = {tuple(fill) for fill, is_noisy in zip(fills, noisy, strict=True) if is_noisy}
+            assert len(gray) == 1
+            assert not gray & {
+                tuple(fill) for fill, is_noisy in zip(fills, noisy, strict=True) if not is_noisy
+            }
+            expect(page.locator("figcaption")).to_contain_text("Gray is too noisy to read.")
 
 
 @pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE)])

@@ -131,7 +131,14 @@ def test_one_store_says_the_same_everywhere(asked: Run, collector: Running) -> N
             assert known
             assert [told[number].iloc[i] for i, _ in known] == [one for _, one in known]
             assert [float(written[i][number]) for i, _ in known] == [one for _, one in known]
-    assert "too noisy to read" in asked(*options).out
+    text = asked(*options).out
+    assert "too noisy to read" in text
+    health = collector.get(f"/plans/{PLAN.id}/health", round=1).json()
+    stored = asked("estimate", "plan.json", "--from", f"sqlite:///{collector.folder}/reports.db", "--json")
+    told_by = (shell, json.loads(stored.out), json.loads(asked(*options[:2], "r.parquet", "--json").out))
+    for told in told_by:  # the last two without bursts, of which nothing is known yet
+        assert told["health"] == {name: health[name] for name in told["health"]}
+    assert f"Health of the reports: {health['summary']}" in text
     assert dashboard["noise"] == shell["noise"] != []
 
 
@@ -152,9 +159,10 @@ def test_so_do_its_files(asked: Run, collector: Running) -> None:
     assert all(bool(row["share"]) == (row["kind"] in ("value", "group")) for row in rows)
 
 
-def test_snapshots_have_means_and_no_maps(collector: Running) -> None:
-    (*_, shown) = collector.get(f"/plans/{PLAN.id}/history", round=1).json()["snapshots"]
-    now = collector.get(f"/plans/{PLAN.id}/estimates", round=1).json()
+@pytest.mark.parametrize("smooth", ["false", "true"])
+def test_snapshots_have_means_and_no_maps(collector: Running, smooth: str) -> None:
+    (*_, shown) = collector.get(f"/plans/{PLAN.id}/history", round=1, smooth=smooth).json()["snapshots"]
+    now = collector.get(f"/plans/{PLAN.id}/estimates", round=1, smooth=smooth).json()
     lists = ("rows", "groups", "noise")
     assert shown == now | {kind: [row for row in now[kind] if row["attribute"] != "home"] for kind in lists}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import pickle
 import re
@@ -352,7 +353,8 @@ def test_shares_are_of_those_who_answered_where_others_have_random_values() -> N
     assert [row["among"] for row in about["means"]] == ["those who answered"] * 2
     (median,) = about["quantiles"]
     assert median["low"] <= 35 <= median["high"]
-    assert "nearest possible shares of those who answered" in found.text()
+    assert "age (3,000 reports by everybody; about" in found.text()
+    assert "are those who answered), nearest possible shares of these" in found.text()
     assert "of those who answered" in found.html()
     assert found.plot().axes
     assert found.plot(unbiased=True).axes
@@ -591,6 +593,20 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
     people = [questionnaires.ANSWERS["distant"][0]] * 50
     found = distant.estimate(distant.tally(distant.privatize(people, dn.seeded(1))))
     assert "of those to whom it applies and who answered" in str(found)
+    assert re.search(
+        r"^age \(50 reports by everybody; about [\d.]+ % \([\d.]+ to [\d.]+\) are those to whom it applies "
+        r"and who answered\), nearest possible shares of these$",
+        str(found),
+        re.M,
+    )
+    [age, pay] = Findings.read(found).about()["respondents"]
+    assert (age["attribute"], pay["attribute"]) == ("age", "pay")
+    assert age["reports"] == 50
+    share = found["age: answered"].frequencies[0]
+    assert age["share"] == pytest.approx(min(max(share, 0), 1))
+    assert age["low"] <= age["share"] <= age["high"]
+    assert pay["among"] == "those to whom it applies"
+    assert html.escape(pay["text"]) in found._repr_html_()
     assert found.has_quantiles("age")
     assert found._repr_html_()
 

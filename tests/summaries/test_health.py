@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.collect.health import GROWTH, LOOKS
+from deniable.collect.health import GROWTH
 from deniable.exact import PRIME
 from deniable.mechanisms import SubsetShape
 from deniable.plan import health
@@ -99,7 +100,7 @@ def test_honest_studies_can_be_watched() -> None:
         while n < PEOPLE:
             more = some(reports, n, n := math.ceil(GROWTH**2 * n))
             tallies += plan.tally(watch.look([more]))
-            found = watch.health(plan.estimate(tallies), WATCHED_LEVEL, LOOKS)
+            found = watch.health(plan.estimate(tallies), WATCHED_LEVEL)
             alarms += len(found.alarms)
         healthy += not alarms
     statistics.at_least(healthy, WATCHED_STUDIES, 1 - WATCHED_LEVEL, "studies that are watched")
@@ -132,7 +133,7 @@ def push_function(reports: Array) -> None:
 
 
 def push_column(reports: Array) -> None:
-    reports[:FAKES] = 21
+    reports[: 2 * FAKES] = 21
 
 
 def push_value(reports: Array) -> None:
@@ -181,9 +182,10 @@ def check_of(attribute: str, noticed: float, p_value: float = 0.5) -> Check:
 
 def test_the_text_names_the_kind_of_fakes_and_stays_short() -> None:
     """Without an alarm one check of each attribute is shown, and with many attributes those of some."""
-    quiet = str(Health((check_of("town", 0.2), check_of("town", 0.027), check_of("job", 1.0))))
+    quiet = str(Health((check_of("town", 0.2), check_of("town", 0.027), check_of("job", 1.0)), n=900))
     assert quiet.splitlines() == [
-        "Health of the reports: no alarm in 3 checks (honest people raise one in 1,000 studies)",
+        "Health of the reports: no alarm in 3 checks at 900 reports; honest people raise one in 1,000 "
+        "studies",
         "  attribute  check            needed  kind of fake reports",
         "  town       possible shares   2.7 %  fakes of 0.027",
         "  job        possible shares   never  fakes of 1.0",
@@ -191,22 +193,31 @@ def test_the_text_names_the_kind_of_fakes_and_stays_short() -> None:
         "  needed: if so many of the reports to this question are fake ones of this kind, the check raises",
         "  an alarm nine times in ten. Other kinds may need a larger share, or never raise one.",
     ]
-    assert "below 0.1 %" in str(Health((check_of("town", 1e-7),)))
+    assert "below 0.1 %" in str(Health((check_of("town", 1e-7),), n=900))
     many = [check_of(f"question {j}", 0.1) for j in range(30)]
-    assert "  ... and 22 more checks; --json has all" in str(Health(tuple(many))).splitlines()
-    loud = str(Health((*many, check_of("town", 0.3, 1e-12)))).splitlines()
+    assert "  ... and 22 more checks; --json has all" in str(Health(tuple(many), n=900)).splitlines()
+    loud = str(Health((*many, check_of("town", 0.3, 1e-12)), n=900)).splitlines()
     assert "  ALARM town, possible shares: something (p = 1e-12)" in loud
     first = next(line for line in loud if "fakes of 0." in line)
     assert first.startswith("  town "), "what is wrong is first"
     assert "  ... and 23 more checks; --json has all" in loud
 
 
+def test_the_verdict_is_about_what_reports_say_and_not_when_they_came() -> None:
+    """Else a file of reports, which has no times, would have another verdict than the collector."""
+    blind, burst = check_of("town", 1.0), replace(check_of("", 0.3), name="reports in one minute")
+    found = Health((blind, burst), n=900)
+    assert found.verdict == Health((blind,), n=900).verdict == "too few reports to judge"
+    assert Health((blind, replace(burst, p_value=1e-12)), n=900).verdict == "1 alarm"
+    assert Health.read(json.loads(json.dumps(found.about()))) == found
+
+
 def test_the_advice_has_twice_the_share_that_was_noticed() -> None:
-    found = Health((check_of("town", 0.0123, 1e-12), check_of("job", 0.3)))
+    found = Health((check_of("town", 0.0123, 1e-12), check_of("job", 0.3)), n=900)
     assert "With --fakes 0.025, deniable estimate" in found.about()["advice"]
     assert "if 2.5 % of the reports were made up" in found.about()["advice"]
     assert [one["noticed_of"] for one in found.about()["checks"]] == ["of the reports to this question"] * 2
-    blind = Health((check_of("town", 1.0, 1e-12),))
+    blind = Health((check_of("town", 1.0, 1e-12),), n=900)
     assert "With --fakes 0.05, deniable estimate" in blind.about()["advice"]
 
 

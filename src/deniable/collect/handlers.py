@@ -177,13 +177,14 @@ class Handlers:
 
     async def show_history(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request) or 1, _level(request)
+        smooth = _among(request, "smooth", ("false", "true")) == "true"
         snapshots = await self._read(self._store.history, one.plan.id, number)
 
         def list_estimates() -> Iterator[messages.Estimates]:
             for tallies in snapshots:
                 if tallies.n >= self._minimum:
                     try:
-                        yield results.estimated(one.plan, tallies, number, level, cells=False)
+                        yield results.estimated(one.plan, tallies, number, level, cells=False, smooth=smooth)
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 
@@ -200,7 +201,7 @@ class Handlers:
         number, tallies = await self._tallies(one, _round(request))
         number = number or 1
         look = await self._looks.look(Key(one.plan.id, number), tallies.n)
-        return _json({"plan": one.plan.id, "round": number, "n": look.n} | look.health.about())
+        return _json({"plan": one.plan.id, "round": number} | look.health.about())
 
     async def export_reports(self, request: Request) -> Response:
         one, number = self._plan(request), _round(request) or 1

@@ -17,16 +17,11 @@ from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.messages import Refusal
 from deniable.collect.store import Store, StoreUnavailable
-from deniable.plan import Plan, Reports
+from deniable.plan import Plan, Reports, Result
 from deniable.plan.health import LOOKED, Arrivals, Health, HealthWatch
 
 GROWTH = 1.05
 """How much the number of reports grows before they are looked at again."""
-LOOKS = 64
-"""Separate looks that share the level, so that a study can be watched all the while. From 100 reports to a
-million there are 189 looks, and neighboring ones see nearly the same reports: a normal check has a p-value
-below 1e-5 in some of them 54 times as often as in one.
-"""
 
 _log = logging.getLogger("deniable.collect")
 
@@ -115,27 +110,37 @@ class Looks:
         one, tallies = self._served[key.plan], self._store.tallies(*key)  # with all arrivals
         result = results.result_of(one.plan, tallies)
         if last is None or _has_grown(last, tallies.n):
-            watch = HealthWatch(one.plan)
-            for _ in watch.look(self._sample(one, key.round, tallies.n)):
-                pass
-            base = watch.health(result, looks=LOOKS, others=1 + len(one.plan.names))
+            base = look_at(one, result, self._bodies(key))
             n, when = tallies.n, time.time()
         else:
             n, when, base = last.n, last.time, last.base
         health = base if arrivals is None else base.with_arrivals(arrivals, tallies, result)
         return Look(n, when, health, minute, base)
 
-    def _sample(self, one: Served, number: int, n: int) -> Iterator[Reports]:
-        """As many reports as are looked at, in blocks. Chance chooses them: fakes have the ids they like."""
-        share, chance = min(1.0, _wanted(one.plan) / n), np.random.default_rng()
-        for bodies in self._store.bodies(one.plan.id, number):
+    def _bodies(self, key: Key) -> Iterator[Sequence[bytes]]:
+        for bodies in self._store.bodies(*key):
             if self._stopping.is_set():
                 raise StoreUnavailable("the collector is shutting down")
-            if share < 1:
-                kept = chance.random(len(bodies)) < share
-                bodies = [body for body, is_kept in zip(bodies, kept, strict=True) if is_kept]
-            if bodies:
-                yield one.wire.reports(bodies)
+            yield bodies
+
+
+def look_at(one: Served, result: Result, bodies: Iterable[Sequence[bytes]]) -> Health:
+    """The health of the reports from which these are estimates, without bursts."""
+    watch = HealthWatch(one.plan)
+    for _ in watch.look(_sample(one, bodies, result.n)):
+        pass
+    return watch.health(result)
+
+
+def _sample(one: Served, stored: Iterable[Sequence[bytes]], n: int) -> Iterator[Reports]:
+    """As many reports as are looked at, in blocks. Chance chooses them: fakes have the ids they like."""
+    share, chance = min(1.0, _wanted(one.plan) / n), np.random.default_rng()
+    for bodies in stored:
+        if share < 1:
+            kept = chance.random(len(bodies)) < share
+            bodies = [body for body, is_kept in zip(bodies, kept, strict=True) if is_kept]
+        if bodies:
+            yield one.wire.reports(bodies)
 
 
 def _has_grown(last: Look, n: int) -> bool:

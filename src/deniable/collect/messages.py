@@ -217,6 +217,18 @@ class Noise(Message, frozen=True):
     text: str
 
 
+class Respondents(Message, frozen=True):
+    """Of an attribute that everybody reports, and which has no answer of some: how many have one."""
+
+    attribute: str
+    reports: Annotated[int, _about("How many reports were counted, by everybody.")]
+    among: Annotated[str, _about("Whom the shares and the mean are about.")]
+    share: Annotated[float, _about("The share of people who are meant.")]
+    low: float
+    high: float
+    text: str
+
+
 class Estimates(Message, frozen=True):
     """Estimates with error bars."""
 
@@ -238,6 +250,10 @@ class Estimates(Message, frozen=True):
         dict[str, str], _about("Why shares of an attribute are not smoothed although that was asked for.")
     ] = {}
     smoothable: Annotated[list[str], _about("The attributes whose shares can be smoothed.")] = []
+    respondents: Annotated[
+        list[Respondents],
+        _about("The attributes that everybody reports, and not everybody has an answer to."),
+    ] = []
 
 
 class History(Message, frozen=True):
@@ -288,6 +304,9 @@ class ReportHealth(Message, frozen=True):
     looks: Annotated[int, _about("How many separate looks share the level.")]
     alarms: int
     verdict: Annotated[str, _about("In words, such as 'no alarm' or 'too few reports to judge'.")]
+    summary: Annotated[
+        str, _about("The verdict, from how many checks and reports, and how rare false ones are.")
+    ]
     too_few: Annotated[list[str], _about("The questions with too few reports to be checked.")]
     checks: list[HealthCheck]
     advice: Annotated[str, _about("What to do; empty where there is no alarm.")]

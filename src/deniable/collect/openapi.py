@@ -82,6 +82,7 @@ def _json(message: Any) -> dict[str, Any]:
 
 
 _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
+_SMOOTH: dict[str, Any] = {"enum": ["false", "true"], "default": "false"}
 _REPORTED = (
     "malformed",
     "version",
@@ -179,7 +180,7 @@ OPERATIONS = (
             "round": _ROUND,
             "level": _LEVEL,
             "project": {"enum": list(NAMES)},
-            "smooth": {"enum": ["false", "true"], "default": "false"},
+            "smooth": _SMOOTH,
             "format": {"enum": ["json", "csv", "parquet"], "default": "json"},
         },
     ),
@@ -191,7 +192,7 @@ OPERATIONS = (
         {200: _json(messages.History)},
         ("plan", "parameter", "store"),
         roles=_READERS,
-        query={"round": {**_ROUND, "default": 1}, "level": _LEVEL},
+        query={"round": {**_ROUND, "default": 1}, "level": _LEVEL, "smooth": _SMOOTH},
     ),
     Operation(
         "show_tallies",

@@ -1,4 +1,4 @@
-"""Reads tallies from a collector's address, or from its store's."""
+"""Reads tallies, and the health of reports, from a collector's address, or from its store's."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_members
 from deniable.plan import Plan, Tallies
+from deniable.plan.health import Health
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store
@@ -47,6 +48,27 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
         if number is None:
             _refuse_several(each.number for each in store.rounds(plan.id) if each.counted)
         return Collected(*store.tallied(plan.id, number))
+    finally:
+        store.close()
+
+
+def fetch_health(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Health:
+    """What the collector says of the reports of a round; of a store, what it would say, but for bursts."""
+    if source.startswith(("http://", "https://")):
+        address = _address(source)
+        raw = _ask(plan, address, "health", number, token)
+        try:
+            return Health.read(json.loads(raw))
+        except (ValueError, TypeError, KeyError):
+            raise _not_a_collector(address, "the health of its reports") from None
+    from deniable.collect.health import look_at
+    from deniable.collect.intake import Served
+    from deniable.collect.store import open_store
+
+    store = open_store(source, create=False)
+    try:
+        result = plan.estimate(store.tallied(plan.id, number)[1])
+        return look_at(Served(plan), result, store.bodies(plan.id, number or 1))
     finally:
         store.close()
 
@@ -116,14 +138,16 @@ def _address(source: str) -> str:
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
-def _from_collector(plan: Plan, source: str, number: int | None, token: str | None) -> Collected:
+def _ask(plan: Plan, source: str, what: str, number: int | None, token: str | None) -> bytes:
+    """What a collector answers about a round of a plan."""
     query = "" if number is None else "?" + urllib.parse.urlencode({"round": number})
-    request = urllib.request.Request(f"{source}/plans/{plan.id}/tallies{query}")
+    request = urllib.request.Request(f"{source}/plans/{plan.id}/{what}{query}")
     if token is not None:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
-            raw = answer.read(_LONGEST)
+            found: bytes = answer.read(_LONGEST)
+            return found
     except urllib.error.HTTPError as refusal:
         with refusal:
             why = _detail(refusal.read(10_000)) or str(refusal)
@@ -140,13 +164,19 @@ def _from_collector(plan: Plan, source: str, number: int | None, token: str | No
         raise DeniableError(
             f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}"
         ) from None
+
+
+def _not_a_collector(source: str, wanted: str) -> DeniableError:
+    return DeniableError(f"what is at {source} is not a collector: it answered something else than {wanted}")
+
+
+def _from_collector(plan: Plan, source: str, number: int | None, token: str | None) -> Collected:
+    raw = _ask(plan, source, "tallies", number, token)
     try:
         said = json.loads(raw)
         found, answered = Tallies.from_dict(said), said.get("round")
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise DeniableError(
-            f"what is at {source} is not a collector: it answered something else than tallies"
-        ) from None
+        raise _not_a_collector(source, "tallies") from None
     if found.plan_id != plan.id:
         raise DeniableError(f"the collector at {source} answered with the tallies of another plan")
     return Collected(answered if type(answered) is int else number, found)

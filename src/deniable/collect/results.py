@@ -11,7 +11,7 @@ from typing import Any, TypeVar, final
 
 import msgspec
 
-from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal, Row
+from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal, Respondents, Row
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
@@ -20,7 +20,7 @@ from deniable.plan.smoothed import list_smoothable
 from deniable.tables.spreadsheet import csv_bytes
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
-Kind = TypeVar("Kind", Row, Mean, Quantile, Noise)
+Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents)
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -100,7 +100,8 @@ def _estimate(asked: _Asked) -> Estimates:
         _write_row(Noise, about["noise"]),
     )
     smoothing = smooth, about["refused"], list_smoothable(result)
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing)
+    people = _write_row(Respondents, about["respondents"])
+    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, people)
 
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:

@@ -15,7 +15,6 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 
 if TYPE_CHECKING:
-    from deniable.collect.reading import Collected
     from deniable.plan import Change, Plan, Tallies
     from deniable.plan.change import People
     from deniable.summaries.recovery import FakeModel
@@ -126,6 +125,7 @@ def estimate_file(
     those of single values. Files and JSON have all of these. The mean of a range without open ends is shown
     below, and its median.
     """
+    from deniable.collect.reading import fetch_health, fetch_tallies
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
     from deniable.plan.recovery import recover_plan
@@ -151,11 +151,12 @@ def estimate_file(
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
     watch = HealthWatch(read)
+    token = None if source is None else _find_token(source, token_file)
     if reports is not None:
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show, watch)
     else:
-        number, tallies = _fetch_collected(read, str(source), number, token_file)
+        number, tallies = fetch_tallies(read, str(source), number, token)
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
@@ -164,14 +165,14 @@ def estimate_file(
             with console.progress("counting") as show:
                 before = since, reading.read_tallies(read, Path(since), show)
         else:
-            before = _fetch_earlier(read, str(source), round_number(since), number, token_file)
+            before = _fetch_earlier(read, str(source), round_number(since), number, token)
         change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
         _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
         return
     with console.progress("estimating") as show:
         found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes)
     asked = {} if source is None else {"round": number}
-    health = watch.health(found.result)
+    health = watch.health(found.result) if source is None else fetch_health(read, source, number, token)
     about = found.about() | asked | {"health": health.about()}
     recovered = None
     if model is not None:
@@ -196,12 +197,14 @@ def estimate_file(
 
 
 def _fetch_earlier(
-    plan: Plan, source: str, since: int, number: int | None, token_file: Path | None
+    plan: Plan, source: str, since: int, number: int | None, token: str | None
 ) -> tuple[str, Tallies]:
     """The tallies of an earlier round."""
     if since == number:
         raise InvalidParameter(f"a change is from one round to another, got round {since} twice")
-    tallies = _fetch_collected(plan, source, since, token_file).tallies
+    from deniable.collect.reading import fetch_tallies
+
+    tallies = fetch_tallies(plan, source, since, token).tallies
     if not tallies.n:
         raise DeniableError(f"there are no reports of plan {plan.id[:12]} in round {since} yet at {source}")
     return str(since), tallies
@@ -238,13 +241,13 @@ def _read_targets(given: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _fetch_collected(plan: Plan, source: str, number: int | None, token_file: Path | None) -> Collected:
-    """The tallies of a collector, or of its store, and their round."""
-    from deniable.collect.reading import fetch_tallies, find_token, token_file_for
+def _find_token(source: str, token_file: Path | None) -> str | None:
+    """The token for a collector; a store takes none."""
+    from deniable.collect.reading import find_token, token_file_for
 
     if not source.startswith(("http://", "https://")):
-        return fetch_tallies(plan, source, number)
+        return None
     file = token_file_for(source, token_file)
     if file is not None and token_file is None:
         click.echo(f"the operator's token is from {file}", err=True)
-    return fetch_tallies(plan, source, number, find_token(file))
+    return find_token(file)

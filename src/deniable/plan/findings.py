@@ -34,8 +34,10 @@ from deniable.plan.readable import (
 )
 from deniable.plan.respondents import (
     Columns,
+    Respondents,
     correct_shares,
     cumulative_shares,
+    find_respondents,
     name_people,
     read_columns,
     share_answered,
@@ -275,6 +277,7 @@ class Findings:
             "means": self.mean_rows(),
             "quantiles": self.quantile_rows(),
             "noise": [one.about() for one in self.noise],
+            "respondents": [one.about() for one in self.respondents.values()],
             "searches": searches,
             "certificates": certificates,
         }
@@ -288,6 +291,13 @@ class Findings:
     def among(self, name: str, middle: bool = False) -> str | None:
         """Whom shares are about, or a mean and quantiles (`middle`); None for everybody."""
         return name_people(self.result, name, middle)
+
+    @cached_property
+    def respondents(self) -> dict[str, Respondents]:
+        """What was counted of attributes whose results are not about everybody, although all report them."""
+        names = [*self.names, *self.result.means]
+        found = {name: find_respondents(self.result, name, self.level) for name in names}
+        return {name: one for name, one in found.items() if one is not None}
 
     def _name_people(self, name: str, middle: bool) -> dict[str, str]:
         """The same as a column, which rows about everybody do not have."""
@@ -455,7 +465,8 @@ class Findings:
         people = {name: self.among(name, name in result.means) for name in result}
         told = {name: one for name, one in people.items() if one is not None}
         noisy = frozenset[str]() if unbiased else self.noisy_means
-        shown = Shown(values, groups, ends, told, noisy)
+        counted = {name: str(one) for name, one in self.respondents.items()}
+        shown = Shown(values, groups, ends, told, noisy, counted)
         chosen = [name for name in result if only in (None, name)]
         estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
         numbers = {name: result.means[name] for name in chosen if name in result.means}

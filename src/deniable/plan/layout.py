@@ -55,7 +55,7 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
         counted = f": {len(rows)} groups of {estimate.k:,} values; {more}" if grouped else ""
         phrase = _phrase(found, name, unbiased)
         first = rows[:most]
-        title = f"{name} ({format_count(estimate.n, 'report')}), {phrase}{counted}"
+        title = f"{name} ({_count_reports(found, name)}), {phrase}{counted}"
         lines += ["", title, *_share_lines(first, unbiased)]
         wide = _width_of(first)
         if len(first) < len(rows):
@@ -67,9 +67,16 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
 
 def _phrase(found: Findings, name: str, unbiased: bool) -> str:
     """Which shares these are, and whose."""
-    people = found.among(name)
+    people = "these" if name in found.respondents else found.among(name)
     which = _PHRASES["unbiased" if unbiased else found.shares[name].method]
     return which if people is None else f"{which} of {people}"
+
+
+def _count_reports(found: Findings, name: str) -> str:
+    """How many reports were counted, and of how many people results are where that is not everybody."""
+    if name in found.respondents:
+        return str(found.respondents[name])
+    return format_count(found.result[name].n, "report")
 
 
 def _list_several(found: Findings) -> dict[str, list[Attribute]]:
@@ -189,14 +196,14 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
     """The attributes that have a mean only, or nothing yet."""
     lines, result = [], found.result
     noise = {one.attribute: one for one in found.noise}
-    for name, estimate in result.means.items():
+    for name in result.means:
         mean = (found.unbiased_means if unbiased else found.means)[name]
         names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
         noisy = name in found.noisy_means and not unbiased
         middle = "-" if noisy else f"{mean.value:.6g}"
         numbers = f"{middle:>13}" + "".join(f"{one:13.6g}" for one in (mean.stderr, mean.low, mean.high))
-        whose = _whose(found, name)
-        title = f"{name} ({format_count(estimate.n, 'report')}){whose}"
+        whose = ", mean of these" if name in found.respondents else _whose(found, name)
+        title = f"{name} ({_count_reports(found, name)}){whose}"
         lines += ["", title, " " * 12 + names, " " * 12 + numbers]
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
     for name, nothing in result.unreported.items():
@@ -216,13 +223,13 @@ def write_html(found: Findings) -> str:
         parts += [_paragraph(f"noise: {text}") for text in _option_noise(found, options)]
     for name in _list_alone(found):
         rows = _rows_of(found, name, bins=False)
-        phrase = f"{format_count(result.estimates[name].n, 'report')}, {_phrase(found, name, False)}"
+        phrase = f"{_count_reports(found, name)}, {_phrase(found, name, False)}"
         parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")
         if len(rows) > _MOST_ROWS:
             parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
         parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
     for name in result.means:
-        parts.append(f"<h4>{html.escape(name)}</h4>")
+        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(found, name))}")
         mean = _format_summary(found.means[name], name in found.noisy_means)
         parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}"))
         parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]

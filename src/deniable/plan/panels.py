@@ -63,6 +63,8 @@ class Panel(NamedTuple):
     """The mean of a number and the ends of its interval."""
     noisy: bool = False
     """Whether that mean is too noisy to read: then only its interval is drawn."""
+    counted: str = ""
+    """What was counted, in words; else the number of reports."""
 
     @property
     def is_tall(self) -> bool:
@@ -72,7 +74,7 @@ class Panel(NamedTuple):
     @property
     def title(self) -> list[str]:
         """In lines that the panel has room for."""
-        text = f"{self.name}: {format_count(self.estimate.n, 'report')}{self.note}"
+        text = f"{self.name}: {self.counted or format_count(self.estimate.n, 'report')}{self.note}"
         return wrap(text, round((WIDE + RIGHT) / LETTER)) or [""]
 
     @property

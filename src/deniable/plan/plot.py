@@ -59,6 +59,8 @@ class Shown(NamedTuple):
     means: Mapping[str, tuple[float, float, float]]
     people: Mapping[str, str]
     noisy: frozenset[str] = frozenset()
+    counted: Mapping[str, str] = {}
+    """What was counted, in words, where that is more than a number of reports."""
 
 
 def shares_plot(
@@ -99,6 +101,8 @@ def shares_plot(
         ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
         noisy = shown is not None and name in shown.noisy
         panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown), noisy=noisy))
+    if shown is not None:
+        panels = [panel._replace(counted=shown.counted.get(panel.name, "")) for panel in panels]
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
@@ -129,7 +133,9 @@ def shares_plot(
 
 
 def _name_people(name: str, shown: Shown | None) -> str:
-    return f", of {shown.people[name]}" if shown is not None and name in shown.people else ""
+    if shown is None or name not in shown.people:
+        return ""
+    return ", of these" if name in shown.counted else f", of {shown.people[name]}"
 
 
 def _divide_panels(

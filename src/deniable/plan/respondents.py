@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from deniable.arrays import Floats
 from deniable.estimate import Bins, Estimate, consistency, reach_of
 from deniable.exact import number
+from deniable.formatting import format_count
 from deniable.plan.applicable import find_condition
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.summaries import Summary, quantile_between, sum_of
@@ -48,6 +50,38 @@ def name_people(result: Result, name: str, middle: bool = False) -> str | None:
     extras = content.extras(one) if middle else ()
     silent, skipped = (label in extras for label in (NO_ANSWER_LABEL, NOT_APPLICABLE))
     return (BOTH if silent else APPLIES) if skipped else ANSWERED if silent else None
+
+
+@final
+@dataclass(frozen=True)
+class Respondents:
+    """What was counted of an attribute, and how many of all people its results are about."""
+
+    attribute: str
+    reports: int
+    """By everybody: nobody can see which of them hold a random value."""
+    among: str
+    share: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        share = f"{100 * self.share:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
+        return f"{format_count(self.reports, 'report')} by everybody; about {share} are {self.among}"
+
+    def about(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self) | {"text": str(self)}
+
+
+def find_respondents(result: Result, name: str, level: float) -> Respondents | None:
+    """Whom results are about, where random values stand for the others; None where that is not so."""
+    people = name_people(result, name)
+    if people is None or not result.is_drawn(name):
+        return None
+    found = share_answered(result, name, level)
+    ends = (min(max(one, 0.0), 1.0) for one in (found.value, found.low, found.high))
+    return Respondents(name, int(result[name].n), people, *ends)
 
 
 def correct_shares(result: Result, name: str, sizes: Floats, found: Columns, level: float) -> Columns:

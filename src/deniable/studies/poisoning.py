@@ -239,13 +239,13 @@ def _estimate(mechanism: SetMechanism, reports: Array) -> Estimate:
 
 
 def _is_alarmed(mechanism: SetMechanism, reports: Array) -> bool:
-    """Whether the checks of `deniable estimate` raise an alarm."""
+    """Whether the checks of `deniable estimate` raise an alarm in a single look."""
     estimate, some = _estimate(mechanism, reports), watches(mechanism)
     for watch in some:
         watch.look(reports)
     tail = LEVEL / (2 + len(some))
     checks = [*check_shares("", estimate, tail), *(watch.check("", estimate, tail) for watch in some)]
-    return bool(Health(tuple(checks)).alarms)
+    return bool(Health(tuple(checks), looks=1, n=estimate.n).alarms)
 
 
 @final
