@@ -19,6 +19,8 @@ from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan, canonical, metric_mechanism
 from deniable.records import RecordMechanism, Sample, Split
+from deniable.tickets import derive_invitation, tag_plans
+from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
 from tests import questionnaires
@@ -914,6 +916,31 @@ def by_rules(kind: str) -> Iterator[dict[str, Any]]:
 BY_RULES = ("refusals", "grids", "losses", "caps", "rounds", "batches", "ledgers", "invitations")
 
 
+def code_cases() -> Iterator[dict[str, Any]]:
+    """Codes as people type them: their plans and invitations, or what is wrong with them."""
+    plans = ["3f" * 32, "c7" * 32, "00ff" * 16]
+    for number, some in enumerate((plans[:1], plans[:2], plans)):
+        written = write_code(some, (number + 1) ** 60 % 2**80)
+        for form, typed in {
+            "as it is printed": written,
+            "in small letters, with spaces": f" {written.replace('-', ' ').lower()} ",
+            "with letters like digits": written.replace("-", "").replace("1", "l").replace("0", "o"),
+        }.items():
+            yield {
+                "name": f"{len(some)} plans, {form}",
+                "typed": typed,
+                "tag": tag_plans(some),
+                "plans": some,
+                "invitations": [derive_invitation(typed, one) for one in some],
+            }
+    right = write_code(plans[:1], 5)
+    wrong = {"length": [right[:-1], right + "0", ""], "symbol": [right[:-1] + "U", right[:-1] + "é"]}
+    wrong["slip"] = [right[:-1] + ("2" if right[-1] != "2" else "3"), right[1::-1] + right[2:]]
+    for reason, texts in wrong.items():
+        for typed in texts:
+            yield {"name": f"{reason}, {typed}", "typed": typed, "refused": reason}
+
+
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{kind: partial(cases, kind) for kind in PLANS},
     "nested": nested_cases,
@@ -927,6 +954,7 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     "metric/hostile-plans": hostile_metric_plans,
     "answers": answers,
     "devices": device_cases,
+    "codes": code_cases,
     **{kind: partial(by_rules, kind) for kind in BY_RULES},
 }
 

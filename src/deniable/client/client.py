@@ -32,7 +32,7 @@ from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
 from deniable.plan import InvalidPlan, Plan, list_questions
 from deniable.tables import DEGREES
-from deniable.tickets import Blinding, Ticket
+from deniable.tickets import Blinding, Ticket, derive_invitation, is_code
 from deniable.wire import Report, Wire
 from deniable.words import device, report_id
 
@@ -332,10 +332,12 @@ def _check_address(url: str) -> None:
 
 
 def _read_invitation(invitation: str, plan: str) -> str:
-    """The code, from itself or from its link; a link may carry several plans, each before its invitation."""
+    """The invitation, from itself, from its link, which may carry several plans, or from a letter's code."""
     is_text = isinstance(invitation, str) and invitation.isascii()
     if not (is_text and invitation.isprintable() and invitation.strip()):
         raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
+    if is_code(invitation):
+        return derive_invitation(invitation, plan)
     parts = invitation.split("plan=")
     if len(parts) > 2:
         parts = [part for part in parts[1:] if plan.startswith(part.partition("&")[0])]
