@@ -1,102 +1,115 @@
-/** Asks for invitations, where a study takes them and the link had none, or not all of them. */
+/** Asks for an invitation before anything else, where a study takes them and the link had none. */
 
-import { invitationIn, keepInvitation } from "./collector.js";
-import { h } from "./dom.js";
+import { CODE_LENGTH, type Code, deriveInvitation, readCode, tagPlans } from "../src/codes.js";
+import { askJson, invitationIn, type Summary } from "./collector.js";
+import { find, h } from "./dom.js";
 import { t } from "./messages.js";
-import type { Part } from "./plans.js";
-import { keepFor, plansIn } from "./plans_link.js";
+import { type Linked, plansIn } from "./plans_link.js";
 import { shared } from "./shared.js";
 
-/** The field with its hint and a place for complaints; `take` hears whatever is written or pasted. */
-function invitationField(
-  problem: string,
-  take: () => void,
-): { element: HTMLElement; field: HTMLInputElement; complain: (words: string) => void } {
+const MOST_SETS = 4096; // of plans that a code is looked for in
+
+/** The form for a code or a link; once that is right, the page goes on with the studies that it opens. */
+export function askInvitation(wanted: readonly string[], problem = ""): HTMLElement {
   const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" }, problem);
   const field = h("input", {
     id: "invitation",
     type: "text",
     autocomplete: "off",
-    autocapitalize: "off",
+    autocapitalize: "characters",
     spellcheck: "false",
     "aria-invalid": String(problem !== ""),
     "aria-describedby": "invitation-hint invitation-complaint",
-    input: take, // not on leaving: what moves then moves from under a finger
+    input: () => complain(""),
   });
-  const element = h(
-    "div",
-    { class: "question" },
-    h("label", { class: "legend", for: "invitation" }, t("invitation")),
-    h("p", { class: "soft hint", id: "invitation-hint" }, t("invitation_hint")),
-    field,
-    complaint,
-  );
   const complain = (words: string): void => {
     complaint.textContent = words;
     field.setAttribute("aria-invalid", String(words !== ""));
   };
-  return { element, field, complain };
-}
-
-/**
- * Where an invitation is written or pasted, and kept as soon as it is one; `take` complains where it is not
- * valid.
- */
-export function askInvitation(isBroken = false): {
-  element: HTMLElement;
-  take: (quietly: boolean) => boolean;
-  again: () => void;
-} {
-  const heard = (): void => void take(field.value.trim() === "");
-  const { element, field, complain } = invitationField(isBroken ? t("invitation_damaged") : "", heard);
-  const take = (quietly: boolean): boolean => {
-    if (isElsewhere(field.value)) {
-      location.hash = field.value.slice(field.value.indexOf("#")).trim(); // and so the page begins again
-      return false;
+  const take = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    try {
+      const found = await readInvitations(field.value, wanted);
+      if (typeof found !== "string") return await goOn(found, wanted);
+      complain(found);
+    } catch (refused) {
+      complain((refused as Error).message);
     }
-    const found = invitationIn(field.value);
-    const problem = t(field.value.trim() ? "invitation_none" : "invitation_needed");
-    complain(found === null && !quietly ? problem : "");
-    if (found !== null && found !== field.value) field.value = found;
-    keepInvitation((shared.invitation = found), new URLSearchParams(location.hash.slice(1)).get("plan"));
-    return found !== null;
+    field.focus();
   };
-  const again = (): void => {
-    field.value = shared.invitation ?? "";
-    field.select();
-  };
-  return { element, take, again };
-}
-
-/** The field for the invitations that a survey of several plans still needs; each is kept once it is there. */
-export function askInvitations(parts: readonly Part[]): HTMLElement[] {
-  if (!parts.length) return [];
-  const take = (): void => {
-    const codes = codesIn(field.value, parts);
-    for (const [i, { plan }] of parts.entries()) keepFor(plan.id, codes[i] ?? null);
-    const there = codes.filter((code) => code !== null).length;
-    const problem = there ? t("invitation_partly", { n: there, all: parts.length }) : t("invitation_none");
-    complain(there === parts.length || !field.value.trim() ? "" : problem);
-  };
-  const { element, field, complain } = invitationField("", take);
-  return [element];
-}
-
-/** A code for each part, from a link or from codes in their order; null where it is missing. */
-function codesIn(text: string, parts: readonly Part[]): (string | null)[] {
-  const linked = text.includes("#") ? plansIn(text) : null;
-  const each = text.trim().split(/[\s,;]+/);
-  return parts.map(({ plan }, i) =>
-    linked
-      ? (linked.find((one) => one.plan.length >= 8 && plan.id.startsWith(one.plan))?.invitation ?? null)
-      : invitationIn(each[i] ?? ""),
+  return h(
+    "form",
+    { class: "question invited", novalidate: true, submit: (event: Event) => void take(event) },
+    h("label", { class: "legend", for: "invitation" }, t("invitation")),
+    h("p", { class: "soft hint", id: "invitation-hint" }, t("invitation_hint")),
+    h("div", { class: "row" }, field, h("button", { type: "submit", class: "main" }, t("invitation_go"))),
+    complaint,
   );
 }
 
-/** Whether a link that was pasted has plans, and not just the one that is shown. */
-function isElsewhere(text: string): boolean {
-  if (!text.includes("#")) return false;
-  const [linked, here] = [plansIn(text), plansIn(location.hash)];
+/** The plans that a text opens, each with its invitation; or what is wrong with it. */
+async function readInvitations(text: string, wanted: readonly string[]): Promise<Linked[] | string> {
+  const given = text.trim();
+  if (!given) return t("invitation_needed");
+  if (given.includes("#") || given.includes("invitation=")) {
+    const alone = invitationIn(given);
+    const linked = plansIn(given).filter(({ invitation }) => invitation !== null);
+    if (linked.length) return linked;
+    return alone && wanted[0] ? [{ plan: wanted[0], invitation: alone }] : t("invitation_none");
+  }
+  const parts = given.split(/[\s,;]+/).map(invitationIn); // as they were before there were codes for typing
+  const each = parts.filter((one) => one !== null);
+  if (each.length && each.length === parts.length) {
+    if (!wanted.length) return t("invitation_choose");
+    if (each.length < wanted.length) return t("invitation_partly", { n: each.length, all: wanted.length });
+    return wanted.map((plan, i) => ({ plan, invitation: each[i] as string }));
+  }
+  const code = readCode(given);
+  if (code === "length") {
+    const n = given.replace(/[\s-]/g, "").length;
+    return t("invitation_length", { n, all: CODE_LENGTH });
+  }
+  if (typeof code === "string") return t("invitation_slip");
+  const { plans } = await askJson<{ plans: Summary[] }>("plans");
+  const opened = plansOf(
+    code,
+    plans.filter(({ invited }) => invited).map(({ id }) => id),
+    wanted,
+  );
+  if (!opened) return t("invitation_other");
+  return Promise.all(opened.map(async (plan) => ({ plan, invitation: await deriveInvitation(code, plan) })));
+}
+
+/**
+ * The plans that the first symbols of a code name: ten bits, so that another set may fit by chance. Then it is the
+ * one that holds what is shown, or the smallest.
+ */
+function plansOf({ tag }: Code, plans: readonly string[], wanted: readonly string[]): string[] | null {
+  let sets: string[][] = [[]];
+  for (const plan of plans)
+    if (sets.length <= MOST_SETS / 2) sets = [...sets, ...sets.map((set) => [...set, plan])];
+    else sets.push([plan]);
+  const fitting = sets.filter((set) => set.length && tagPlans(set) === tag);
+  fitting.sort((one, other) => one.length - other.length);
+  return fitting.find((set) => wanted.every((plan) => set.includes(plan))) ?? fitting[0] ?? null;
+}
+
+/** Go on with these plans, and with those that are shown already where they are among them. */
+async function goOn(found: readonly Linked[], wanted: readonly string[]): Promise<void> {
   const isSame = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
-  return linked.some(({ plan }) => !here.some((one) => isSame(plan, one.plan)));
+  const isHere = wanted.every((plan) => found.some((one) => isSame(one.plan, plan)));
+  const others = plansIn(location.hash).filter(
+    ({ plan }) => isHere && !found.some((one) => isSame(one.plan, plan)),
+  );
+  const all = [...others, ...found].map(
+    ({ plan, invitation }) => `plan=${plan}${invitation ? `&invitation=${invitation}` : ""}`,
+  );
+  history.pushState(null, "", `${location.pathname}${location.search}#${all.join("&")}`);
+  await shared.start();
+  const shown = find("study");
+  const next = [".part h2", "form", "h1"].map((one) => shown.querySelector<HTMLElement>(one)).find(Boolean);
+  if (!next) return;
+  next.tabIndex = -1;
+  next.focus();
+  next.scrollIntoView();
 }

@@ -11,7 +11,7 @@ import { askJson, type Round, type Summary } from "./collector.js";
 import { persist, showDevice } from "./device.js";
 import { type Child, h, quoted } from "./dom.js";
 import { check, drawnFirst, promise } from "./guarantee.js";
-import { askInvitations } from "./invitation.js";
+import { askInvitation } from "./invitation.js";
 import { own, paragraphs, settle } from "./language.js";
 import { rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
@@ -97,7 +97,11 @@ export async function showPlans(
   const answers = new Map<Part, readonly Given[]>();
   const open = parts.filter(({ made }) => made === null);
   const forms = open.map(askPart);
-  if (open.length) show(0);
+  const missing = listUninvited(parts, tickets);
+  const isInvited = parts.some(({ summary }) => summary.invited);
+  const told = isInvited ? [tickets ? tickets.explanation() : tools.sentAlong()] : [];
+  if (open.length && missing.length) put(head, promises(parts), ...told, askInvitation(missing));
+  else if (open.length) show(0);
   else sendMade(head, parts, answers, tickets);
 
   /** The questions of one part, and then those of the next. */
@@ -140,11 +144,7 @@ export async function showPlans(
     tools.answering({ forms, part: i, show: (part) => void (part < open.length && show(part)) });
     put(
       head,
-      ...(i ? [] : [promises(parts)]),
-      ...(i || !parts.some(({ summary }) => summary.invited)
-        ? []
-        : [tickets ? tickets.explanation() : tools.sentAlong()]),
-      ...(i ? [] : askInvitations(parts.filter((one) => isUninvited(one, tickets)))),
+      ...(i ? [] : [promises(parts), ...told]),
       h("div", { class: "part" }, where, title, drawn),
       form,
     );
@@ -196,10 +196,13 @@ function isAboveTogether(plans: readonly Plan[]): boolean {
   return now + more.reduce((sum, one) => sum + one, 0) > ledger.cap * 1e9;
 }
 
-/** Whether an invitation is needed still. */
-function isUninvited({ plan, summary }: Part, tickets: Tickets | null): boolean {
-  const hasTicket = plan.ticketKey !== null && tickets?.isKept(shared.ledger, plan);
-  return summary.invited && keptFor(plan.id) === null && !hasTicket;
+/** The ids of plans that still need an invitation. */
+function listUninvited(parts: readonly Part[], tickets: Tickets | null): string[] {
+  const hasTicket = (plan: Plan): boolean =>
+    plan.ticketKey !== null && (tickets?.isKept(shared.ledger, plan) ?? false);
+  return parts
+    .filter(({ plan, summary }) => summary.invited && keptFor(plan.id) === null && !hasTicket(plan))
+    .map(({ plan }) => plan.id);
 }
 
 /** The promise of all parts: the sum of what they give away, and each promise below it. */
@@ -320,7 +323,7 @@ function sendMade(
       cards(part.plan, part.made as Report, answers.get(part) ?? null, false, `-${i}`),
     ),
   );
-  const missing = askInvitations(parts.filter((one) => isUninvited(one, tickets)));
-  put(head, title, ...shown, ...missing, sendAll(head, parts, tickets));
+  const missing = listUninvited(parts, tickets);
+  put(head, title, ...shown, missing.length ? askInvitation(missing) : sendAll(head, parts, tickets));
   title.focus();
 }

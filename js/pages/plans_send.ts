@@ -5,6 +5,7 @@ import { HERE } from "./collector.js";
 import { showDevice } from "./device.js";
 import { find, h, quoted } from "./dom.js";
 import { check } from "./guarantee.js";
+import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { rich, t } from "./messages.js";
 import type { Part } from "./plans.js";
@@ -37,6 +38,11 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
     button,
   );
 
+  /** Whether the invitation that was kept is of no use. */
+  function isRefused({ plan }: Part): boolean {
+    return keptFor(plan.id) === null && !(plan.ticketKey && tickets?.isKept(shared.ledger, plan));
+  }
+
   function isDue({ plan, round }: Part): boolean {
     return plan.ticketKey !== null && (tickets?.isDue(shared.ledger, plan, round) ?? false);
   }
@@ -57,6 +63,8 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
     button.disabled = false;
     button.textContent = t("try_again");
     if (parts.some(isSent)) rest.replaceChildren(h("p", { class: "notice" }, t("plans_retry")));
+    const refused = parts.filter((part) => part.summary.invited && !isSent(part) && isRefused(part));
+    if (refused.length) rest.append(askInvitation(refused.map(({ plan }) => plan.id)));
     const isHopeless = problems.every((one) => one instanceof NotSent && FINAL.includes(one.reason));
     if (!isHopeless) timer = setTimeout(() => button.isConnected && !button.disabled && void send(), PAUSE);
   }
@@ -93,6 +101,7 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
     } catch (problem) {
       if ((problem as Error).name === "AbortError") return null;
       if (problem instanceof NotSent && problem.reason === "ticket") own?.drop(shared.ledger, plan);
+      if (problem instanceof NotSent && problem.reason === "invitation") keepFor(plan.id, null);
       const reason = why(problem as Error);
       notice.replaceChildren(h("p", { class: "notice bad" }, rich("plans_kept", { ...said, why: reason })));
       return problem as Error;

@@ -176,20 +176,18 @@ export function answered(head: HTMLElement, one: Offer, bytes: Uint8Array): void
 function sending(head: HTMLElement, one: Offer, client: Client, report: Report, label: string): HTMLElement {
   const notice = h("div", { class: "outcome", role: "status", "aria-live": "polite" });
   const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
-  const asked = askInvitation();
-  const { element: field } = asked;
   const { plan, round } = one;
   const arrived = isReceived({ plan: plan.id, round });
-  field.hidden =
-    !one.summary.invited ||
-    shared.invitation !== null ||
-    arrived ||
-    (shared.tickets?.isKept(shared.ledger, plan) ?? false);
+  const isUninvited =
+    one.summary.invited &&
+    shared.invitation === null &&
+    !arrived &&
+    !shared.tickets?.isKept(shared.ledger, plan);
+  if (isUninvited) return askInvitation([plan.id]);
   if (!arrived && shared.tickets?.isDue(shared.ledger, plan, round)) void send();
-  return h("div", { class: "act" }, field, !arrived && shared.tickets?.hint(), notice, button);
+  return h("div", { class: "act" }, !arrived && shared.tickets?.hint(), notice, button);
 
   async function send(): Promise<void> {
-    if (!field.hidden && !asked.take(false)) return find("invitation").focus();
     button.disabled = true;
     button.textContent = t("sending");
     notice.replaceChildren();
@@ -232,8 +230,9 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
         });
       else if (problem instanceof NotSent && ["invitation", "ticket"].includes(problem.reason)) {
         if (problem.reason === "ticket") shared.tickets?.drop(shared.ledger, plan);
-        field.hidden = false;
-        asked.again();
+        forgetInvitation();
+        button.hidden = true;
+        notice.append(askInvitation([plan.id]));
       }
     } finally {
       clearTimeout(slow);

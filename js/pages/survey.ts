@@ -72,7 +72,10 @@ async function start(isForgotten = false): Promise<void> {
       return await showPlans(several, plans, tools);
     }
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
-    if (wanted === undefined) return mine === turn ? choose(plans) : undefined;
+    if (wanted === undefined) {
+      const asked = plans.some(({ invited }) => invited) ? (await following()).askInvitation([]) : null;
+      return mine === turn ? choose(plans, asked) : undefined;
+    }
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
     if (!summary) throw new Refused("plan", t("no_such_study"));
     const plan = await verified(summary.id);
@@ -162,7 +165,8 @@ async function verified(id: string): Promise<Plan> {
   return plan;
 }
 
-function choose(plans: readonly Summary[]): void {
+/** All studies, and a field for the code of a letter, which leads to its own. */
+function choose(plans: readonly Summary[], asked: HTMLElement | null): void {
   document.title = `${t("surveys")} · Deniable`;
   if (plans.length === 0) return put(h("h1", {}, t("no_study")));
   const item = ({ id, title, round }: Summary): HTMLElement =>
@@ -172,7 +176,11 @@ function choose(plans: readonly Summary[]): void {
       h("a", { href: `#plan=${id}` }, quoted(titleOf(title, id))),
       h("span", { class: "soft" }, t(round === null ? "closed" : "open")),
     );
-  put(h("h1", {}, t("choose_study")), h("ul", { class: "choices" }, plans.map(item)));
+  put(
+    h("h1", {}, t("choose_study")),
+    ...(asked ? [asked] : []),
+    h("ul", { class: "choices" }, plans.map(item)),
+  );
 }
 
 /**
@@ -235,8 +243,13 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     if (mine === turn) put(head, limited(plan), promise(plan));
     return;
   }
-  const isUninvited = summary.invited && shared.invitation === null && !tickets?.isKept(ledger, plan);
-  const invitation = isUninvited ? (await following()).askInvitation(isDamaged) : null;
+  const told = summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : [];
+  if (summary.invited && shared.invitation === null && !tickets?.isKept(ledger, plan)) {
+    const { askInvitation } = await following();
+    const problem = isDamaged ? t("invitation_damaged") : "";
+    if (mine === turn) put(head, promise(plan), ...told, askInvitation([plan.id], problem));
+    return;
+  }
   const isAll = plan.ask === "all";
   const asked = isAll
     ? plan.attributes.map(({ name }) => name)
@@ -246,8 +259,7 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     head,
     promise(plan),
     ...(isAll ? [] : [drawnFirst(asked.length, plan.attributes.length)]),
-    ...(summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : []),
-    ...(invitation ? [invitation.element] : []),
+    ...told,
     (form = questions(plan, asked, kinds, async (given) => {
       const part = await following().catch(() => null);
       part?.review(head, one, given);

@@ -56,9 +56,7 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
         ]
         assert any(path in one for one in drawn), "the code is that of the person's own link"
         shown = html.unescape(re.sub(r"<svg.*?</svg>|<[^>]+>", "", letter, flags=re.DOTALL))
-        assert shown == (
-            f"Dear {row['name']},open {row['link']}\nor type {row['invitation']} at {URL}.Best & good"
-        )
+        assert shown == (f"Dear {row['name']},open {row['link']}\nor type {row['code']} at {URL}.Best & good")
     assert "<title>Colors &amp; &lt;co&gt;: 2 invitations</title>" in page
     assert re.findall(r"(?:src|href)=|@import|url\(", page) == [], "it loads nothing"
     for name in ("merge.csv", "letters.html"):
@@ -76,13 +74,17 @@ def test_the_usual_letter_names_whom_what_and_who(run: Run) -> None:
     dn.Study({"tea": ["yes", "no"]}, epsilon=1.0, title="Tea", survey=texts).plan(people=100).write(
         "plan.json"
     )
-    Path("people.csv").write_text("Town,Name,group\nBonn,Ada,ill\n", encoding="utf-8")
+    Path("people.csv").write_text("Town,Postcode,Name,group\nBonn,53111,Ada,ill\n", encoding="utf-8")
     options = ["--addresses", "people.csv", "--url", URL, "--letters", "letters.html"]
-    assert run("tokens", "plan.json", *options).code == 0
+    made = run("tokens", "plan.json", *options)
+    assert (made.code, "warning" in made.err) == (0, False)
     page = Path("letters.html").read_text(encoding="utf-8")
     assert (
-        '<p dir="auto">Ada\nBonn</p><p dir="auto">You are invited to answer a few questions: Tea.</p>' in page
+        '<p dir="auto">Ada\n53111 Bonn</p><p dir="auto">Dear Ada,</p>'
+        '<p dir="auto">You are invited to answer a few questions: Tea.</p>' in page
     )
+    assert "same browser" not in page
+    assert f'open <b class="survey">{URL}</b> and type this code:' in page, "the bare address"
     assert '<p dir="auto">The (institute)\nask@example.org</p>' in page
     assert "ill<" not in page, "what is no address is not printed"
 
@@ -126,7 +128,7 @@ def test_letters_that_are_refused(options: str, said: str, tokens: Run) -> None:
         (b"", "names nobody"),
         (b"name,town\n", "names nobody"),
         (b"name,name\nAda,1\n", "every column of .* has a name of its own"),
-        (b"name,code\nAda,1\n", "none is called invitation, link, code, survey"),
+        (b"name,code\nAda,1\n", "none is called invitation, code, link, survey"),
         (b"name,town\nAda\n", "person 1 of .* has 1 cell, and there are 2 columns"),
         (b"name\n\xff\n", "is not in UTF-8"),
     ],
@@ -148,7 +150,7 @@ def test_what_is_no_letter(tmp_path: Path) -> None:
             Letter.read(tmp_path / "letter.txt")
     many = ["x"] * (MOST + 1)
     with pytest.raises(InvalidParameter, match="at most 10,000 letters, got 10,001"):
-        write_page("", URL, many, many, Addresses(), Letter())
+        write_page("", URL, many, many, Addresses(), [Letter()])
 
 
 def test_letters_speak_the_language_of_the_survey(tokens: Run) -> None:
@@ -178,6 +180,52 @@ def test_letters_speak_the_language_of_the_survey(tokens: Run) -> None:
     assert not Path("x.html").exists()
 
 
+def test_letters_of_rounds_say_which_and_on_what_device(run: Run) -> None:
+    """And one letter of two plans has one code; a plan without a sender is named."""
+    weekly = small_plan("Mood", rounds=True)
+    weekly.write(Path("weekly.json"))
+    PLAN.write(Path("plan.json"))
+    opened = ["--open", "2", "--from", "2020-01-01T08:00+00:00", "--until", "2999-04-12T18:00+00:00"]
+    assert run("rounds", "weekly.json", *opened).code == 0
+    options = ["--count", "1", "--url", URL, "--letters"]
+    made = run("tokens", "weekly.json", "plan.json", *options, "both.html")
+    assert "warning: the letters do not say who asks: Mood, Colors & <co> has nobody responsible" in made.err
+    both = Path("both.html").read_text(encoding="utf-8")
+    assert "Mood: round 2 of 3, open until April 12, 2999, " in both
+    assert "Please use the same phone and the same browser each time" in both
+    assert len(re.findall(r"(?:\w{4}-){4}\w{4}", both)) == 1
+    assert run("tokens", "weekly.json", *options, "de.html", "--language", "de").code == 0
+    german = Path("de.html").read_text(encoding="utf-8")
+    assert '<p dir="auto">Runde 2 von 3, offen bis 12.04.2999, ' in german
+    assert "denselben Browser" in german
+
+
+def test_a_column_gives_each_letter_its_language(tokens: Run) -> None:
+    title = {"en": "Survey", "de": "Umfrage", "fr": "Enquête"}
+    texts = dn.Texts(language="en", title=title, responsible={"en": "The university", "de": "Die Uni"})
+    plan = dn.Study({"smokes": ["yes", "no"]}, 1.0, title="Survey", survey=texts).plan(people=100)
+    plan.write(Path("plan.json"), overwrite=True)
+    Path("people.csv").write_text("Name,Language\nAda,de\nÉmile,FR\nBob,\n", encoding="utf-8")
+    options = ["--addresses", "people.csv", "--url", URL, "--letters"]
+    assert tokens(*options, "letters.html").code == 0
+    page = Path("letters.html").read_text(encoding="utf-8")
+    letters = re.findall(r'<article class="one" lang="(..)">(.*?)<svg', page, re.DOTALL)
+    for (language, text), wanted in zip(
+        letters,
+        [
+            ("de", "Guten Tag Ada,", "beantworten: Umfrage.", "Die Uni"),
+            ("fr", "Bonjour Émile,", "questions: Enquête.", "The university"),
+            ("en", "Dear Bob,", "questions: Survey.", "The university"),
+        ],
+        strict=True,
+    ):
+        assert language == wanted[0]
+        assert all(one in text for one in wanted[1:]), text
+    Path("people.csv").write_text("name,language\nAda,xx\n", encoding="utf-8")
+    refused = tokens(*options, "other.html").err
+    assert "person 1 of the list: 'xx' is not a language of the letters" in refused
+
+
 def test_a_page_of_letters_tries_the_masks_of_one_code_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """All eight for every letter took 80 % of the time; and progress is heard."""
     tried, heard, make = list[int | None](), list[tuple[int, int]](), segno.make
@@ -189,7 +237,7 @@ def test_a_page_of_letters_tries_the_masks_of_one_code_only(monkeypatch: pytest.
     monkeypatch.setattr(segno, "make", listen)
     links = [f"{URL}/#invitation={i:032}" for i in range(5)]
     codes = [f"{i:032}" for i in range(5)]
-    write_page("A", URL, codes, links, Addresses(), Letter(), progress=lambda *one: heard.append(one))
+    write_page("A", URL, codes, links, Addresses(), [Letter()], progress=lambda *one: heard.append(one))
     assert tried[0] is None
     assert len(set(tried[1:])) == 1 != tried[1:].count(None)
     assert heard == [(i, 5) for i in range(1, 6)]

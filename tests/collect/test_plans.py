@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 import deniable as dn
 from deniable.errors import InvalidParameter
+from deniable.tickets import draw_code
 from tests.collect.test_pages import Visit, check_access, counted, set_round, visiting
 from tests.collect.test_pages import browser as browser
 from tests.collector import Running, collecting
@@ -268,9 +269,10 @@ def test_links_for_several_plans_carry_their_invitations(
             page = visit.page
             codes = re.findall("invitation=([^&]*)", links[1])
             page.locator("#invitation").fill(codes[0])
+            page.keyboard.press("Enter")
             expect(page.get_by_text("This has 1 of 2 invitations.")).to_be_visible()
             page.locator("#invitation").fill(" ".join(codes))
-            expect(page.locator("#invitation-complaint")).to_be_empty()
+            page.keyboard.press("Enter")
             answer(page)
             page.locator("#consent").check()
             page.locator("button.main").click()
@@ -280,9 +282,64 @@ def test_links_for_several_plans_carry_their_invitations(
             page = visit.page
             expect(page.locator("h1")).to_have_text("Habits")
             page.locator("#invitation").fill(f"{collector.url}/#plan={WEEKLY.id}&invitation={'a' * 32}")
+            page.keyboard.press("Enter")
             expect(page.locator("h1")).to_have_text("Mood")
             page.locator("form input[type=radio]").first.wait_for()
             expect(page.locator("#invitation")).to_have_count(0)
+
+
+def test_one_typed_code_opens_all_plans_of_its_letter(
+    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the collector's bare address; a slip is named before any question, and the wrong plan leads on."""
+    with collecting(tmp_path, [WEEKLY, ONCE, ASIDE], "--invited") as collector:
+        monkeypatch.chdir(tmp_path)
+
+        def code_of(*plans: int) -> str:
+            files = [f"plan-{number}.json" for number in plans]
+            made = run("tokens", *files, "--count", "1", "--url", collector.url)
+            [code] = re.findall(r",((?:\w{4}-){4}\w{4}),", made.out)
+            return str(code)
+
+        both, weekly, tea = code_of(0, 1), code_of(0), code_of(2)
+        with following(browser, collector, "", viewport=PHONE) as visit:
+            page = visit.page
+            for typed, said in {
+                both[:-1]: "A code has 20 letters and digits. This has 19.",
+                both[:8] + ("3" if both[8] != "3" else "4") + both[9:]: "There is a slip in this code.",
+                draw_code(["00" * 32]): "for a study that is not here",
+                "a" * 32: "Choose your study below first",
+            }.items():
+                page.locator("#invitation").fill(typed)
+                page.keyboard.press("Enter")
+                expect(page.locator("#invitation-complaint")).to_contain_text(said)
+                expect(page.locator("#invitation")).to_be_focused()
+            page.locator("#invitation").fill(both.replace("-", " ").lower())
+            page.keyboard.press("Enter")
+            expect(page.locator("h1")).to_have_text("Mood and Habits")
+            expect(page.locator(".part h2")).to_be_focused()
+            expect(page).to_have_url(f"{collector.url}/{BOTH}")
+            answer(page)
+            page.locator("#consent").check()
+            page.locator("button.main").click()
+            page.locator(".act button.main").click()
+            expect(page.locator("#receipt")).to_be_focused()
+            assert (counted(collector, WEEKLY), counted(collector, ONCE)) == (1, 1)
+            asked = [one.url for one in visit.sent if one.method == "POST"]
+            assert asked == [f"{collector.url}/reports"] * 2, "no invitation is asked about beforehand"
+            set_round(collector, WEEKLY, 2, None)
+            page.goto(f"{collector.url}/#plan={ASIDE.id}")  # of another study than the letter
+            page.locator("#invitation").fill(weekly)
+            page.keyboard.press("Enter")
+            expect(page.locator("h1")).to_have_text("Mood")
+            expect(page.get_by_text("round 2 of 3")).to_be_visible()
+            expect(page.locator("form input[type=radio]").first).to_be_visible()
+            page.goto(f"{collector.url}/{BOTH}")
+            expect(page.locator("form input[type=radio]").first).to_be_visible()
+            page.goto(collector.url)
+            page.locator("#invitation").fill(tea)
+            page.keyboard.press("Enter")
+            expect(page.locator("h1")).to_have_text("Tea")
 
 
 def test_a_ticket_waits_and_the_other_report_does_not(

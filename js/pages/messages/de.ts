@@ -177,10 +177,16 @@ export const de: Messages = {
   round_closed_ticket: "Ihr Ticket auch: Es lässt Ihren Bericht einer anderen Runde ein.",
   invitation: "Ihre Einladung",
   invitation_hint:
-    "Diese Umfrage nimmt je Einladung einen Bericht an. Fügen Sie den Link ein, den Sie erhalten haben, oder seinen Code.",
+    "Diese Umfrage nimmt für jede Einladung einen Bericht an. Tippen Sie den Code aus Ihrem Brief ein, oder fügen Sie den Link ein, den Sie bekommen haben.",
   invitation_needed: "Ohne Einladung würde der Bericht abgelehnt.",
   invitation_none:
-    "Das ist keine Einladung. Geben Sie den Link ein, den Sie erhalten haben, oder die Zeichen nach „invitation=“ darin.",
+    "Dieser Link enthält keine Einladung. Tippen Sie den Code aus Ihrem Brief ein, oder fügen Sie den ganzen Link ein.",
+  invitation_go: "Weiter",
+  invitation_length: "Ein Code hat {all} Buchstaben und Ziffern. Hier sind es {n}.",
+  invitation_slip: "In diesem Code ist ein Tippfehler. Bitte vergleichen Sie ihn mit Ihrem Brief.",
+  invitation_other:
+    "Dieser Code stimmt, gehört aber zu einer Umfrage, die es hier nicht gibt. Ist das die Adresse aus Ihrem Brief?",
+  invitation_choose: "Wählen Sie zuerst unten Ihre Umfrage, und geben Sie diesen Code dort ein.",
   invitation_partly:
     "Das sind {n} von {all} Einladungen. Geben Sie alle Codes ein, mit einem Leerzeichen dazwischen, in der Reihenfolge der Teile; oder fügen Sie den ganzen Link ein.",
   invitation_damaged:
@@ -311,11 +317,11 @@ export const de: Messages = {
     "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Ohne eigene Grenze lehnt dieses Gerät eine Umfrage ab, die mehr als {n} preisgibt. In einer Umfrage mit Runden gilt die Grenze für Antworten, die gleich bleiben.",
   plans_part: "Teil {n} von {all}",
   plans_together:
-    "Zusammen sind Ihre Berichte für diese {n} Studien höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, wenn sich Ihre Antworten nicht ändern.",
+    "Zusammen sind Ihre Berichte für diese {n} Umfragen höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, wenn sich Ihre Antworten nicht ändern.",
   plans_closed: "„{title}“ ist jetzt nicht offen und wird ausgelassen.",
   plans_done: "„{title}“ haben Sie schon beantwortet. Es wird nicht noch einmal gefragt.",
   plans_limit: "Ihre Grenze lehnt „{title}“ ab; es wird ausgelassen.",
-  plans_unknown: "Eine der Studien Ihres Links gibt es hier nicht. Sie wird ausgelassen.",
+  plans_unknown: "Eine der Umfragen Ihres Links gibt es hier nicht. Sie wird ausgelassen.",
   plans_nothing: "Jetzt gibt es nichts zu beantworten",
   plans_make: "Meine Berichte erstellen",
   plans_agree: "Ich willige ein, für {titles}",

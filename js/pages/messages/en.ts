@@ -177,10 +177,16 @@ export const en = {
   // invitations and tickets
   invitation: "Your invitation",
   invitation_hint:
-    "This study takes one report for each invitation. Paste the link that you received, or its code.",
+    "This study takes one report for each invitation. Type the code of your letter, or paste the link that you received.",
   invitation_needed: "Without an invitation the report would be refused.",
   invitation_none:
-    "This is not an invitation. Enter the link that you received, or the letters after “invitation=” in it.",
+    "This link has no invitation. Type the code of your letter, or paste the whole link that you received.",
+  invitation_go: "Continue",
+  invitation_length: "A code has {all} letters and digits. This has {n}.",
+  invitation_slip: "There is a slip in this code. Please compare it with your letter.",
+  invitation_other:
+    "This code is right, but for a study that is not here. Is this the address in your letter?",
+  invitation_choose: "Choose your study below first, and enter this code there.",
   invitation_partly:
     "This has {n} of {all} invitations. Write all codes, with a space between them, in the order of the parts; or paste the whole link.",
   invitation_damaged:

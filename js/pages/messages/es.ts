@@ -176,10 +176,16 @@ export const es: Messages = {
   round_closed_ticket: "También su boleto: admite su informe de otra ronda.",
   invitation: "Su invitación",
   invitation_hint:
-    "Esta encuesta acepta un informe por invitación. Pegue el enlace que recibió, o su código.",
+    "Esta encuesta acepta un informe por invitación. Escriba el código de su carta, o pegue el enlace que recibió.",
   invitation_needed: "Sin invitación, el informe sería rechazado.",
   invitation_none:
-    "Esto no es una invitación. Escriba el enlace que recibió, o las letras después de «invitation=».",
+    "Este enlace no contiene ninguna invitación. Escriba el código de su carta, o pegue el enlace entero.",
+  invitation_go: "Continuar",
+  invitation_length: "Un código tiene {all} letras y cifras. Aquí hay {n}.",
+  invitation_slip: "Hay un error en este código. Compárelo con su carta.",
+  invitation_other:
+    "Este código es correcto, pero es de una encuesta que no está aquí. ¿Es esta la dirección de su carta?",
+  invitation_choose: "Elija primero su encuesta más abajo, e introduzca allí este código.",
   invitation_partly:
     "Aquí hay {n} de {all} invitaciones. Escriba todos los códigos, separados por un espacio, en el orden de las partes; o pegue el enlace completo.",
   invitation_damaged:
@@ -307,11 +313,11 @@ export const es: Messages = {
     "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. Si no fija un límite, este dispositivo rechaza una encuesta que revele más de {n}. En una encuesta con rondas, el límite vale para respuestas que no cambian.",
   plans_part: "Parte {n} de {all}",
   plans_together:
-    "Juntos, sus informes para estos {n} estudios son como máximo {times} más probables viniendo de usted que de cualquier otra persona, si sus respuestas no cambian.",
+    "Juntos, sus informes para estas {n} encuestas son como máximo {times} más probables viniendo de usted que de cualquier otra persona, si sus respuestas no cambian.",
   plans_closed: "«{title}» no está abierto ahora y se omite.",
   plans_done: "Ya ha respondido a «{title}». No se pregunta otra vez.",
   plans_limit: "Su límite rechaza «{title}», que se omite.",
-  plans_unknown: "Este colector no tiene uno de los estudios de su enlace. Se omite.",
+  plans_unknown: "Este recolector no tiene una de las encuestas de su enlace. Se omite.",
   plans_nothing: "Ahora no hay nada que responder",
   plans_make: "Crear mis informes",
   plans_agree: "Acepto, para {titles}",

@@ -176,10 +176,16 @@ export const fr: Messages = {
   round_closed_ticket: "Votre ticket aussi : il admet votre rapport d’une autre vague.",
   invitation: "Votre invitation",
   invitation_hint:
-    "Cette enquête accepte un rapport par invitation. Collez le lien que vous avez reçu, ou son code.",
+    "Cette enquête accepte un rapport par invitation. Saisissez le code de votre lettre, ou collez le lien que vous avez reçu.",
   invitation_needed: "Sans invitation, le rapport serait refusé.",
   invitation_none:
-    "Ceci n’est pas une invitation. Saisissez le lien que vous avez reçu, ou les lettres après « invitation= ».",
+    "Ce lien ne contient pas d’invitation. Saisissez le code de votre lettre, ou collez le lien entier.",
+  invitation_go: "Continuer",
+  invitation_length: "Un code a {all} lettres et chiffres. Ici il y en a {n}.",
+  invitation_slip: "Il y a une faute de frappe dans ce code. Comparez-le avec votre lettre.",
+  invitation_other:
+    "Ce code est juste, mais pour une enquête qui n’est pas ici. Est-ce bien l’adresse de votre lettre ?",
+  invitation_choose: "Choisissez d’abord votre enquête ci-dessous, puis saisissez ce code.",
   invitation_partly:
     "Il y a là {n} des {all} invitations. Saisissez tous les codes, séparés par une espace, dans l’ordre des parties ; ou collez le lien entier.",
   invitation_damaged:
@@ -311,11 +317,11 @@ export const fr: Messages = {
     "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. Sans limite de votre part, cet appareil refuse une enquête qui révèle plus de {n}. Dans une enquête à vagues, la limite vaut pour des réponses qui restent les mêmes.",
   plans_part: "Partie {n} sur {all}",
   plans_together:
-    "Ensemble, vos rapports pour ces {n} études sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, si vos réponses ne changent pas.",
+    "Ensemble, vos rapports pour ces {n} enquêtes sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, si vos réponses ne changent pas.",
   plans_closed: "« {title} » n’est pas ouverte maintenant et est laissée de côté.",
   plans_done: "Vous avez déjà répondu à « {title} ». Ce n’est pas demandé de nouveau.",
   plans_limit: "Votre limite refuse « {title} », qui est laissée de côté.",
-  plans_unknown: "Ce collecteur n’a pas l’une des études de votre lien. Elle est laissée de côté.",
+  plans_unknown: "Ce collecteur n’a pas l’une des enquêtes de votre lien. Elle est laissée de côté.",
   plans_nothing: "Il n’y a rien à répondre maintenant",
   plans_make: "Créer mes rapports",
   plans_agree: "J’accepte, pour {titles}",

@@ -176,9 +176,15 @@ export const pt: Messages = {
   round_closed_ticket: "O seu bilhete também: admite o seu relatório de outra ronda.",
   invitation: "O seu convite",
   invitation_hint:
-    "Este inquérito aceita um relatório por convite. Cole o link que recebeu, ou o seu código.",
+    "Este inquérito aceita um relatório por convite. Digite o código da sua carta, ou cole o link que recebeu.",
   invitation_needed: "Sem convite, o relatório seria recusado.",
-  invitation_none: "Isto não é um convite. Escreva o link que recebeu, ou as letras depois de «invitation=».",
+  invitation_none: "Este link não contém um convite. Digite o código da sua carta, ou cole o link inteiro.",
+  invitation_go: "Continuar",
+  invitation_length: "Um código tem {all} letras e algarismos. Aqui há {n}.",
+  invitation_slip: "Há um erro neste código. Compare-o com a sua carta.",
+  invitation_other:
+    "Este código está certo, mas é de um inquérito que não está aqui. É este o endereço da sua carta?",
+  invitation_choose: "Escolha primeiro o seu inquérito abaixo, e digite lá este código.",
   invitation_partly:
     "Aqui há {n} de {all} convites. Escreva todos os códigos, separados por um espaço, pela ordem das partes; ou cole o link completo.",
   invitation_damaged:
@@ -306,11 +312,11 @@ export const pt: Messages = {
     "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. Sem limite seu, este dispositivo recusa um inquérito que revele mais de {n}. Num inquérito com rondas, o limite vale para respostas que ficam iguais.",
   plans_part: "Parte {n} de {all}",
   plans_together:
-    "Em conjunto, os seus relatórios para estes {n} estudos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, se as suas respostas não mudarem.",
+    "Em conjunto, os seus relatórios para estes {n} inquéritos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, se as suas respostas não mudarem.",
   plans_closed: "«{title}» não está aberto agora e fica de fora.",
   plans_done: "Já respondeu a «{title}». Não é perguntado outra vez.",
   plans_limit: "O seu limite recusa «{title}», que fica de fora.",
-  plans_unknown: "Este coletor não tem um dos estudos da sua ligação. Fica de fora.",
+  plans_unknown: "Este coletor não tem um dos inquéritos da sua ligação. Fica de fora.",
   plans_nothing: "Agora não há nada a responder",
   plans_make: "Criar os meus relatórios",
   plans_agree: "Concordo, para {titles}",

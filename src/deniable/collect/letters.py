@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, final
 
+from deniable.collect.letter_plans import check_language
 from deniable.collect.letter_texts import TEXTS
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
@@ -19,11 +20,12 @@ Layout = Literal["letters", "cards"]
 MOST = 10_000
 """More letters than this are refused: no browser prints such a page."""
 
-_OWN = ("invitation", "link")  # columns that are added
+_OWN = ("invitation", "code", "link")  # columns that are added
 _GIVEN = ("link", "code", "survey")  # what a template may name besides the columns
 _PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
 _NAMING = ("title", "name", "first name", "last name", "surname")
-_PLACING = ("street", "address", "postcode", "zip", "city", "town", "country")
+_PLACING = (("street",), ("address",), ("postcode", "zip", "town", "city"), ("country",))  # a line each
+_LANGUAGE = "language"
 _STYLE = """
 @page { margin: 20mm }
 * { box-sizing: border-box }
@@ -32,6 +34,7 @@ body { margin: 0; color: #000; background: #fff; font: 11.5pt/1.5 Georgia, "Time
 .one + .one { border-top: 1px dashed #999 }
 .one p { margin: 0 0 1em; white-space: pre-line; overflow-wrap: anywhere }
 .one b { font: 600 1em/1.5 ui-monospace, Menlo, Consolas, monospace }
+.one b.code { font-size: 1.25em; overflow-wrap: normal; white-space: nowrap }
 .qr { display: block; width: 45mm; height: 45mm; margin: 6mm 0 0 -3mm }
 .cards { display: grid; grid-template-columns: 1fr 1fr; max-width: 210mm; margin: 0 auto }
 .cards .one { padding: 6mm; border: 1px dashed #999; font-size: 9pt; line-height: 1.35 }
@@ -88,16 +91,30 @@ class Addresses:
                 )
         return Addresses(tuple(columns), tuple(map(tuple, rows)))
 
-    def merge(self, tokens: Sequence[str], links: Sequence[str] = ()) -> str:
-        """A CSV table with a row a person: the columns of the list as they are, then invitation and link."""
+    def merge(self, tokens: Sequence[str], codes: Sequence[str] = (), links: Sequence[str] = ()) -> str:
+        """A CSV table with a row a person: the columns of the list as they are, then what each one gets.
+
+        An invitation is for programs, a code is typed, and a link is followed.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        added = list(zip(tokens, links, strict=True)) if links else [(token,) for token in tokens]
+        added = list(zip(tokens, codes, links, strict=True)) if links else [(token,) for token in tokens]
         writer.writerow([*self.columns, *_OWN[: len(added[0])]])
         writer.writerows(
             [*row, *more] for row, more in zip(self.rows or [()] * len(added), added, strict=True)
         )
         return text.getvalue()
+
+    def languages(self, usual: str) -> list[str]:
+        """The language of each person's letter: that of the column "language", or the usual one."""
+        known = {name.casefold(): name for name in self.columns}
+        if _LANGUAGE not in known:
+            return [usual]
+        cells = [self.person(i)[known[_LANGUAGE]].casefold() for i in range(len(self.rows))]
+        return [
+            check_language(cell, f"person {number} of the list: ") if cell else usual
+            for number, cell in enumerate(cells, 1)
+        ]
 
     def person(self, position: int) -> Mapping[str, str]:
         """The cells of one person, by their columns."""
@@ -113,23 +130,30 @@ class Letter:
     language: str = "en"
 
     @staticmethod
-    def to(columns: Sequence[str], title: str, sender: Sequence[str], language: str = "en") -> Letter:
-        """The usual letter: to whom, for what study, and who sends it.
+    def to(
+        columns: Sequence[str],
+        title: str,
+        sender: Sequence[str],
+        language: str = "en",
+        when: Sequence[str] = (),
+    ) -> Letter:
+        """The usual letter: to whom, for what study, when, and who sends it.
 
         Of an address list, only columns with usual names are printed: others may be for nobody's eyes.
         """
         known = {name.casefold(): name for name in columns}
         naming = [f"{{{known[one]}}}" for one in _NAMING if one in known]
-        placing = [f"{{{known[one]}}}" for one in _PLACING if one in known]
-        invited, text = TEXTS[language]
-        blocks = [
-            "\n".join([" ".join(naming), *placing]).strip(),
-            f"{invited}: {title}." if title else f"{invited}.",
-            text.strip(),
-            "\n".join(sender),
-        ]
+        placing = [" ".join(f"{{{known[one]}}}" for one in line if one in known) for line in _PLACING]
+        said = TEXTS[language]
         own = str.maketrans("{}", "()")  # braces of a title are no placeholders
-        blocks[1], blocks[3] = blocks[1].translate(own), blocks[3].translate(own)
+        blocks = [
+            "\n".join([" ".join(naming), *filter(None, placing)]).strip(),
+            said.salutation.format(" ".join(naming)) if naming else "",
+            (f"{said.invited}: {title}." if title else f"{said.invited}.").translate(own),
+            *(one.translate(own) for one in when),
+            said.text.strip(),
+            "\n".join(sender).translate(own),
+        ]
         return Letter("\n\n".join(block for block in blocks if block), language)
 
     @staticmethod
@@ -158,7 +182,7 @@ class Letter:
         def show(found: re.Match[str]) -> str:
             name = html.unescape(found[1])
             text = html.escape(values[name])
-            return f"<b>{text}</b>" if name in _GIVEN else text
+            return f'<b class="{name}">{text}</b>' if name in _GIVEN else text
 
         # what is escaped first has no braces of its own: HTML writes none
         escaped = html.escape(self.text.strip(), quote=False)
@@ -172,11 +196,13 @@ def write_page(
     tokens: Sequence[str],
     links: Sequence[str],
     people: Addresses,
-    letter: Letter,
+    letters: Sequence[Letter],
     layout: Layout = "letters",
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """A page that a browser prints on any paper: a letter a page, or cards to cut out. It loads nothing.
+
+    One letter is for all, and several are for one person each.
 
     `progress` hears how many letters are written, and of how many.
     """
@@ -187,20 +213,24 @@ def write_page(
             f"a page holds at most {MOST:,} letters, got {len(tokens):,}; divide the list, or print from the "
             "CSV file by a mail merge"
         )
-    letter.refuse_unknown(people.columns)
+    for letter in set(letters):
+        letter.refuse_unknown(people.columns)
     parts = []
     mask = None  # to try all eight takes most of the time; links differ in codes only, so one suits all
     for position, (token, link) in enumerate(zip(tokens, links, strict=True)):
         code = segno.make(link, error="m", micro=False, mask=mask)
         mask = code.mask
         picture = code.svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None, light="#fff")
+        letter = letters[position] if len(letters) > 1 else letters[0]
         values = dict(people.person(position)) | {"link": link, "code": token, "survey": address}
-        parts.append(f'<article class="one">{letter.fill(values)}{picture}</article>')
+        parts.append(
+            f'<article class="one" lang="{letter.language}">{letter.fill(values)}{picture}</article>'
+        )
         if progress is not None:
             progress(position + 1, len(tokens))
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
-        f'<!doctype html>\n<html lang="{letter.language}">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{letters[0].language}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
         '<meta name="viewport" content="width=device-width">\n'

@@ -14,7 +14,13 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, ROUND, Number, Type, whole
-from deniable.commands.shared.stores import find_actor, open_store_of, store_option, suggest_extra
+from deniable.commands.shared.stores import (
+    find_actor,
+    find_rounds,
+    open_store_of,
+    store_option,
+    suggest_extra,
+)
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
@@ -169,29 +175,13 @@ def _schedule(
         refuse_schedule(plan, found, known, time.time())
         return found
 
-    known: Sequence[Times] = _known_rounds(plan, store)
+    known: Sequence[Times] = find_rounds(plan, store)
     found = planned(known)  # before a store is made for nothing
     if dry_run:
         return [*known, *found]
     with open_store_of(store, plan, invited=None) as opened:
         opened.set_rounds(plan.id, planned(opened.rounds(plan.id)), find_actor())
         return opened.rounds(plan.id)
-
-
-def _known_rounds(plan: Plan, url: str) -> Sequence[Times]:
-    """The rounds of a store, and none where there is no store or it has no such plan."""
-    from deniable.collect.store import open_store
-
-    try:
-        store = open_store(url, create=False)
-    except InvalidParameter as problem:
-        if problem.reason != "store":
-            raise
-        return []
-    try:
-        return store.rounds(plan.id) if plan.id in {one.plan.id for one in store.plans()} else []
-    finally:
-        store.close()
 
 
 def _seconds(moment: datetime | None, zone: tzinfo | None) -> float | None:

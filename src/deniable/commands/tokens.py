@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -13,11 +13,20 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, whole
-from deniable.commands.shared.stores import find_actor, open_store_of, store_option, suggest_extra
-from deniable.errors import InvalidParameter, not_among
+from deniable.commands.shared.stores import (
+    find_actor,
+    find_rounds,
+    open_store_of,
+    store_option,
+    suggest_extra,
+)
+from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
+from deniable.tickets import derive_invitation, draw_code
 
 if TYPE_CHECKING:
+    from deniable.collect.letter_plans import Announced
+    from deniable.collect.letters import Letter
     from deniable.plan import Plan
 
 
@@ -31,7 +40,9 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, help="Confirm --withdraw.")
 @store_option
-@click.option("--url", metavar="ADDRESS", help="The survey's address, to write links.")
+@click.option(
+    "--url", metavar="ADDRESS", help="The survey's address, to write links, and codes to type there."
+)
 @click.option("-o", "--out", type=FILE, help="Write the invitations to this CSV file, not to the terminal.")
 @click.option(
     "--addresses",
@@ -47,7 +58,8 @@ if TYPE_CHECKING:
 @click.option(
     "--language",
     metavar="CODE",
-    help="The language of the letters: en, de, fr, es or pt.  [default: the first of the survey]",
+    help="The language of letters to people without one in --addresses: en, de, fr, es or pt.  [default: the "
+    "first of the survey]",
 )
 @click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
 @console.force
@@ -113,33 +125,37 @@ def make_tokens(
     _refuse_same(read)
     with suggest_extra():
         from deniable.collect.intake import hash_invitation
+        from deniable.collect.letter_plans import Announced, choose_language
         from deniable.collect.letters import Addresses, Letter, write_page
 
     people = Addresses() if addresses is None else Addresses.read(addresses)
     number = len(people.rows) if count is None else count
-    made = [[_draw_token() for _ in read] for _ in range(number)]
-    codes = [" ".join(each) for each in made]
+    drawn = [_draw_invitations(read) for _ in range(number)]
+    codes, made = [code for code, _ in drawn], [tokens for _, tokens in drawn]
     links = [] if url is None else [_format_link(url, read, each) for each in made]
-    table = people.merge(codes, links)
+    table = people.merge([" ".join(each) for each in made], codes, links)
     page = None
     if letters is not None:
         assert url is not None
-        spoken = _choose_language(read, language)
-        titles = [found for one in read if (found := _find_title(one, spoken))]
-        title = " · ".join(one.content.title or f"Plan {one.id[:12]}" for one in read)
-        letter = (
-            Letter.to(people.columns, ", ".join(titles), _list_senders(read, spoken), spoken)
-            if template is None
-            else Letter.read(template)
-        )
+        announced = [Announced(one, find_rounds(one, store)) for one in read]
+        usual = choose_language(announced, language)
+        title = " · ".join(one.title(usual) or f"Plan {one.plan.id[:12]}" for one in announced)
+        if template is None:
+            _warn_of_no_sender(announced, usual)
+            texts = {
+                each: _compose_letter(people.columns, announced, each) for each in {*people.languages(usual)}
+            }
+            written = [texts[each] for each in people.languages(usual)]
+        else:
+            written = [Letter.read(template)]
         with suggest_extra(), console.progress("writing letters") as show:
             page = write_page(
                 title,
-                _format_survey(url, read),
+                url,
                 codes,
                 links,
                 people,
-                letter,
+                written,
                 "cards" if cards else "letters",
                 show,
             )
@@ -164,33 +180,25 @@ def make_tokens(
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
 
 
-def _choose_language(plans: Sequence[Plan], given: str | None) -> str:
-    """The language that was asked for, or the first one of the surveys that letters are written in."""
-    from deniable.collect.letter_texts import LANGUAGES
+def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language: str) -> Letter:
+    from deniable.collect.letter_plans import announce_plans
+    from deniable.collect.letters import Letter
 
-    if given is not None:
-        if given not in LANGUAGES:
-            raise InvalidParameter(not_among(given, "a language of the letters", LANGUAGES))
-        return given
-    texts = [plan.content.texts for plan in plans if plan.content.texts is not None]
-    return next((each.language for each in texts if each.language in LANGUAGES), LANGUAGES[0])
+    titles = [found for one in plans if (found := one.title(language))]
+    senders = list(dict.fromkeys(sender for one in plans for sender in one.senders(language)))
+    when = announce_plans(plans, language, time.time())
+    return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
 
 
-def _find_title(plan: Plan, language: str) -> str:
-    texts = plan.content.texts
-    own = texts.title if texts is not None else ""
-    return plan.content.title if isinstance(own, str) else own.get(language, plan.content.title)
-
-
-def _list_senders(plans: Sequence[Plan], language: str) -> list[str]:
-    """Who is responsible and how to reach them, in this language or else in the first of the survey."""
-    texts = [plan.content.texts for plan in plans if plan.content.texts is not None]
-    said = [(one, each.language) for each in texts for one in (each.responsible, each.contact)]
-    return list(
-        dict.fromkeys(
-            one if isinstance(one, str) else one.get(language, one[first]) for one, first in said if one
+def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
+    """People throw away a letter of nobody."""
+    silent = [one.title(language) or one.plan.id[:12] for one in plans if not one.senders(language)]
+    if silent:
+        click.echo(
+            f"warning: the letters do not say who asks: {', '.join(silent)} has nobody responsible; set "
+            "responsible and contact in the study's [survey], or write the letter with --template",
+            err=True,
         )
-    )
 
 
 def _refuse_same(plans: Sequence[Plan]) -> None:
@@ -202,13 +210,6 @@ def _format_link(url: str, plans: Sequence[Plan], tokens: Sequence[str]) -> str:
     """The link of invitations; it names whole plans, so that all see that they have the same."""
     each = (f"plan={plan.id}&invitation={token}" for plan, token in zip(plans, tokens, strict=True))
     return f"{url.rstrip('/')}/#{'&'.join(each)}"
-
-
-def _format_survey(url: str, plans: Sequence[Plan]) -> str:
-    """Where a code is entered: with several plans, the address names them, as short as a page takes it."""
-    if len(plans) == 1:
-        return url
-    return f"{url.rstrip('/')}/#{'&'.join(f'plan={plan.id[:12]}' for plan in plans)}"
 
 
 def _format_unused(left: int, which: str) -> str:
@@ -231,8 +232,10 @@ def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:
     )
 
 
-def _draw_token() -> str:
-    """Draws a token for an address, never one that a spreadsheet or a shell would misread."""
-    while (token := secrets.token_urlsafe(24)).startswith("-"):
-        pass
-    return token
+def _draw_invitations(plans: Sequence[Plan]) -> tuple[str, list[str]]:
+    """Draws a code and derives its invitations; none begins as a spreadsheet or a shell would misread."""
+    while True:
+        code = draw_code(plan.id for plan in plans)
+        tokens = [derive_invitation(code, plan.id) for plan in plans]
+        if not any(token.startswith("-") for token in tokens):
+            return code, tokens

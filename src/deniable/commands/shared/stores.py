@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from deniable.formatting import format_members
 
 if TYPE_CHECKING:
     from deniable.collect.access import Actor
+    from deniable.collect.offers import Times
     from deniable.collect.store import Store
     from deniable.plan import Plan
 
@@ -88,5 +89,21 @@ def open_store_of(
             )
             click.echo(text, err=True)
         yield store
+    finally:
+        store.close()
+
+
+def find_rounds(plan: Plan, url: str) -> Sequence[Times]:
+    """The rounds of a store, and none where there is no store or it has no such plan."""
+    from deniable.collect.store import open_store
+
+    try:
+        store = open_store(url, create=False)
+    except InvalidParameter as problem:
+        if problem.reason != "store":
+            raise
+        return []
+    try:
+        return store.rounds(plan.id) if plan.id in {one.plan.id for one in store.plans()} else []
     finally:
         store.close()

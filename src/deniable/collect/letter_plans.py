@@ -1,0 +1,100 @@
+"""Says in a letter what its plans are: their titles, who is responsible, and when they are open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import final
+
+from deniable.collect.letter_texts import LANGUAGES, TEXTS
+from deniable.collect.offers import Times
+from deniable.errors import InvalidParameter, not_among
+from deniable.plan import Plan
+from deniable.plan.texts import Text
+
+
+@final
+@dataclass(frozen=True)
+class Announced:
+    """A plan of a letter, and its rounds as far as a store has them."""
+
+    plan: Plan
+    rounds: Sequence[Times] = ()
+
+    def title(self, language: str) -> str:
+        """The title in this language, or else as the plan has it."""
+        texts = self.plan.content.texts
+        return (texts and _say(texts.title, language, texts.language)) or self.plan.content.title
+
+    def senders(self, language: str) -> list[str]:
+        """Who is responsible and how to reach them, in this language or else in the first of the survey."""
+        texts = self.plan.content.texts
+        said = (texts.responsible, texts.contact) if texts is not None else ()
+        return [_say(one, language, texts.language) for one in said if texts is not None and one]
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is asked in several rounds."""
+        return (self.plan.content.rounds or 1) > 1
+
+    def when(self, language: str, now: float) -> str:
+        """The round of the letter and when it is open; empty where there is nothing to say."""
+        text, found = TEXTS[language], self._find_round(now)
+        rounds = self.plan.content.rounds
+        said = []
+        number = found.number if found else None if self.rounds else 1
+        if rounds is not None and number is not None:
+            said.append(text.round.format(round=number, rounds=rounds))
+        if found is not None:
+            opens = _write_time(found.opens if not found.is_open(now) else None, text.moment)
+            closes = _write_time(found.closes, text.moment)
+            form = {(False, True): text.until, (True, True): text.opening, (True, False): text.opens}
+            said.append(form.get((bool(opens), bool(closes)), "").format(opens=opens, closes=closes))
+        return ", ".join(one for one in said if one)
+
+    def _find_round(self, now: float) -> Times | None:
+        """The newest round that is open, or else the next one that opens."""
+        opened = [one for one in self.rounds if one.is_open(now)]
+        later = [one for one in self.rounds if one.opens is not None and one.opens > now]
+        return max(opened, key=lambda one: one.number, default=None) or min(
+            later, key=lambda one: one.number, default=None
+        )
+
+
+def announce_plans(plans: Sequence[Announced], language: str, now: float) -> list[str]:
+    """The paragraphs of a letter about when to answer: each plan's round, and on which device."""
+    said = [(one.title(language), one.when(language, now)) for one in plans]
+    lines = [
+        f"{title}: {when}." if len(plans) > 1 and title else f"{when[0].upper()}{when[1:]}."
+        for title, when in said
+        if when
+    ]
+    again = [TEXTS[language].again] if any(one.is_repeated for one in plans) else []
+    return ["\n".join(lines), *again] if lines else again
+
+
+def choose_language(plans: Sequence[Announced], given: str | None) -> str:
+    """The language that was asked for, or the first one of the surveys that letters are written in."""
+    if given is not None:
+        return check_language(given)
+    texts = [one.plan.content.texts for one in plans]
+    return next((each.language for each in texts if each and each.language in LANGUAGES), LANGUAGES[0])
+
+
+def check_language(given: str, whose: str = "") -> str:
+    """Refuse a language that no letter is written in."""
+    if given not in LANGUAGES:
+        raise InvalidParameter(f"{whose}{not_among(given, 'a language of the letters', LANGUAGES)}")
+    return given
+
+
+def _say(text: Text, language: str, first: str) -> str:
+    if not isinstance(text, Mapping):
+        return text
+    close = [tag for tag in text if tag.partition("-")[0] == language]
+    return text.get(language) or (text[close[0]] if close else text.get(first, ""))
+
+
+def _write_time(seconds: float | None, form: str) -> str:
+    return "" if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime(form)
