@@ -11,7 +11,7 @@ import { transform } from "esbuild";
 import { bundleParts, loadedWith } from "./build_parts.mjs";
 
 const ENTRY = "survey.ts";
-const FIELDS = ["location.ts", "question_kinds.ts"]; // parts whose fields only some questions have
+const FIELDS = ["location.ts", "plans.ts", "question_kinds.ts"]; // parts that only some surveys have before they ask
 
 /** The files by name, those that are loaded before the first question, and esbuild's analysis of the inputs. */
 export async function buildSurvey(common, here) {

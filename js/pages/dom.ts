@@ -63,3 +63,11 @@ export function skipping(): void {
     document.querySelector("main")?.focus();
   });
 }
+
+/** Once what was put on the page can be seen. */
+export function seen(): Promise<void> {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 1000); // a page that is not seen draws no frame
+  });
+}

@@ -8,7 +8,7 @@ import { type Messages, speak, t } from "./messages.js";
 
 type Part = () => Promise<Messages>;
 
-/** The messages of each language: those of the first load, of fields that only some questions have, and the others. */
+/** The messages of each language: those of the first load, of what only some surveys ask, and the others. */
 const CATALOGS: Readonly<Record<string, readonly [first: Part, fields: Part, more: Part]>> = {
   en: [
     async () => (await import("./messages/en.js")).en,
@@ -86,9 +86,14 @@ export async function settle(plan: Plan | null, changed: () => unknown): Promise
 }
 
 /** Load the messages of fields too, or those of all parts. */
-export function speakMore(what: "fields" | "all"): Promise<void> {
+function speakMore(what: "fields" | "all"): Promise<void> {
   loaded = Math.max(loaded, what === "all" ? 3 : 2);
   return speakCatalog();
+}
+
+/** A part of the page that is loaded on demand, and the messages that only such parts have. */
+export async function loadMore<Part>(part: Promise<Part>, messages: "fields" | "all" = "all"): Promise<Part> {
+  return (await Promise.all([part, speakMore(messages)]))[0];
 }
 
 async function speakCatalog(): Promise<void> {

@@ -3,7 +3,7 @@
 import type { Grid } from "../src/index.js";
 import type { PlanMap } from "../src/maps.js";
 import { h } from "./dom.js";
-import { speakMore } from "./language.js";
+import { loadMore } from "./language.js";
 import { t } from "./messages.js";
 import type { About, Question } from "./questions.js";
 
@@ -20,7 +20,7 @@ export async function loadPlaces(): Promise<void> {
 }
 
 async function load(): Promise<LocationFields> {
-  [loaded] = await Promise.all([import("./location.js"), speakMore("fields")]);
+  loaded = await loadMore(import("./location.js"), "fields");
   return loaded;
 }
 

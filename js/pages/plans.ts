@@ -4,24 +4,20 @@
  * What was answered before, or is not open, is left out with a sentence. Every plan has a report of its own.
  */
 
-import { AboveCap, Client, decode, type Plan, type Report } from "../src/index.js";
+import { AboveCap } from "../src/errors.js";
+import type { Plan, Report } from "../src/index.js";
 import { refuseAboveCap, statedForever } from "../src/ledger.js";
-import { answersOf, cards } from "./cards.js";
 import { askJson, type Round, type Summary } from "./collector.js";
-import { persist, showDevice } from "./device.js";
 import { type Child, h, quoted } from "./dom.js";
 import { check, drawnFirst, promise } from "./guarantee.js";
-import { askInvitation } from "./invitation.js";
-import { own, paragraphs, settle } from "./language.js";
+import { loadMore, own, paragraphs, settle } from "./language.js";
 import { rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
 import { keptFor, type Linked } from "./plans_link.js";
-import { sendAll } from "./plans_send.js";
 import { hasRareQuestions } from "./question_items.js";
 import { type Given, leadBack, questions, readAnswers, showQuestion } from "./questions.js";
 import { isReceived } from "./receipts.js";
-import { consenting } from "./report.js";
-import { type Offer, put, refuse, shared } from "./shared.js";
+import { complain, type Offer, put, shared } from "./shared.js";
 
 /** What the page does for one plan as for several. */
 export interface Tools {
@@ -52,6 +48,9 @@ export interface Part extends Offer {
 
 type Tickets = typeof import("./tickets.js");
 
+/** What follows the questions. */
+const following = (): Promise<typeof import("./plans_review.js")> => loadMore(import("./plans_review.js"));
+
 /** Show the survey of all plans of a link. */
 export async function showPlans(
   links: readonly Linked[],
@@ -78,8 +77,9 @@ export async function showPlans(
     else parts.push(found);
   }
   const isRare = parts.some(({ plan }) => hasRareQuestions(plan));
-  const kinds = isRare ? await import("./question_kinds.js") : null;
-  const tickets = parts.some(({ plan }) => plan.ticketKey !== null) ? await import("./tickets.js") : null;
+  const kinds = isRare ? await loadMore(import("./question_kinds.js"), "fields") : null;
+  const hasTickets = parts.some(({ plan }) => plan.ticketKey !== null);
+  const tickets = hasTickets ? await loadMore(import("./tickets.js")) : null;
   if (!tools.isCurrent()) return;
   const titles = parts.map(({ title }) => title);
   document.title = `${[...new Set(titles)].join(" · ") || t("surveys")} · Deniable`;
@@ -100,9 +100,14 @@ export async function showPlans(
   const missing = listUninvited(parts, tickets);
   const isInvited = parts.some(({ summary }) => summary.invited);
   const told = isInvited ? [tickets ? tickets.explanation() : tools.sentAlong()] : [];
-  if (open.length && missing.length) put(head, promises(parts), ...told, askInvitation(missing));
-  else if (open.length) show(0);
-  else sendMade(head, parts, answers, tickets);
+  if (open.length && missing.length) {
+    const { askInvitation } = await following();
+    if (tools.isCurrent()) put(head, promises(parts), ...told, askInvitation(missing));
+  } else if (open.length) show(0);
+  else {
+    const { sendMade } = await following();
+    if (tools.isCurrent()) sendMade(head, parts, answers, tickets, missing);
+  }
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): HTMLFormElement {
@@ -119,7 +124,9 @@ export async function showPlans(
         readAnswers(forms[j] as HTMLFormElement); // and to what is wrong
         return;
       }
-      reviewAll(head, parts, answers, tickets, goBack);
+      const part = await following().catch(() => null);
+      complain(form, part === null ? t("unreachable") : "");
+      part?.reviewAll(head, parts, answers, tickets, goBack);
     });
     const button = form.querySelector<HTMLButtonElement>(".act .main");
     if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("next");
@@ -157,7 +164,7 @@ const note = (text: Child): HTMLElement => h("p", { class: "notice" }, text);
 const nameOf = (plan: Plan): string => own(plan, plan.texts?.title)?.words ?? titleOf(plan.title, plan.id);
 
 /** "A and B". */
-function joined(titles: readonly string[]): Child {
+export function joined(titles: readonly string[]): Child {
   const each = [...new Set(titles)];
   return each.map((title, i) => [i > 0 && (i === each.length - 1 ? t("and") : ", "), quoted(title)]);
 }
@@ -176,7 +183,7 @@ async function offered(
   const stored = ledger.find(plan, round);
   if (stored && isReceived({ plan: plan.id, round })) return "plans_done";
   const one = { plan, summary, round, title: nameOf(plan) };
-  if (stored) return { ...one, asked: [], made: decode(plan, stored) };
+  if (stored) return { ...one, asked: [], made: (await following()).decode(plan, stored) };
   try {
     refuseAboveCap(ledger, plan);
   } catch (problem) {
@@ -184,7 +191,11 @@ async function offered(
     throw problem;
   }
   if (isAboveTogether([...before.map((part) => part.plan), plan])) return "plans_limit";
-  return { ...one, asked: await new Client(plan, { ledger }).questions(), made: null };
+  const isAll = plan.ask === "all";
+  const asked = isAll
+    ? plan.attributes.map(({ name }) => name)
+    : await (await following()).drawQuestions(plan);
+  return { ...one, asked, made: null };
 }
 
 /** Whether all these plans together are above the limit that the person has set. */
@@ -227,103 +238,4 @@ function promises(parts: readonly Part[]): HTMLElement {
       ),
     ),
   );
-}
-
-/** All answers, one consent, and the button that makes the reports. */
-function reviewAll(
-  head: HTMLElement,
-  parts: readonly Part[],
-  answers: ReadonlyMap<Part, readonly Given[]>,
-  tickets: Tickets | null,
-  goBack: (part?: Part, name?: string) => void,
-): void {
-  const open = parts.filter(({ made }) => made === null);
-  const title = h("h2", { tabindex: -1 }, t("review_title"));
-  const tick = consentTo(open);
-  const go = async (): Promise<void> => {
-    if (tick && !tick.isGiven()) return;
-    next.disabled = back.disabled = true;
-    await makeAll(head, parts, answers, tickets);
-  };
-  const next = h("button", { type: "button", class: "main", click: () => void go() }, t("plans_make"));
-  const back = h("button", { type: "button", click: () => goBack() }, t("change"));
-  put(
-    head,
-    title,
-    h("p", {}, t("review_hint")),
-    ...open.map((part) =>
-      h(
-        "section",
-        { class: "card stays review", "aria-label": part.title },
-        h("h3", {}, quoted(part.title)),
-        answersOf(part.plan, answers.get(part) ?? [], (name) => goBack(part, name)),
-      ),
-    ),
-    ...(tick ? [tick.element] : []),
-    h("div", { class: "act row" }, next, back),
-  );
-  title.focus();
-}
-
-/**
- * What the operators ask people to agree to, with one tick; null where that is nothing. It names all parts, those
- * without a text of their own, too: they are sent together.
- */
-function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null {
-  const asking = parts.filter(({ plan }) => plan.texts?.consent);
-  if (!asking.length) return null;
-  const texts = asking.map(({ plan, title }) => [
-    parts.length > 1 && h("h4", {}, quoted(title)),
-    paragraphs(plan, plan.texts?.consent),
-  ]);
-  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ title }) => title)) }));
-}
-
-/** Draw all reports, each once, and show them before they leave. */
-async function makeAll(
-  head: HTMLElement,
-  parts: readonly Part[],
-  answers: ReadonlyMap<Part, readonly Given[]>,
-  tickets: Tickets | null,
-): Promise<void> {
-  const { ledger } = shared;
-  const made: Part[] = [];
-  const given = new Map<Part, readonly Given[]>();
-  try {
-    for (const part of parts) {
-      const { plan, round } = part;
-      const said = answers.get(part) ?? [];
-      const all = Object.fromEntries(said.map(({ name, answer }) => [name, answer]));
-      const report = part.made ?? (await new Client(plan, { ledger }).report(all, { round }));
-      const done = { ...part, made: report };
-      made.push(done);
-      if (!part.made) given.set(done, said);
-    }
-  } catch (problem) {
-    return refuse(problem as Error);
-  }
-  showDevice(ledger, shared.start);
-  void persist(); // a browser may ask the person, who need not answer now
-  sendMade(head, made, given, tickets);
-}
-
-/** The reports next to the answers, and the button that sends them. */
-function sendMade(
-  head: HTMLElement,
-  parts: readonly Part[],
-  answers: ReadonlyMap<Part, readonly Given[]>,
-  tickets: Tickets | null,
-): void {
-  const title = h("h2", { tabindex: -1 }, t("look"));
-  const shown = parts.map((part, i) =>
-    h(
-      "section",
-      { class: "part", "aria-labelledby": `part-${i}` },
-      h("h3", { id: `part-${i}` }, quoted(part.title)),
-      cards(part.plan, part.made as Report, answers.get(part) ?? null, false, `-${i}`),
-    ),
-  );
-  const missing = listUninvited(parts, tickets);
-  put(head, title, ...shown, missing.length ? askInvitation(missing) : sendAll(head, parts, tickets));
-  title.focus();
 }

@@ -47,6 +47,14 @@ export function hold(): void {
   main.inert = true;
 }
 
+/** Say above the button of a form why nothing happens. */
+export function complain(form: HTMLFormElement | null, words: string): void {
+  const old = form?.querySelector(".act .notice");
+  const notice = h("p", { class: "notice bad", role: "alert" }, words);
+  if (words) form?.querySelector(".act")?.prepend(notice);
+  old?.remove();
+}
+
 /** Say why nothing is asked. */
 export function refuse(problem: Error): void {
   if (problem instanceof InvalidPlan) {

@@ -18,9 +18,9 @@ import {
   type Round,
   type Summary,
 } from "./collector.js";
-import { type Child, find, h, quoted, skipping } from "./dom.js";
+import { type Child, find, h, quoted, seen, skipping } from "./dom.js";
 import { drawnFirst, promise } from "./guarantee.js";
-import { own, owned, paragraphs, settle, speakMore } from "./language.js";
+import { loadMore, own, owned, paragraphs, settle } from "./language.js";
 import { loadPlaces } from "./location_question.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
@@ -29,7 +29,7 @@ import { followPlans, forgetPlans } from "./plans_link.js";
 import { hasRareQuestions, pagesOf } from "./question_items.js";
 import { type QuestionKinds, questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
-import { hold, put, refuse, shared } from "./shared.js";
+import { complain, hold, put, refuse, shared } from "./shared.js";
 
 let isDamaged = false; // the invitation in the link that was followed
 let turn = 0;
@@ -65,7 +65,7 @@ async function start(isForgotten = false): Promise<void> {
     if (!isSecureContext) throw new Refused("insecure", t("insecure"));
     const { plans } = await askJson<{ plans: Summary[] }>("plans");
     if (several) {
-      const { showPlans } = await later(import("./plans.js"));
+      const { showPlans } = await loadMore(import("./plans.js"), "fields");
       const answering = (all: Answering): void => void (parts = all);
       const isCurrent = (): boolean => mine === turn;
       const tools = { verified, pick, about, sentAlong, answering, isCurrent, again };
@@ -81,8 +81,8 @@ async function start(isForgotten = false): Promise<void> {
     const plan = await verified(summary.id);
     if (plan.texts !== null) await settle(plan, again); // it may be in a language that the page does not speak
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    kinds = hasRareQuestions(plan) ? await later(import("./question_kinds.js"), "fields") : null;
-    shared.tickets = plan.ticketKey === null ? null : await later(import("./tickets.js"));
+    kinds = hasRareQuestions(plan) ? await loadMore(import("./question_kinds.js"), "fields") : null;
+    shared.tickets = plan.ticketKey === null ? null : await loadMore(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
     if (mine === turn) await offer(plan, summary, rounds, plans.length > 1);
   } catch (problem) {
@@ -92,20 +92,12 @@ async function start(isForgotten = false): Promise<void> {
   }
 }
 
-/** A part of the page that is loaded on demand, and the messages that only such parts have. */
-async function later<Part>(part: Promise<Part>, messages: "fields" | "all" = "all"): Promise<Part> {
-  return (await Promise.all([part, speakMore(messages)]))[0];
-}
-
 /** What follows the questions. */
-const following = (): Promise<typeof import("./report.js")> => later(import("./report.js"));
+const following = (): Promise<typeof import("./report.js")> => loadMore(import("./report.js"));
 
 /** Load and show the rest once the questions can be seen; then they are answered without a connection too. */
 async function finish(): Promise<void> {
-  await new Promise((resolve) => {
-    requestAnimationFrame(() => setTimeout(resolve));
-    setTimeout(resolve, 1000); // a page that is not seen draws no frame
-  });
+  await seen();
   void loadPlaces();
   await following().then(
     ({ showDevice }) => shared.ledger && showDevice(shared.ledger, changed),
@@ -263,17 +255,9 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     (form = questions(plan, asked, kinds, async (given) => {
       const part = await following().catch(() => null);
       part?.review(head, one, given);
-      complain(part === null ? t("unreachable") : "");
+      complain(form, part === null ? t("unreachable") : "");
     })),
   );
-}
-
-/** Say above the button why nothing happens. */
-function complain(words: string): void {
-  const old = form?.querySelector(".act .notice");
-  const notice = h("p", { class: "notice bad", role: "alert" }, words);
-  if (words) form?.querySelector(".act")?.prepend(notice);
-  old?.remove();
 }
 
 /** Who asks, how to reach them, and what else they say. */
