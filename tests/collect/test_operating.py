@@ -569,3 +569,12 @@ def test_plans_that_anybody_may_answer_are_warned_of(tmp_path: Path) -> None:
         assert "anybody may answer" not in said
         assert f"plan {costly.id[:12]}: a device refuses this survey unless its person raises" in said
         assert open_one.id[:12] not in said
+
+
+def test_a_round_that_stays_open_is_reported(run: Run, tmp_path: Path) -> None:
+    filled(AGAIN, 1)
+    file = str(AGAIN.write(tmp_path / "again.json"))
+    said = run("rounds", file, "--open", "2").err
+    assert "warning: round 1 is open, too, and still takes reports" in said
+    assert said.endswith(f"deniable rounds {file} --close 1\n")
+    assert run("rounds", file, "--open", "2", "--close", "1").err.count("warning") == 0

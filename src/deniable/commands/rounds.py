@@ -148,7 +148,21 @@ def show_rounds(
             else:
                 opened.set_round(read.id, opens, _seconds(start, zone), _seconds(end, zone), find_actor())
         rounds = opened.rounds(read.id)
+    if opens is not None:
+        _warn_of_open_rounds([each.number for each in rounds if each.is_open(now)], opens, plan)
     _print_rounds(read, rounds, zone, as_json)
+
+
+def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> None:
+    """A round stays open until it is closed, and its reports are counted there."""
+    others = [number for number in numbers if number != opened]
+    if opened in numbers and others:
+        stay = "is open, too, and still takes" if len(others) == 1 else "are open, too, and still take"
+        click.echo(
+            f"warning: {format_members('round', others)} {stay} reports; to close one: deniable rounds {plan} "
+            f"--close {others[0]}",
+            err=True,
+        )
 
 
 def _schedule(
