@@ -974,10 +974,11 @@ def make_drinks(page: Page) -> None:
     make(page)
 
 
-def invite_one(invited: Running, tokens: Callable[..., list[str]]) -> list[str]:
+def invite_one(invited: Running, tokens: Callable[..., list[str]]) -> tuple[str, str]:
     """An invitation, and its link."""
     [made] = tokens(invited, "--count", "1", "--url", invited.url)
-    return made.split(",")
+    invitation, _, link = made.split(",")
+    return invitation, link
 
 
 def open_drinks(page: Page, link: str) -> None:

@@ -31,6 +31,7 @@ from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Writer
 from deniable.errors import suggest_install
 from deniable.plan import Plan, Tallies, canonical
+from deniable.tickets import derive_invitation
 from deniable.wire import Report, Wire, to_batch
 from tests import services
 from tests.collector import (
@@ -812,9 +813,11 @@ def test_invitations_are_written_with_their_links(tmp_path: Path, run: Run) -> N
     plan = PLAN.write(tmp_path / "plan.json")
     made = run("tokens", str(plan), "--count", "3", "--url", "https://survey.example/")
     first, *rows = [line.split(",") for line in made.out.splitlines()]
-    assert first == ["invitation", "link"]
-    assert all(link == f"https://survey.example/#plan={PLAN.id}&invitation={token}" for token, link in rows)
-    found = {token for token, _ in rows}
+    assert first == ["invitation", "code", "link"]
+    for token, code, link in rows:
+        assert link == f"https://survey.example/#plan={PLAN.id}&invitation={token}"
+        assert token == derive_invitation(code, PLAN.id)
+    found = {token for token, _, _ in rows}
     assert len(found) == 3
     assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in found)
 
