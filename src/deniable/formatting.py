@@ -63,6 +63,19 @@ def shorten_names(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + more
 
 
+MOST_PEOPLE = 10_000_000
+"""That any survey may ask."""
+
+
+def format_people(people: int) -> str:
+    """How many people it takes; no survey has more than a limit.
+
+    >>> format_people(1200), format_people(2 * MOST_PEOPLE)
+    ('1,200', 'over 10,000,000')
+    """
+    return f"{people:,}" if people <= MOST_PEOPLE else f"over {MOST_PEOPLE:,}"
+
+
 def format_percent(share: float | None, decimals: int | None = None) -> str:
     """A share in percent: three digits, or these decimals; a rare one as 1 in a number; nothing for None.
 

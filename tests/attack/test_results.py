@@ -495,6 +495,20 @@ def examined(study: dn.Study, collections: int = 5, **how: Any) -> Examination:
     return attack.examine(plan, codes, collections, users=50, **how)
 
 
+def test_it_is_said_where_related_answers_are_guessed_one_by_one() -> None:
+    """With a prior, the guess from all of them was missing without a word."""
+    asked = {"works": ["yes", "no"], "job": ["office", "shop"], "vote": ["left", "right"]}
+    plan = dn.Study(asked, epsilon=2.0, only_if={"job": {"works": "yes"}}).plan(people=100)
+    evenly, informed = attack.success(plan), attack.success(plan, {"works": {"yes": 0.7, "no": 0.3}})
+    assert evenly.alone == ()
+    assert "one by one" not in str(evenly)
+    assert informed.alone == ("works", "job")
+    assert informed["job"].together is None
+    for shown in (str(informed), informed._repr_html_()):
+        assert "Guessed one by one, although they depend on each other: works, job." in shown
+    assert informed.to_dict()["alone"] == ["works", "job"]
+
+
 def test_the_page_says_how_often_a_plan_asks() -> None:
     attributes = {"a": list("xyz"), "b": list("uvw")}
     once = examined(dn.Study(attributes, epsilon=2.0)).text()
@@ -503,11 +517,10 @@ def test_the_page_says_how_often_a_plan_asks() -> None:
     again = dn.Study(attributes, epsilon_first=1.0, epsilon_forever=2.0, rounds=3)
     text = examined(again, 3).text().replace("\n", " ")
     assert "This plan asks 3 times. Its clients make a first answer, keep it" in text
-    assert "although" not in text
+    assert "more than it asks" not in text
     assert "x fresh noise" not in text
-    assert "5 are looked at, although clients answer no more than 3." in examined(again).text().replace(
-        "\n", " "
-    )
+    more = "for 5 collections, more than it asks: from 3 no attacker learns more than from these."
+    assert more in examined(again).text().replace("\n", " ")
     single = examined(dn.Study({"a": list("xyz")}, epsilon=2.0), 1).text()
     assert "each person answers once" in single
     assert "noise" not in single.split("\n\n")[1]

@@ -14,7 +14,7 @@ import pytest
 import deniable as dn
 from deniable.plan import Result
 from deniable.plan.findings import Findings
-from deniable.plan.noise import find_noisy
+from deniable.plan.noise import Noise, find_noisy
 from deniable.plan.readable import Shares, _search, bound_summary, read_groups, read_values
 from deniable.plan.smoothed import _smooth, list_smoothable
 from deniable.summaries import Group, Summary
@@ -194,6 +194,38 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     assert "too noisy to read" in found.html()
     assert "too noisy to read" not in found.text(unbiased=True)
     assert "unbiased" in found.text(unbiased=True)
+
+
+def test_no_survey_is_asked_for_more_people_than_there_are() -> None:
+    """As `deniable people` has it."""
+    noise = Noise("color", "value", 1, 5, 100, 10_000_000, None, None)
+    assert noise.ways == "about 10,000,000 people in place of 100"
+    assert replace(noise, people=10_000_001).ways == "over 10,000,000 people in place of 100"
+
+
+def test_plots_draw_what_is_too_noisy_in_gray_and_not_as_nothing() -> None:
+    """Words take the place of an error bar through the whole panel, and a gray cell is not a share of 0."""
+    beach = dn.Grid(54, 10, 54.4, 10.8, rows=4, columns=4, epsilon=dn.per_meter(level=0.8, radius=8000))
+    plan = dn.Study({"beach": beach, "vote": list("abcd")}, epsilon=0.1).plan(people=400)
+    people = [{"beach": (54.15, 10.35), "vote": "a"}] * 400
+    result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+    rows = Findings.read(result).about()["rows"]
+    noisy = {name: [row["noisy"] for row in rows if row["attribute"] == name] for name in result}
+    assert 0 < sum(noisy["beach"]) < 16
+    assert all(noisy["vote"])
+    figure: Any = result.plot()
+    assert "gray where too noisy to read" in figure.get_suptitle()
+    assert plan.id[:12] not in figure.get_suptitle()
+    by_title = {axes.get_title(loc="left").split(":")[0]: axes for axes in figure.axes}
+    [cells] = by_title["beach"].images
+    assert np.ma.getmaskarray(cells.get_array()).ravel().tolist() == noisy["beach"]
+    red, green, blue, _ = by_title["beach"].get_facecolor()
+    assert red == green == blue < 0.9
+    words = [one.get_text() for one in by_title["vote"].texts]
+    assert len(words) == 4
+    assert all(one.startswith("too noisy to read (") for one in words)
+    assert not any(line.get_xdata().size for line in by_title["vote"].lines[:-1]), "only the line of 0"
+    assert figure._repr_png_().startswith(b"\x89PNG"), "a notebook shows it without pyplot"
 
 
 def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:

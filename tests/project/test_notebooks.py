@@ -50,6 +50,14 @@ def test_a_notebook_runs_and_shows_what_it_has(notebook: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_figure_of_pyplot_is_shown_once(notebook: Path) -> None:
+    """A notebook shows it by itself, and again as the value of the last line unless a semicolon is there."""
+    for cell in TOOL["read_cells"](notebook):
+        if "plt.subplots" in cell.source:
+            assert cell.source.endswith("\nfigure;")
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_is_of_format_4_and_without_outputs(notebook: Path) -> None:
     data = json.loads(notebook.read_text(encoding="utf-8"))
     assert (data["nbformat"], data["nbformat_minor"]) == (4, 5)

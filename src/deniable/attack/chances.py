@@ -30,6 +30,7 @@ from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.plan import Plan
+from deniable.plan.attribute import list_related
 from deniable.plan.related import list_related_guesses
 from deniable.records import Faked
 from deniable.simulate.population import numbers_from
@@ -66,8 +67,11 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         for memoized in (True, False)
     )
     attributes = list(_attributes(plan, kept, fresh, believed, seed))
-    if isinstance(plan, Plan) and prior is None:
-        related = list_related_guesses(plan.content)
+    alone: list[str] = []
+    if isinstance(plan, Plan):
+        related = list_related_guesses(plan.content) if prior is None else {}
+        names = [name for some in list_related(plan.content.attributes) for name in some]
+        alone = [name for name in names if name not in related]
         attributes = [
             replace(one, together=related[one.name].guess, together_blind=related[one.name].blind)
             if one.name in related
@@ -75,7 +79,7 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
             for one in attributes
         ]
     profiles = _profiles(_find_draws(plan), kept, fresh, seed)
-    return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed)
+    return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed, tuple(alone))
 
 
 _Chances = Sequence[Sequence[Chance]]

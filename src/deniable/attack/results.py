@@ -6,6 +6,7 @@ simulation, or in `bounds`.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -18,6 +19,7 @@ from deniable.attack.tables import LEVEL, Columns, find_mean_interval, find_shar
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.formatting import (
+    fill_paragraph,
     format_count,
     format_html_table,
     format_percent,
@@ -177,6 +179,10 @@ class Success(Mapping[str, AttributeSuccess]):
     """How often a whole record is guessed without any report."""
     seed: int = 1
     """What is simulated is drawn from it."""
+    alone: tuple[str, ...] = ()
+    """Questions that depend on each other, and are guessed one by one all the same: with a prior, or where
+    there is too much to sum up.
+    """
 
     def __getitem__(self, name: str) -> AttributeSuccess:
         for one in self.attributes:
@@ -197,6 +203,7 @@ class Success(Mapping[str, AttributeSuccess]):
             "profiles": [_plain(one) for one in self.profiles],
             "blind_record": self.blind_record,
             "seed": self.seed,
+            "alone": list(self.alone),
         }
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
@@ -225,11 +232,20 @@ class Success(Mapping[str, AttributeSuccess]):
         )
 
     def __str__(self) -> str:
-        return "\n".join(["how often the best guess of each answer is right", *format_table(*self._table())])
+        lines = ["how often the best guess of each answer is right", *format_table(*self._table())]
+        return "\n".join([*lines, *([fill_paragraph(self.describe_alone())] if self.alone else [])])
 
     def _repr_html_(self) -> str:
         headers, rows = self._table()
-        return format_html_table(headers, rows, "how often the best guess is right", headers[:1])
+        table = format_html_table(headers, rows, "how often the best guess is right", headers[:1])
+        return table + (f"<p>{html.escape(self.describe_alone())}</p>" if self.alone else "")
+
+    def describe_alone(self) -> str:
+        """What was left out about questions that depend on each other."""
+        return (
+            f"Guessed one by one, although they depend on each other: {shorten_names(self.alone)}. A whole "
+            "report may tell more: plan.explain() says how much, if all values are equally likely."
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """For each answer, guesses without a report, from one, and from one that holds it; where questions

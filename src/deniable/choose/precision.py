@@ -8,16 +8,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
-from deniable.formatting import format_count, format_percent, round_digits
+from deniable.formatting import MOST_PEOPLE, format_count, format_people, format_percent, round_digits
 
 HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
 _CLEAR, _USEFUL = (0.25, 0.05), (0.5, 0.1)  # of an average share or a quarter of a range, and at most
 _QUARTER = 0.25
-_MOST_PEOPLE = 10_000_000  # that any survey may ask
 
 UNREACHABLE = (
-    f"No survey has the people that would make it useful, over {_MOST_PEOPLE:,}: it takes a larger epsilon, "
+    f"No survey has the people that would make it useful, over {MOST_PEOPLE:,}: it takes a larger epsilon, "
     "or fewer values."
 )
 """What is said where more people are no way out."""
@@ -89,11 +88,11 @@ class Precision:
     @property
     def is_reachable(self) -> bool:
         """Whether a survey can have the people that it takes to be useful."""
-        return self.people_enough() <= _MOST_PEOPLE
+        return self.people_enough() <= MOST_PEOPLE
 
     def format_people(self) -> str:
         """How many people it takes to be useful, as all that is said of it has it."""
-        return f"{self.people_enough():,}" if self.is_reachable else f"over {_MOST_PEOPLE:,}"
+        return format_people(self.people_enough())
 
     @property
     def _typical(self) -> float:

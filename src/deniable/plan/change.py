@@ -117,7 +117,7 @@ class AttributeChange:
         about = "change of the share of people, in points" if is_share else "change of the mean"
         return plot_bars(
             self.labels,
-            [Bars(shown["difference"], "", shown["low"], shown["high"])],
+            [Bars(shown["difference"], "", shown["low"], shown["high"], noisy=self.find_noisy().tolist())],
             title,
             about,
             percent=is_share,

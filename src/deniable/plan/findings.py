@@ -455,7 +455,7 @@ class Findings:
             if found
         }
         result = self.result
-        title = result.title or f"Plan {result.plan_id[:12]}"
+        title = result.title
         means = self.unbiased_means if unbiased else self.means
         values, groups = self.shares, self.group_shares
         if unbiased:

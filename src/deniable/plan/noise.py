@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.estimate import Bins, normal_quantile
-from deniable.formatting import format_count, round_digits
+from deniable.formatting import MOST_PEOPLE, format_count, format_people, round_digits
 from deniable.plan.readable import Shares
 from deniable.summaries import Summary
 
@@ -59,7 +59,8 @@ class Noise:
     @property
     def ways(self) -> str:
         """What would mend it, in words."""
-        ways = [f"about {self.people:,} people in place of {self.now:,}"]
+        about = "about " if self.people <= MOST_PEOPLE else ""
+        ways = [f"{about}{format_people(self.people)} people in place of {self.now:,}"]
         ways += [] if self.epsilon is None else [f"an epsilon up to {self.epsilon:g} times as large"]
         ways += [] if self.groups is None else [f"at most {format_count(self.groups, self.what)}"]
         return ", or ".join(ways)

@@ -7,6 +7,8 @@ from itertools import combinations, pairwise
 from textwrap import wrap
 from typing import NamedTuple
 
+import numpy as np
+
 from deniable.arrays import Floats, Integers
 from deniable.domain.grid import Grid
 from deniable.estimate import Estimate, MeanEstimate
@@ -110,6 +112,7 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     kind = kinds[0] if len(kinds) == 1 else "possible"
     which = f"{'nearest possible' if kind == 'projected' else kind} shares" if kinds else "means"
     noisy = any(panel.noisy for panel in panels)
+    noisy |= any(panel.shares is not None and np.isnan(panel.shares).any() for panel in panels)
     noisy |= any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
     return (
         f"{which} with {100 * level:g} % intervals"

@@ -32,7 +32,7 @@ from deniable.plan.panels import (
     what_is_shown,
 )
 from deniable.plan.readable import Shares
-from deniable.plot.charts import draw_mean
+from deniable.plot.charts import draw_mean, write_noisy
 from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
 from deniable.summaries import Group, groups_of
 
@@ -44,6 +44,7 @@ _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
+_GRAY = "#c8c8c8"  # of cells that are too noisy to read
 _LINES = ("-.", ":", "--", "-")  # of numbers that are marked in a panel
 _MARKS = "<Dso"  # and beside it
 
@@ -85,7 +86,7 @@ def shares_plot(
     attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
     """
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     found = len(estimates) + len(means or {})
     if found > _MOST_PANELS:
@@ -112,7 +113,7 @@ def shares_plot(
     top = 0.2 + 1.15 * TEXT * len(heading)
     tall = top + max(map(height_of, columns))
     with style():
-        figure = Figure(figsize=(wide, tall))
+        figure = Picture(figsize=(wide, tall))
         figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
         x = 0.0
         for left, column in zip(lefts, columns, strict=True):
@@ -135,7 +136,9 @@ def shares_plot(
 def _name_people(name: str, shown: Shown | None) -> str:
     if shown is None or name not in shown.people:
         return ""
-    return ", of these" if name in shown.counted else f", of {shown.people[name]}"
+    if name not in shown.counted:
+        return f", of {shown.people[name]}"
+    return ", shares of these" if name in shown.values else ", mean of these"
 
 
 def _divide_panels(
@@ -245,16 +248,20 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
     positions = np.arange(len(panel.bars))
     noisy = np.array([bar.noisy for bar in panel.bars])
     axes.barh(positions[~noisy], middle[~noisy], height=0.8, color=TRUTH, alpha=0.6)
-    for some, color in ((~noisy, ESTIMATE), (noisy, NOISE)):
-        axes.errorbar(
-            middle[some],
-            positions[some],
-            xerr=[(middle - low)[some], (high - middle)[some]],
-            color=color,
-            linestyle="none",
-            capsize=2,
-            elinewidth=1,
-        )
+    clear = ~noisy
+    axes.errorbar(
+        middle[clear],
+        positions[clear],
+        xerr=[(middle - low)[clear], (high - middle)[clear]],
+        color=ESTIMATE,
+        linestyle="none",
+        capsize=2,
+        elinewidth=1,
+    )
+    for at in positions[noisy].tolist():
+        write_noisy(axes, at, f" ({low[at]:.0f} to {high[at]:.0f} %)")
+    if not clear.any():
+        axes.set_xlim(0, 100)
     for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
         marks = [100 * bar.likely[of] for bar in panel.bars]
         axes.plot(
@@ -337,6 +344,7 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
     colors, least = ("Reds", 0.0) if not (shares < 0).any() else ("RdBu_r", -most)
+    axes.set_facecolor(_GRAY)  # which is seen where a share is too noisy to read
     drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
     axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
     for values, block in panel.blocks:

@@ -9,7 +9,16 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.formatting import fill_paragraph
-from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, format_tick, require_matplotlib, style
+from deniable.plot.figure import (
+    ESTIMATE,
+    INK,
+    NOISE,
+    NOISE_TEXT,
+    TRUTH,
+    format_tick,
+    require_matplotlib,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +41,8 @@ class Bars(NamedTuple):
     high: Floats | None = None
     numbers: Sequence[str] = ()
     """What is written at the end of each bar, where there are few."""
+    noisy: Sequence[bool] = ()
+    """Which are too noisy to read: words take their place."""
 
 
 class Line(NamedTuple):
@@ -51,7 +62,7 @@ def plot_bars(
 ) -> Figure:
     """A bar for each label, from top to bottom, several side by side; of very many, the largest."""
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     shown = np.arange(len(labels))
     if len(labels) > _MOST_BARS:
@@ -65,7 +76,7 @@ def plot_bars(
     body = max(0.5, _LINE * len(names) * max(1.0, 0.7 * len(bars)))
     wide, tall = left + _WIDE + 0.3, 0.2 + 0.18 * (1 + heading.count("\n")) + body + below
     with style():
-        figure = Figure(figsize=(wide, tall))
+        figure = Picture(figsize=(wide, tall))
         figure.suptitle(heading, x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
         axes = figure.add_axes((left / wide, below / tall, _WIDE / wide, body / tall))
         _draw_bars(axes, bars, shown)
@@ -83,11 +94,18 @@ def plot_bars(
     return figure
 
 
+def write_noisy(axes: Axes, at: float, ends: str = "") -> None:
+    """Words in place of a number that is too noisy to read: a line from end to end would cross the panel."""
+    where, words = axes.get_yaxis_transform(), f"too noisy to read{ends}"
+    axes.text(0.02, at, words, color=NOISE_TEXT, fontsize=7.5, va="center", transform=where)
+
+
 def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.intp]) -> None:
     height = 0.8 / len(bars)
     for i, one in enumerate(bars):
         positions = np.arange(len(shown)) + (i - (len(bars) - 1) / 2) * height
-        values = one.values[shown]
+        noisy = np.isin(shown, np.flatnonzero(one.noisy))
+        values = np.where(noisy, np.nan, one.values[shown])
         color = _COLORS[i % len(_COLORS)]
         drawn = axes.barh(positions, values, height=height, color=color, alpha=0.7, label=one.name)
         if one.numbers:
@@ -98,17 +116,20 @@ def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.int
             axes.errorbar(
                 values, positions, xerr=ends, color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1
             )
+        for at in positions[noisy].tolist():
+            write_noisy(axes, at)
 
 
 def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
     """A table of probabilities as a map: a row for each value, a column for each report."""
     require_matplotlib()
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
+
+    from deniable.plot.picture import Picture
 
     rows, columns = matrix.shape
     with style():
-        figure = Figure(figsize=(5.4, max(2.4, min(5.2, 1.2 + 3.6 * rows / columns))), layout="constrained")
+        figure = Picture(figsize=(5.4, max(2.4, min(5.2, 1.2 + 3.6 * rows / columns))), layout="constrained")
         axes = figure.subplots()
         drawn = axes.imshow(matrix, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
         figure.colorbar(drawn, ax=axes, label="probability", format=format_tick)
@@ -124,10 +145,10 @@ def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
 def plot_curve(across: Floats, down: Floats, title: str, names: tuple[str, str]) -> Figure:
     """A curve from 0 up, with the names of its two axes."""
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     with style():
-        figure = Figure(figsize=(5.4, 3.2), layout="constrained")
+        figure = Picture(figsize=(5.4, 3.2), layout="constrained")
         axes = figure.subplots()
         axes.plot(across, down, color=TRUTH)
         axes.set_xlim(float(across[0]), float(across[-1]))
@@ -141,10 +162,10 @@ def plot_curve(across: Floats, down: Floats, title: str, names: tuple[str, str])
 def plot_mean(mean: float, ends: tuple[float, float], line: tuple[float, float], title: str) -> Figure:
     """A mean and its interval, on the line of all numbers that it may be."""
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     with style():
-        figure = Figure(figsize=(5.4, 1.5), layout="constrained")
+        figure = Picture(figsize=(5.4, 1.5), layout="constrained")
         axes = figure.subplots()
         draw_mean(axes, mean, ends)
         axes.set_xlim(min(line[0], ends[0]), max(line[1], ends[1]))

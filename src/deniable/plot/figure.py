@@ -27,6 +27,8 @@ TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 """The colors of bars and of what is estimated."""
 NOISE = "#8c8c8c"
 """The color of what is too noisy to read."""
+NOISE_TEXT = "#5c5c5c"
+"""The same for words, which are read on white."""
 _STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,
@@ -123,7 +125,7 @@ def panels(
 ) -> Figure:
     """One panel per group, side by side and below, with one legend for all, if it has columns."""
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     if len(groups) > most:
         raise InvalidParameter(f"a plot has room for {most} {what}, got {len(groups)}; plot fewer")
@@ -131,7 +133,7 @@ def panels(
     lines = -(-len(groups) // wide)
     above = 1.4 if legend_columns else 0.8
     with style():
-        figure = Figure(figsize=(0.6 + size[0] * wide, above + size[1] * lines), layout="constrained")
+        figure = Picture(figsize=(0.6 + size[0] * wide, above + size[1] * lines), layout="constrained")
         grid = figure.subplots(lines, wide, squeeze=False).flatten()
         for axes, (name, members) in zip(grid, groups.items(), strict=False):
             draw(axes, members)

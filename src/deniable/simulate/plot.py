@@ -119,13 +119,13 @@ def histogram_plot(
 ) -> Figure:
     """The truth as bars, and the estimate of each value as a point with its interval."""
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     low, high = estimate.interval(level)
     middle = estimate.frequencies
     positions = np.arange(estimate.k)
     with style():
-        figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+        figure = Picture(figsize=(5.2, 3.6), layout="constrained")
         axes = figure.subplots()
         axes.bar(positions, np.asarray(truth), width=0.8, color=TRUTH, alpha=0.6, label="truth")
         reach = np.stack([middle - low, high - middle])

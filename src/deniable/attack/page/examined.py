@@ -163,12 +163,13 @@ class Examination:
                 f"{self.collections} plans like it would, one after the other: clients answer another plan "
                 "with fresh noise, which averages away."
             )
-        more = (
-            f", although clients answer no more than {self.rounds}" if self.collections > self.rounds else ""
-        )
+        more = ""
+        if self.collections > self.rounds:
+            more = f", more than it asks: from {self.rounds} no attacker learns more than from these"
         return (
             f"This plan asks {format_count(self.rounds, 'time')}. Its clients make a first answer, keep "
-            f"it, and send it with fresh noise in each collection; {self.collections} are looked at{more}."
+            f"it, and send it with fresh noise in each collection. The figures are for {self.collections} "
+            f"collections{more}."
         )
 
     def _headers(self) -> list[str]:
@@ -255,15 +256,17 @@ class Examination:
             for one in self.ignorant.attributes
             if one.together is not None and one.together_blind is not None
         ]
+        alone = [fill_paragraph(self.ignorant.describe_alone())] if self.ignorant.alone else []
         if not told:
-            return []
+            return alone
         more = [f"{len(told) - _MOST_RELATED} more"] if len(told) > _MOST_RELATED else []
         listed = ", ".join(told[:_MOST_RELATED] + more)
         return [
             fill_paragraph(
                 "From one report, with all questions that depend on each other, by an attacker who thinks "
                 f"all values equally likely where a question applies: {listed}."
-            )
+            ),
+            *alone,
         ]
 
     def _write_informed(self) -> str:
@@ -284,6 +287,8 @@ class Examination:
             if known
             else []
         )
+        if self.informed.alone:
+            lines.append(fill_paragraph(self.informed.describe_alone()))
         if self.lacking:
             lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
         shown = format_table(["answer", *self._headers(), "learned from one"], rows, _LEFT, "  ")

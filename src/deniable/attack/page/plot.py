@@ -42,12 +42,12 @@ _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 def examination_plot(examined: Examination) -> Figure:
     """Draws how often each answer is guessed, and how often a person is found in a background."""
     require_matplotlib()
-    from matplotlib.figure import Figure
+    from deniable.plot.picture import Picture
 
     shown = min(len(examined.ignorant.attributes), _MOST_ANSWERS)
     height = max(3.6, 2.2 + 0.62 * shown)
     with style():
-        figure = Figure(figsize=(10.4 if examined.found else 6.4, height), layout="constrained")
+        figure = Picture(figsize=(10.4 if examined.found else 6.4, height), layout="constrained")
         widths = [3, 2] if examined.found else [1]
         halves = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
         _answers(halves[0].subplots(), examined, shown)
