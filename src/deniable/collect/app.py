@@ -59,6 +59,7 @@ _RECEIPTS = {
     "counted": (201, b'{"outcome":"counted"}'),
     "counted before": (200, b'{"outcome":"counted before"}'),
 }
+_SETTLED = 2.0  # seconds after its start, in which a collector does nothing but collect
 _LONG = 1 << 15  # bytes of JSON: longer messages are read in a thread, so that others need not wait
 
 _log = logging.getLogger("deniable.collect")
@@ -175,11 +176,10 @@ class Collector:
         if self.connections is not None:
             state["connections"] = self.connections
         await send({"type": "lifespan.startup.complete"})
-        # what estimates need takes a moment to load, and the first who asks should not wait for it
-        warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "scipy.special"))
+        load = asyncio.create_task(_load_estimates())
         await receive()
+        load.cancel()
         await self.stop()
-        await warm
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, crowded: bool) -> None:
@@ -319,6 +319,14 @@ class Collector:
         new = [body for body, outcome in zip(arrival.bodies, outcomes, strict=True) if outcome == "counted"]
         if new:
             self._minutes.add(arrival.plan_id, arrival.round, new)
+
+
+async def _load_estimates() -> None:
+    """Load what estimates need: it takes a moment, for which neither the first report nor who first asks
+    should wait.
+    """
+    await asyncio.sleep(_SETTLED)
+    await asyncio.to_thread(importlib.import_module, "scipy.special")
 
 
 def _refusal(problem: Exception) -> Refusal:
