@@ -29,8 +29,8 @@ def show_story(out: Path | None, seed: int | None, force: bool) -> None:
 
     page = _PAGE if out is None else out
     console.refuse_existing([page], overwrite=force or out is None)
-    sections = tour.tell(seed)
-    with replacing(page) as temporary:
+    with replacing(page) as temporary:  # a page that cannot be written is refused before the work
+        sections = tour.tell(seed)
         tour.write_page(sections, temporary)
     tour.print_story(sections, console.console())
     click.echo(f"\nThe same with plots: {page}")
