@@ -354,9 +354,11 @@ class Crossed:
     def _outside(self) -> list[list[Floats]]:
         """The marginals by all folds but one; of a single report nothing is outside, and its own must do."""
         every = self._tallies
-        others = [every[:fold] + every[fold + 1 :] or every for fold in range(len(every))]
-        summed = [tuple(reduce(add, parts) for parts in zip(*some, strict=True)) for some in others]
-        return [_scale_estimates(self.mechanism, tallies) for tallies in summed]
+        whole = [reduce(add, parts) for parts in zip(*every, strict=True)]
+        if len(every) == 1:
+            return [_scale_estimates(self.mechanism, whole)]
+        others = [[all_of - one for all_of, one in zip(whole, fold, strict=True)] for fold in every]
+        return [_scale_estimates(self.mechanism, tallies) for tallies in others]
 
     def compute_ratios(self) -> Floats:
         """How many times likelier each report is from people than from its fake: attributes by people.

@@ -90,15 +90,11 @@ class Faked(RecordMechanism):
         return record, min(_find_largest_single_ratio(evidence) * slack, record)
 
     def marginal(self, attribute: int) -> Marginal:
-        fake, d = self.fakes[attribute], self.d
-        law = fake.part.law
-        return Marginal(
-            law.k,
-            (law.p + (d - 1) * fake.supported) / d,
-            (law.q + (d - 1) * fake.supported) / d,
-            law.gain / d,
-            Mixed(law.pairs, 1 / d, fake.square),
-        )
+        return self._marginals[attribute]
+
+    @cached_property
+    def _marginals(self) -> tuple[Marginal, ...]:
+        return tuple(_make_marginal(fake, self.d) for fake in self.fakes)
 
     @property
     def acronym(self) -> str:
@@ -146,6 +142,18 @@ class Faked(RecordMechanism):
             reports.append(made)
             start += width
         return Records(rows.n, tuple(reports))
+
+
+def _make_marginal(fake: Fake, d: int) -> Marginal:
+    """The law of an attribute's reports, of which one in d is real."""
+    law = fake.part.law
+    return Marginal(
+        law.k,
+        (law.p + (d - 1) * fake.supported) / d,
+        (law.q + (d - 1) * fake.supported) / d,
+        law.gain / d,
+        Mixed(law.pairs, 1 / d, fake.square),
+    )
 
 
 def _find_largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
