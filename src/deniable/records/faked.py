@@ -90,11 +90,14 @@ class Faked(RecordMechanism):
         return record, min(_find_largest_single_ratio(evidence) * slack, record)
 
     def marginal(self, attribute: int) -> Marginal:
+        if attribute not in self._marginals:
+            self._marginals[attribute] = _make_marginal(self.fakes[attribute], self.d)
         return self._marginals[attribute]
 
     @cached_property
-    def _marginals(self) -> tuple[Marginal, ...]:
-        return tuple(_make_marginal(fake, self.d) for fake in self.fakes)
+    def _marginals(self) -> dict[int, Marginal]:
+        """Those that were asked for."""
+        return {}
 
     @property
     def acronym(self) -> str:
