@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 from typing import Protocol
 
@@ -94,7 +95,7 @@ def epsilon_needed(
         error = _one_error(ks, target)
         return ks.epsilon_needed(n, error)
     task = checked_task(ks, _LARGEST, n, objective, mechanisms, protocols, per)
-    return _epsilon(task, _targets(target, len(ks)))
+    return _epsilon(task, tuple(_targets(target, len(ks))))
 
 
 def advise_epsilon(
@@ -122,7 +123,8 @@ def advise_epsilon(
     return f"epsilon {found:g} is the smallest that keeps this cap"
 
 
-def _epsilon(task: Task, targets: Sequence[float]) -> float:
+@lru_cache(maxsize=256)  # a plan is explained more than once
+def _epsilon(task: Task, targets: tuple[float, ...]) -> float:
     """The smallest epsilon up to the task's own."""
 
     def enough(epsilon: float) -> bool:
@@ -204,7 +206,7 @@ def warning(considered: Considered, n: int) -> str | None:
         priors=_priors(considered.mechanism),
     )
     try:
-        epsilon = _epsilon(task, [1 / (HALF_WIDTH * k) for k in ks])
+        epsilon = _epsilon(task, tuple(1 / (HALF_WIDTH * k) for k in ks))
     except InvalidParameter:
         return f"{text} No reasonable epsilon, up to {_REASONABLE:g}, is enough with these people."
     which = " per attribute" if considered.per == "attribute" and len(ks) > 1 else ""
