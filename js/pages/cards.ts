@@ -9,6 +9,7 @@ import { count, rich, t } from "./messages.js";
 import type { Given } from "./questions.js";
 
 const MOST = 12;
+const HEADER = 29; // bytes before those of the answers
 
 /** The two cards. Without answers they were given before, and nobody has kept them. A page with several has keys. */
 export function cards(
@@ -117,10 +118,11 @@ export function bytesOf(bytes: Uint8Array | string): HTMLElement {
     typeof bytes === "string"
       ? bytes
       : Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const n = text.length / 2;
   return h(
     "details",
     { class: "bytes" },
-    h("summary", {}, t("all_bytes", { n: text.length / 2 })),
+    h("summary", {}, t("all_bytes", { n, header: HEADER, body: n - HEADER })),
     h("code", {}, text.replace(/../g, "$& ").trim()),
   );
 }

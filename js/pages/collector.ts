@@ -8,6 +8,8 @@ export const HERE = new URL(".", location.href).href;
 export interface Summary {
   readonly id: string;
   readonly title: string;
+  /** In other languages, by their tags. */
+  readonly titles: Readonly<Record<string, string>>;
   readonly invited: boolean;
   readonly round: number | null;
 }

@@ -137,6 +137,11 @@ export function own(
   return { words: text[tag] as string, tag };
 }
 
+/** The title of a study that is not read yet, in the person's language where it has one. */
+export function titleIn(titles: Readonly<Record<string, string>>): string | undefined {
+  return titles[matched([chosen], Object.keys(titles), "")];
+}
+
 /** Its element: whichever way it is read, what is around it stays in its place. */
 export function owned(plan: Plan, text: Text | undefined): HTMLElement | null {
   const found = own(plan, text);

@@ -41,7 +41,7 @@ function cellOf(grid: Grid, answer: string): number | null {
 }
 
 /**
- * The question. Both fields are filled at once when two numbers are pasted into one, or are found in it on
+ * The question: a map, and below it two fields for those who type. Both are filled at once when two numbers are pasted into one, or are found in it on
  * leaving.
  */
 export function askLocation(
@@ -50,6 +50,7 @@ export function askLocation(
   j: number,
   optional: HTMLInputElement | null,
   complaint: HTMLElement,
+  hint: HTMLElement,
 ): Required<Pick<Question, "fields" | "read" | "say" | "suspect">> & { readonly element: HTMLElement } {
   const field = (what: string): HTMLInputElement =>
     h("input", {
@@ -116,22 +117,28 @@ export function askLocation(
   });
   const labelled = (what: string, input: HTMLInputElement): HTMLElement =>
     h("div", {}, h("label", { for: input.id }, what), input);
+  const typed = h(
+    "details",
+    { class: "typed" },
+    h("summary", {}, t("type_location")),
+    hint,
+    h(
+      "div",
+      { class: "coordinates" },
+      labelled(t("latitude"), latitude),
+      labelled(t("longitude"), longitude),
+    ),
+  );
   return {
     element: h(
       "div",
-      {},
-      h(
-        "div",
-        { class: "coordinates" },
-        labelled(t("latitude"), latitude),
-        labelled(t("longitude"), longitude),
-      ),
-      complaint,
+      { class: "located" },
+      drawing,
       "geolocation" in navigator && [
         h("div", { class: "row" }, here, h("p", { class: "soft" }, t("location_private"))),
         note,
       ],
-      drawing,
+      typed,
     ),
     fields: [latitude, longitude],
     say: (answer) =>
@@ -139,6 +146,7 @@ export function askLocation(
     suspect: (answer) => (isSwapped(grid, answer) ? t("swapped") : ""),
     read: () => {
       for (const one of [latitude, longitude]) spread(one); // Enter sends what was not left
+      if (!optional?.checked && cellOf(grid, given()) === null) typed.open = true; // to move there
       return optional?.checked ? null : latitude.value.trim() || longitude.value.trim() ? given() : undefined;
     },
   };

@@ -5,6 +5,7 @@ import type { PlanMap } from "../src/maps.js";
 import { h } from "./dom.js";
 import { loadMore } from "./language.js";
 import { t } from "./messages.js";
+import { framed } from "./question_frame.js";
 import type { About, Question } from "./questions.js";
 
 type LocationFields = typeof import("./location.js");
@@ -32,11 +33,11 @@ export function askPlace(grid: Grid, map: PlanMap | undefined, allowed: string, 
   const fields: HTMLInputElement[] = [];
   let asked: ReturnType<LocationFields["askLocation"]> | null = null;
   const fill = ({ askLocation, exampleOf }: LocationFields): void => {
-    asked = askLocation(grid, map, j, none, complaint);
-    fields.push(...(asked.fields as readonly HTMLInputElement[]));
     const example = t("paste_both", { example: exampleOf(grid) });
     const hint = h("p", { class: "soft hint", id: `hint-${j}` }, allowed, " ", example);
-    place.replaceChildren(hint, asked.element);
+    asked = askLocation(grid, map, j, none, complaint, hint);
+    fields.push(...(asked.fields as readonly HTMLInputElement[]));
+    place.replaceChildren(asked.element);
   };
   const come = (): Promise<void> =>
     load().then(fill, () => {
@@ -50,11 +51,9 @@ export function askPlace(grid: Grid, map: PlanMap | undefined, allowed: string, 
     waiting.push(come);
   }
   return {
-    element: h(
-      "fieldset",
-      { class: "question" },
-      h("legend", {}, about.title),
-      about.help,
+    element: framed(
+      about,
+      "",
       place,
       none && h("label", { class: "choice none" }, none, h("span", {}, about.none)),
     ),

@@ -11,7 +11,7 @@ import { askJson, type Round, type Summary } from "./collector.js";
 import { type Child, h, quoted } from "./dom.js";
 import { check, drawnFirst, promise } from "./guarantee.js";
 import { loadMore, own, paragraphs, settle } from "./language.js";
-import { rich, t } from "./messages.js";
+import { moment, rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
 import { keptFor, type Linked } from "./plans_link.js";
 import { hasRareQuestions } from "./question_items.js";
@@ -73,7 +73,7 @@ export async function showPlans(
     const plan = await tools.verified(summary.id);
     if (!parts.length && plan.texts !== null) await settle(plan, tools.again);
     const found = await offered(plan, summary, parts, tools);
-    if (typeof found === "string") left.push(note(rich(found, { title: quoted(nameOf(plan)) })));
+    if ("left" in found) left.push(note(rich(found.left, { title: quoted(nameOf(plan)), when: found.when })));
     else parts.push(found);
   }
   const isRare = parts.some(({ plan }) => hasRareQuestions(plan));
@@ -169,28 +169,41 @@ export function joined(titles: readonly string[]): Child {
   return each.map((title, i) => [i > 0 && (i === each.length - 1 ? t("and") : ", "), quoted(title)]);
 }
 
+/** Why a plan is not asked now, and when it is. */
+interface LeftOut {
+  readonly left: "plans_again" | "plans_again_from" | "plans_closed" | "plans_done" | "plans_limit";
+  readonly when?: string;
+}
+
+/** A plan that was answered is asked again in its next round, if it has one. */
+function askedAgain(plan: Plan, round: number, rounds: readonly Round[]): LeftOut {
+  if ((plan.rounds ?? 1) <= round) return { left: "plans_done" };
+  const opens = rounds.find((one) => one.number > round && one.opens !== null)?.opens;
+  return opens ? { left: "plans_again_from", when: moment(opens) } : { left: "plans_again" };
+}
+
 /** A plan as a part of the survey, or why it is none. */
 async function offered(
   plan: Plan,
   summary: Summary,
   before: readonly Part[],
   tools: Tools,
-): Promise<Part | "plans_closed" | "plans_done" | "plans_limit"> {
+): Promise<Part | LeftOut> {
   const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
   const round = tools.pick(plan, rounds);
-  if (round === null) return "plans_closed";
+  if (round === null) return { left: "plans_closed" };
   const { ledger } = shared;
   const stored = ledger.find(plan, round);
-  if (stored && isReceived({ plan: plan.id, round })) return "plans_done";
+  if (stored && isReceived({ plan: plan.id, round })) return askedAgain(plan, round, rounds);
   const one = { plan, summary, round, title: nameOf(plan) };
   if (stored) return { ...one, asked: [], made: (await following()).decode(plan, stored) };
   try {
     refuseAboveCap(ledger, plan);
   } catch (problem) {
-    if (problem instanceof AboveCap) return "plans_limit";
+    if (problem instanceof AboveCap) return { left: "plans_limit" };
     throw problem;
   }
-  if (isAboveTogether([...before.map((part) => part.plan), plan])) return "plans_limit";
+  if (isAboveTogether([...before.map((part) => part.plan), plan])) return { left: "plans_limit" };
   const isAll = plan.ask === "all";
   const asked = isAll
     ? plan.attributes.map(({ name }) => name)

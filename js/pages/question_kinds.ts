@@ -3,6 +3,7 @@
 import type { Range } from "../src/index.js";
 import { h, quoted } from "./dom.js";
 import { count, spoken, t } from "./messages.js";
+import { framed } from "./question_frame.js";
 import type { About, Question } from "./questions.js";
 
 export { follow } from "./question_conditions.js";
@@ -15,17 +16,6 @@ type Fields = readonly (HTMLInputElement | HTMLSelectElement)[];
 /** What describes a field: the operator's help, and a complaint. */
 function described({ j, help, complaint }: About): string {
   return [help && `help-${j}`, complaint.id].filter(Boolean).join(" ");
-}
-
-function framed(about: About, extra: string, ...children: readonly HTMLElement[]): HTMLElement {
-  return h(
-    "fieldset",
-    { class: `question ${extra}` },
-    h("legend", {}, about.title),
-    about.help,
-    children,
-    about.complaint,
-  );
 }
 
 /** Boxes to tick: all that apply, or none of these, which is an answer as well. */

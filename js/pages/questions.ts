@@ -9,6 +9,7 @@ import { askPlace } from "./location_question.js";
 import { count, rich, spoken, t } from "./messages.js";
 import { readNumber } from "./numbers.js";
 import { sentence } from "./phrases.js";
+import { framed } from "./question_frame.js";
 import { type Item, pagesOf } from "./question_items.js";
 
 /** What only plans with several options, scales, dates, conditions or pages need; it is loaded for them. */
@@ -77,7 +78,7 @@ export function questions(
     .map((items) =>
       items
         .filter(({ attributes }) => attributes.some(({ name }) => names.includes(name)))
-        .map((item) => ({ ...item, ...question(plan, item, kinds) })),
+        .map((item) => ({ ...item, ...forgiving(question(plan, item, kinds)) })),
     )
     .filter((items) => items.length);
   const asked = pages.flat();
@@ -127,6 +128,18 @@ export function questions(
   }
 }
 
+/** A question that is answered anew is not complained about until it is read again. */
+function forgiving(one: Question): Question {
+  const forgive = (event: Event): void => {
+    if (one.complaint.contains(event.target as Node)) return;
+    one.complaint.replaceChildren();
+    for (const field of one.fields) field.setAttribute("aria-invalid", "false");
+  };
+  one.element.addEventListener("input", forgive);
+  one.element.addEventListener("change", forgive);
+  return one;
+}
+
 function answered(
   plan: Plan,
   { name, attributes, read, complaint, fields, suspect, say, doubt }: Item & Question,
@@ -135,8 +148,7 @@ function answered(
   const answer = read();
   const asked = doubt?.();
   let problem: Child = asked ?? (answer === undefined ? t("choose_answer") : null);
-  const usual = plan.missing === "refuse" ? "prefer_not" : "no_answer";
-  let shown = t(attribute.missing === "random" ? "no_answer_random" : usual);
+  let shown = t(attribute.missing === "random" ? "no_answer_random" : "no_answer");
   if (Array.isArray(answer)) shown = answer.map((one) => optionOf(plan, name, one)).join(", ");
   if (Array.isArray(answer) && !answer.length) shown = t("none_of_these");
   if (typeof answer === "string" && !asked) {
@@ -175,7 +187,7 @@ function question(
 ): Question {
   const { domain, several } = attributes[0] as Attribute;
   const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
-  const none = t(plan.missing === "refuse" ? "prefer_not" : "no_answer");
+  const none = t("no_answer");
   const about = { j, optional, none, complaint, title: asking(plan, name), help: helping(plan, name, j) };
   if (several !== null) {
     const options = attributes.map(({ option }) => option);
@@ -224,13 +236,10 @@ function buttons(labels: readonly string[], shown: readonly string[], about: Abo
   if (about.optional) choices.push(choice(about.none, "", "none"));
   const fields = choices.map(([field]) => field);
   return {
-    element: h(
-      "fieldset",
-      { class: "question" },
-      h("legend", {}, about.title),
-      about.help,
+    element: framed(
+      about,
+      "",
       choices.map(([, label]) => label),
-      complaint,
     ),
     complaint,
     fields,

@@ -20,7 +20,7 @@ import {
 } from "./collector.js";
 import { type Child, find, h, quoted, seen, skipping } from "./dom.js";
 import { drawnFirst, promise } from "./guarantee.js";
-import { loadMore, own, owned, paragraphs, settle } from "./language.js";
+import { loadMore, own, owned, paragraphs, settle, titleIn } from "./language.js";
 import { loadPlaces } from "./location_question.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
@@ -161,11 +161,11 @@ async function verified(id: string): Promise<Plan> {
 function choose(plans: readonly Summary[], asked: HTMLElement | null): void {
   document.title = `${t("surveys")} · Deniable`;
   if (plans.length === 0) return put(h("h1", {}, t("no_study")));
-  const item = ({ id, title, round }: Summary): HTMLElement =>
+  const item = ({ id, title, titles, round }: Summary): HTMLElement =>
     h(
       "li",
       {},
-      h("a", { href: `#plan=${id}` }, quoted(titleOf(title, id))),
+      h("a", { href: `#plan=${id}` }, quoted(titleIn(titles) ?? titleOf(title, id))),
       h("span", { class: "soft" }, t(round === null ? "closed" : "open")),
     );
   put(

@@ -171,6 +171,20 @@ def test_who_loses_the_connection_while_answering_goes_on(browser: Browser, coll
         expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
 
 
+def test_an_answer_that_was_corrected_is_not_red(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="en-US") as visit:
+        page = visit.survey(PLAIN)
+        page.get_by_label("yes", exact=True).check()
+        page.get_by_label("red", exact=True).check()
+        age = page.locator("#q2")
+        age.fill("420")
+        age.press("Enter")
+        expect(age).to_have_attribute("aria-invalid", "true")
+        age.fill("42")
+        expect(age).to_have_attribute("aria-invalid", "false")
+        expect(page.locator("#complaint-2")).to_be_empty()
+
+
 def test_what_cannot_be_loaded_is_said_and_tried_again(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, locale="en-US") as visit:
         visit.context.route("**/survey-report.js", lambda route: route.abort())
@@ -197,7 +211,7 @@ def test_a_map_comes_after_the_first_question_with_words_meanwhile(
         expect(page.get_by_role("alert").filter(has_text="nicht erreichbar")).to_be_visible()
         visit.context.unroute("**/survey-location.js")
         page.get_by_role("button", name="Noch einmal versuchen").click()
-        expect(page.get_by_label("Breite")).to_be_visible()
+        expect(page.get_by_text("Stattdessen Breite und Länge eintippen")).to_be_visible()
         expect(page.locator("svg.box")).to_be_visible()
         visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
 

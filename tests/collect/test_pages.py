@@ -388,9 +388,11 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         browser, collector, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2
     ) as visit:
         page = visit.survey(ONCE)
-        page.get_by_role("group", name="Do you smoke?").get_by_text("No answer").tap()
+        page.get_by_role("group", name="Do you smoke?").get_by_text("Prefer not to say").tap()
         page.get_by_label("Color").select_option("green")
-        page.locator(".question", has=page.get_by_label("Age", exact=True)).get_by_text("No answer").tap()
+        page.locator(".question", has=page.get_by_label("Age", exact=True)).get_by_text(
+            "Prefer not to say"
+        ).tap()
         expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
         small = (
             "nodes => nodes.filter(node => node.offsetParent && node.getBoundingClientRect().height < "
@@ -400,7 +402,7 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         page.get_by_role("button", name="Review my answers").tap()
         page.get_by_role("button", name="Make my report").tap()
         expect(
-            page.get_by_role("region", name="Stays on this device").get_by_text("No answer")
+            page.get_by_role("region", name="Stays on this device").get_by_text("Prefer not to say")
         ).to_have_count(2)
         page.get_by_role("button", name="Send").tap()
         expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
@@ -1105,6 +1107,7 @@ def test_some_questions_are_reported_by_everybody_and_one_of_the_others_is_sampl
             "the other 3 questions. Only that answer is sent, randomized. The others are not sent at all."
         )
         page.get_by_label("Age", exact=True).fill("42")
+        page.locator(".typed summary").click()
         page.get_by_label("Latitude").fill("47.64")
         page.get_by_label("Longitude").fill("6.86")
         for n in range(3):
@@ -1144,7 +1147,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
         more = ("survey-distance_kinds.js", "survey-location.js")
         assert not [one for one in visit.sent if one.url.endswith(more)]  # this plan does not need them
         page = visit.survey(MIXED)
-        expect(page.get_by_label("Latitude")).to_be_visible()
+        expect(page.locator(".typed summary")).to_be_visible()
         assert len([one for one in visit.sent if one.url.endswith(more)]) == 2
         promise = page.locator(".promise")  # its folds are closed: the worst case is said all the same
         expect(promise).to_contain_text(
@@ -1174,6 +1177,7 @@ def test_distances_and_means_are_asked_worded_sent_and_counted(browser: Browser,
             "This report, in the worst case",
         ):
             expect(figures).to_contain_text(line)
+        page.locator(".typed summary").click()
         expect(
             page.get_by_text("A latitude from 47.6 to 47.7 and a longitude from 6.8 to 6.95, in degrees.")
         ).to_be_visible()
@@ -1288,6 +1292,7 @@ def test_of_many_metric_questions_the_worst_are_shown_at_once(visit: Visit) -> N
 
 def test_a_location_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     page = visit.survey(MIXED)
+    page.locator(".typed summary").click()
     latitude, longitude = page.get_by_label("Latitude"), page.get_by_label("Longitude")
     cell = page.get_by_role("group", name="Home").get_by_text("In the cell")
     expect(page.get_by_text("You can paste both at once: 47.656, 6.882")).to_be_visible()
@@ -1326,11 +1331,11 @@ def test_a_location_is_written_or_pasted_into_one_field(visit: Visit) -> None:
     latitude.fill("47,64")
     longitude.fill("6,86")
     expect(cell).to_have_text(f"In the cell {TOWN.labels[34]}")
-    for group, answer in (("Do you smoke?", "yes"), ("Home", "No answer")):
+    for group, answer in (("Do you smoke?", "yes"), ("Home", "Prefer not to say")):
         page.get_by_role("group", name=group).get_by_label(answer).check()
     expect(cell).to_have_count(0)
     expect(latitude).to_be_disabled()
-    page.get_by_role("group", name="Home").get_by_label("No answer").uncheck()
+    page.get_by_role("group", name="Home").get_by_label("Prefer not to say").uncheck()
     page.get_by_label("Age", exact=True).fill("42")
     page.get_by_label("Income").fill("2500")
     longitude.fill("")
@@ -1408,7 +1413,7 @@ def test_a_location_is_where_the_device_is(browser: Browser, collector: Running)
         page.reload()
         button.click()
         expect(home.get_by_text("Your location is outside the area")).to_be_visible()
-        home.get_by_label("No answer").check()
+        home.get_by_label("Prefer not to say").check()
         expect(button).to_be_disabled()
         asked = [one.url + str(one.post_data) for one in visit.sent[before:]]
         assert [text for text in asked if re.search(r"47\.6[45]|6\.8[56]|12\.0", text)] == []
@@ -1429,7 +1434,7 @@ def test_a_location_is_where_the_device_is(browser: Browser, collector: Running)
     with visiting(browser, collector) as visit:  # a browser that cannot
         visit.context.add_init_script("delete Navigator.prototype.geolocation")
         page = visit.survey(MIXED)
-        expect(page.get_by_label("Latitude")).to_be_visible()
+        expect(page.locator(".typed summary")).to_be_visible()
         expect(page.get_by_role("button", name="Use my current location")).to_have_count(0)
 
 

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.tickets import draw_code
 from tests.collect.test_pages import Visit, check_access, counted, set_round, visiting
 from tests.collect.test_pages import browser as browser
-from tests.collector import Running, collecting
+from tests.collector import HTTP, OPERATOR, Running, collecting
 from tests.keys import signing_key
 from tests.running import Run
 
@@ -37,7 +37,9 @@ ONCE = dn.Study(
     title="Habits",
     survey=dn.Texts(consent={"en": "Asked once.", "de": "Nur einmal."}),
 ).plan(people=1000)
-ASIDE = dn.Study({"Tea": ["yes", "no"]}, epsilon=1.0, title="Tea").plan(people=1000)
+ASIDE = dn.Study(
+    {"Tea": ["yes", "no"]}, epsilon=1.0, title="Tea", survey=dn.Texts(title={"en": "Tea", "de": "Tee"})
+).plan(people=1000)
 PHONE = {"width": 360, "height": 640}
 DESK = {"width": 1200, "height": 900}
 BOTH = f"#plan={WEEKLY.id}&plan={ONCE.id}"
@@ -123,6 +125,15 @@ def test_two_plans_are_one_survey(
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_focused()
         assert both(collector) == plus(before, 2, 1)
+        page.reload()
+        again = (
+            "in this round. It is asked again in the next round." if is_english else "In der nächsten Runde"
+        )
+        expect(page.get_by_text(again)).to_be_visible()
+        opens = {"opens": "2999-01-02T08:00:00Z", "closes": None}
+        HTTP.put(f"{collector.url}/plans/{WEEKLY.id}/rounds/3", json=opens, headers=OPERATOR)
+        page.reload()
+        expect(page.locator(".head .notice", has_text="2999")).to_be_visible()
 
 
 def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collector: Running) -> None:
@@ -150,7 +161,7 @@ def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collec
         assert both(collector) == plus(before, 1, 0)
         set_round(collector, WEEKLY, 1, "2020-01-01T00:00:00Z")  # of the newest round it is answered
         page.reload()  # the report waits on the device: nothing is asked
-        expect(page.get_by_text("You have answered “Mood” already")).to_be_visible()
+        expect(page.get_by_text("You have answered “Mood” in this round")).to_be_visible()
         expect(page.locator(".cards")).to_have_count(1)
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_focused()
@@ -195,6 +206,11 @@ def test_a_consent_is_to_parts_without_one_too(browser: Browser, collector: Runn
         answer(page)
         expect(page.get_by_text("Asked weekly.")).to_be_visible()
         expect(page.locator(".consent label")).to_contain_text("Mood and Tea")
+
+
+def test_studies_are_named_in_the_language_of_the_page(browser: Browser, collector: Running) -> None:
+    with following(browser, collector, "", locale="de-DE") as visit:
+        expect(visit.page.locator(".choices a")).to_have_text(["Mood", "Habits", "Tee"])
 
 
 def test_another_language_keeps_the_answers_of_all_parts(browser: Browser, collector: Running) -> None:

@@ -121,6 +121,7 @@ def test_a_map_lists_no_cell_that_may_be_empty(browser: Browser, collector: Runn
 def test_cells_and_towns_are_said_in_the_language_of_the_page(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, locale="de-DE") as visit:
         page = visit.survey(ISLAND)
+        page.locator(".typed summary").click()
         page.get_by_label("Breite").fill("54,11")
         page.get_by_label("Länge").fill("10,54")
         cell = "54,100 bis 54,125 N; 10,520 bis 10,560 O"

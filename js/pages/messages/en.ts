@@ -25,8 +25,8 @@ export const en = {
   privacy_notice: "Privacy notice",
   about: "Who asks, and what for",
   // questions
-  no_answer: "No answer",
-  no_answer_random: "No answer: a random value takes its place",
+  no_answer: "Prefer not to say",
+  no_answer_random: "Prefer not to say: a random value takes its place",
   choose: "Choose…",
   review: "Review my answers",
   nothing_sent: "Nothing is sent yet.",
@@ -55,7 +55,6 @@ export const en = {
   // kinds of questions
   none_of_these: "None of these",
   choose_all: "Choose all that apply, or “None of these”.",
-  prefer_not: "Prefer not to say",
   yes: "Yes",
   no: "No",
   not_applicable: "not applicable",
@@ -81,7 +80,8 @@ export const en = {
   location_slow: "Your device took too long to find its location. Try again, or type the location.",
   location_outside: "Your location is outside the area of this study.",
   location_coarse: "This location is accurate only to about {about}, which is more than a cell.",
-  choose_cell: "Or choose a cell here; north is at the top.",
+  choose_cell: "Choose your cell on the map; north is at the top.",
+  type_location: "Type latitude and longitude instead",
   in_cell: "In the cell {cell}",
   in_cell_near: "Near {town}, in the cell {cell}",
   map_loading: "The map is loading…",
@@ -136,7 +136,8 @@ export const en = {
   moved_cell: "was moved at random to the cell {answers}",
   or: " or ",
   or_more: " or {n} more",
-  all_bytes: "All {n} bytes",
+  all_bytes:
+    "All {n} bytes: {body} from your answers, {header} that name the study, the round and the report",
   // what does not work
   insecure:
     "A browser makes a report only over a secure connection. This address does not begin with https; ask the sender for one that does.",
@@ -320,6 +321,8 @@ export const en = {
   plans_together:
     "Together, your reports to these {n} studies are at most {times} likelier from you than from anybody else, if your answers do not change.",
   plans_closed: "“{title}” is not open now, and is left out.",
+  plans_again: "You have answered “{title}” in this round. It is asked again in the next round.",
+  plans_again_from: "You have answered “{title}” in this round. It is asked again from {when}.",
   plans_done: "You have answered “{title}” already. It is not asked again.",
   plans_limit: "Your limit refuses “{title}”, which is left out.",
   plans_unknown: "This collector does not have one of the studies of your link. It is left out.",

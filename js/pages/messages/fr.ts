@@ -25,8 +25,8 @@ export const fr: Messages = {
   contact: "Contact",
   privacy_notice: "Protection des données",
   about: "Qui demande, et pourquoi",
-  no_answer: "Pas de réponse",
-  no_answer_random: "Pas de réponse : une valeur aléatoire prend sa place",
+  no_answer: "Je préfère ne pas répondre",
+  no_answer_random: "Je préfère ne pas répondre : une valeur aléatoire prend sa place",
   choose: "Choisissez…",
   review: "Vérifier mes réponses",
   nothing_sent: "Rien n’est encore envoyé.",
@@ -54,7 +54,6 @@ export const fr: Messages = {
   the_cell: "la cellule {cell}",
   none_of_these: "Aucune de ces réponses",
   choose_all: "Choisissez tout ce qui convient, ou « Aucune de ces réponses ».",
-  prefer_not: "Je préfère ne pas répondre",
   yes: "Oui",
   no: "Non",
   not_applicable: "ne s’applique pas",
@@ -81,7 +80,8 @@ export const fr: Messages = {
     "Votre appareil a mis trop de temps à trouver sa position. Réessayez, ou saisissez la position.",
   location_outside: "Votre position est hors de la zone de cette enquête.",
   location_coarse: "Cette position n’est précise qu’à environ {about}, ce qui dépasse une cellule.",
-  choose_cell: "Ou choisissez une cellule ici ; le nord est en haut.",
+  choose_cell: "Choisissez votre cellule sur la carte ; le nord est en haut.",
+  type_location: "Saisir plutôt la latitude et la longitude",
   in_cell: "Dans la cellule {cell}",
   in_cell_near: "Près de {town}, dans la cellule {cell}",
   map_loading: "La carte se charge…",
@@ -134,7 +134,8 @@ export const fr: Messages = {
   moved_cell: "a été déplacé au hasard vers la cellule {answers}",
   or: " ou ",
   or_more: " ou {n} autres",
-  all_bytes: "Les {n} octets",
+  all_bytes:
+    "Les {n} octets : {body} issus de vos réponses, {header} qui désignent l’enquête, la vague et le rapport",
   insecure:
     "Un navigateur ne crée un rapport que par une connexion sécurisée. Cette adresse ne commence pas par https ; demandez-en une qui le fait.",
   no_such_study: "Ce collecteur n’a pas cette enquête. Le lien est-il complet ?",
@@ -319,6 +320,9 @@ export const fr: Messages = {
   plans_together:
     "Ensemble, vos rapports pour ces {n} enquêtes sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, si vos réponses ne changent pas.",
   plans_closed: "« {title} » n’est pas ouverte maintenant et est laissée de côté.",
+  plans_again: "Vous avez répondu à « {title} » pour cette vague. La question revient à la prochaine vague.",
+  plans_again_from:
+    "Vous avez répondu à « {title} » pour cette vague. La question revient à partir du {when}.",
   plans_done: "Vous avez déjà répondu à « {title} ». Ce n’est pas demandé de nouveau.",
   plans_limit: "Votre limite refuse « {title} », qui est laissée de côté.",
   plans_unknown: "Ce collecteur n’a pas l’une des enquêtes de votre lien. Elle est laissée de côté.",

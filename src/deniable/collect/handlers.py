@@ -109,7 +109,14 @@ class Handlers:
             opened = [each.number for each in offers[plan_id].rounds if each.is_open(now)]
             newest = max(opened, default=None)
             found.append(
-                messages.Summary(plan_id, one.plan.content.title, offers[plan_id].invited, newest, opened)
+                messages.Summary(
+                    plan_id,
+                    one.plan.content.title,
+                    one.titles,
+                    offers[plan_id].invited,
+                    newest,
+                    opened,
+                )
             )
         return _json(messages.Plans(found))
 

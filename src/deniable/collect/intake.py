@@ -43,6 +43,12 @@ class Served:
         """How its reports are read."""
         return Wire(self.plan)
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """Its title by language, where it has one in several."""
+        texts = self.plan.content.texts
+        return {} if texts is None or isinstance(texts.title, str) else dict(texts.title)
+
     @cached_property
     def document(self) -> bytes:
         """Its canonical bytes."""

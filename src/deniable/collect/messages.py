@@ -98,6 +98,7 @@ class Summary(Message, frozen=True):
 
     id: str
     title: str
+    titles: Annotated[dict[str, str], _about("The title in the languages of the survey, where it has some.")]
     invited: Annotated[bool, _about("Whether a report needs an invitation.")]
     round: Annotated[int | None, _about("The newest round that is open now; null where none is.")]
     open: Annotated[list[int], _about("All rounds that are open now, in order.")]
