@@ -374,7 +374,7 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> No
     whole = page.locator(".receipt code").get_attribute("title")
     assert whole == Report.from_bytes(bytes.fromhex(shown)).id.hex()
     report = json.loads(Wire(ONCE).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
-    labels = {one.name: [*one.domain.labels, "no answer"] for one in ONCE.content.attributes}
+    labels = {one.name: [*one.domain.labels, "prefer not to say"] for one in ONCE.content.attributes}
     supported = {name: said if isinstance(said, list) else [said] for name, said in report.items()}
     assert said == [labels[name][code] for name in labels for code in supported[name]]
     assert [one["report"] for one in entries(page)] == [shown]
