@@ -149,12 +149,16 @@ function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[]
   return [...yes, ...others];
 }
 
-/** What is too noisy to read, in sentences: of options, how many these are. */
+/** What is too noisy to read, in sentences: of options, how many these are, and what the worst takes. */
 function noiseOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
   const names = options.length ? options.map((one) => one.name) : [name];
   const found = estimates?.noise.filter((one) => names.includes(one.attribute)) ?? [];
-  if (!options.length || !found.length) return found.map(({ text }) => text);
-  return [`${found.length} of ${several(options.length, "option")}: ${found[0]?.text}`];
+  const [first, ...others] = found;
+  if (!options.length || !first) return found.map(({ text }) => text);
+  const worst = others.reduce((one, other) => (other.people > one.people ? other : one), first);
+  const are = found.length === 1 ? "is" : "are";
+  const takes = worst.text.slice(worst.text.indexOf("it takes"));
+  return [`${found.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
 }
 
 /** "40 reports", or "38 to 45 reports" where options have different numbers of them. */

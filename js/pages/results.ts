@@ -67,6 +67,8 @@ export interface Quantile {
 /** What is too noisy to read, and what would mend it. */
 export interface Noise {
   readonly attribute: string;
+  /** About how many it takes. */
+  readonly people: number;
   readonly text: string;
 }
 

@@ -1,0 +1,101 @@
+"""The numbers that a dashboard draws into its tables are those that the shell prints of the same reports."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+import deniable as dn
+from deniable.wire import Report, Wire
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import visiting
+from tests.collector import BINARY, HTTP, TOKEN, collecting
+from tests.running import Run
+
+PEOPLE = 500
+PLAN = dn.Study(
+    {
+        "vote": ["left", "right", "none"],
+        "works": ["yes", "no"],
+        "media": dn.Several(["tv", "web"]),
+        "mood": dn.Range.scale(1, 5),
+        "hours": dn.Range(0, 60, step=10, privacy="metric", epsilon=0.1),
+        "age": dn.Range(18, 98, step=1, privacy="metric", epsilon=0.3),
+        "pay": dn.Number(0, 5000),
+        "home": dn.Grid(54, 10, 54.4, 10.8, rows=8, columns=8, epsilon=dn.per_meter(level=1.5, radius=4000)),
+    },
+    epsilon=1.5,
+    only_if={"hours": {"works": "yes"}, "pay": {"works": "yes"}},
+).plan(people=1000)
+
+
+def answer(seed: int) -> dict[str, list[Any]]:
+    draw = np.random.default_rng(seed)
+    works = draw.random(PEOPLE) < 0.6
+    return {
+        "vote": draw.choice(["left", "right", "none"], PEOPLE, p=[0.5, 0.3, 0.2]).tolist(),
+        "works": np.where(works, "yes", "no").tolist(),
+        "media": [["tv"] if one else ["tv", "web"] for one in works],
+        "mood": draw.integers(1, 6, PEOPLE).tolist(),
+        "hours": [30 if one else None for one in works],
+        "age": draw.integers(20, 90, PEOPLE).tolist(),
+        "pay": [2000.0 if one else None for one in works],
+        "home": [(54.2, 10.3)] * PEOPLE,
+    }
+
+
+def read_table(page: Page, name: str) -> list[list[str]]:
+    rows = page.get_by_role("table", name=name, exact=True).get_by_role("row").all()
+    return [row.locator("th, td").all_inner_texts() for row in rows[1:]]
+
+
+def test_the_page_shows_what_the_shell_prints(
+    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    PLAN.write(Path("plan.json"))
+    wire = Wire(PLAN)
+    made = wire.bodies(PLAN.privatize(answer(1), dn.seeded(1)))
+    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in made]
+    with collecting(tmp_path, [PLAN]) as running:
+        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+        assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
+        asked = ["estimate", "plan.json", "--from", running.url]
+        text, told = run(*asked).out, json.loads(run(*asked, "--json").out)
+        with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
+            page = visit.dashboard(PLAN)
+            page.get_by_text("Tables", exact=True).click()
+            page.get_by_role("table", name="Estimates of vote").wait_for()
+            tables = {
+                name: read_table(page, f"Estimates of {name}")
+                for name in ("vote", "works", "media", "mood", "hours", "age", "home")
+            }
+            body = page.locator("main").inner_text()
+    grouped = {row["attribute"] for row in told["groups"]}
+    rows = [row for row in told["rows"] if row["attribute"] not in grouped] + told["groups"]
+    compared = 0
+    for name, shown in tables.items():
+        mine = [row for row in rows if row["attribute"] == name]
+        if name == "media":
+            mine = [row for row in rows if row["attribute"].startswith("media: ") and row["value"] == "yes"]
+            mine = [row | {"value": row["attribute"].removeprefix("media: ")} for row in mine]
+        assert len(shown) == len(mine) > 0, name
+        for cells, row in zip(shown, mine, strict=True):
+            numbers = [f"{100 * row[of]:.2f} %" for of in ("share", "low", "high")]
+            numbers[0] = "too noisy to read" if row["noisy"] else numbers[0]
+            assert cells[:4] == [str(row["value"]), *numbers], name
+            printed = rf"^ *{re.escape(str(row['value']))} +\S+ +{row['low']:.4f} +{row['high']:.4f}"
+            assert re.search(printed, text, re.M), (name, row)
+            compared += 1
+    assert compared > 30
+    for one in (*told["respondents"], *(each for each in told["noise"] if ": " not in each["attribute"])):
+        assert one["text"].lower() in body.lower()
+        assert one["text"] in text
+    assert f"Health of the reports: {told['health']['summary']}" in body
