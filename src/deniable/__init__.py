@@ -96,7 +96,7 @@ if _typing.TYPE_CHECKING:
     from deniable.choose import Objective
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
-    from deniable.likelihood import Likelihood, mle, mle_groups
+    from deniable.likelihood import Likelihood, mle, mle_groups, mle_record
     from deniable.metric import (
         Averaged,
         Channel,
@@ -284,6 +284,7 @@ __all__ = [
     "mean_of",
     "mle",
     "mle_groups",
+    "mle_record",
     "olh",
     "optimal_remap",
     "oue",

@@ -131,6 +131,7 @@ PUBLIC = [
     "mean_of",
     "mle",
     "mle_groups",
+    "mle_record",
     "olh",
     "optimal_remap",
     "oue",

@@ -9,9 +9,8 @@ the guess is in which half of its range it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import final
 
 import numpy as np
@@ -19,20 +18,10 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent, format_points
-from deniable.likelihood.rows import Supports
-from deniable.likelihood.supports import pack_layers
-from deniable.mechanisms import BLOCK, ExactMechanism, SetMechanism, Summed
+from deniable.likelihood.fakes import compute_fake_likelihoods, prepare_likelihoods
+from deniable.mechanisms import BLOCK, ExactMechanism, Summed
 from deniable.plan import Plan
-from deniable.records import (
-    Blank,
-    Fake,
-    Faked,
-    Guessed,
-    Imitated,
-    RecordMechanism,
-    Records,
-    as_record_mechanism,
-)
+from deniable.records import Faked, RecordMechanism, Records, as_record_mechanism
 
 Part = ExactMechanism | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""
@@ -192,42 +181,6 @@ def likelihoods(part: Part, reports: Array) -> Floats:
     return part.likelihoods(reports)
 
 
-def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
-    """Computes how likely each report is for a value drawn from these shares, up to a factor."""
-    return _prepare_likelihoods(part, reports)(shares)
-
-
-def _prepare_likelihoods(part: SetMechanism, reports: Array) -> Callable[[Floats], Floats]:
-    """The same as a function of the shares."""
-    if part.names_value and reports.ndim == 1:
-        positions = reports.astype(np.intp)
-        return lambda shares: np.asarray(1.0 + (part.odds - 1.0) * shares)[positions]
-    return Supports(part.k, pack_layers(part, reports)).forward
-
-
-@singledispatch
-def compute_fake_likelihoods(fake: Fake, reports: Array) -> Floats:  # noqa: ARG001 - those of every fake take reports
-    """Computes how likely each report is from the fake, up to the same factor."""
-    raise InvalidParameter(f"how likely a report is from {type(fake).__name__} is not known here")
-
-
-@compute_fake_likelihoods.register
-def _(fake: Guessed, reports: Array) -> Floats:
-    return np.asarray(fake.prior.shares / fake.part.law.q)[reports]
-
-
-@compute_fake_likelihoods.register
-def _(fake: Imitated, reports: Array) -> Floats:
-    return compute_report_likelihoods(fake.part, reports, fake.prior.shares)
-
-
-@compute_fake_likelihoods.register
-def _(fake: Blank, reports: Array) -> Floats:
-    """All of its bits are as those of values that nobody has."""
-    law = fake.part.law
-    return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))
-
-
 @final
 class RealRatios:
     """How many times likelier each of some reports is from people than from its fake, for any shares.
@@ -237,7 +190,7 @@ class RealRatios:
 
     def __init__(self, mechanism: Faked, records: Records) -> None:
         both = list(zip(mechanism.fakes, records.columns, strict=True))
-        self._real = [_prepare_likelihoods(fake.part, column) for fake, column in both]
+        self._real = [prepare_likelihoods(fake.part, column) for fake, column in both]
         self._fake = [compute_fake_likelihoods(fake, column) for fake, column in both]
 
     def compute(self, shares: Priors) -> Floats:

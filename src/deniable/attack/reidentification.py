@@ -26,7 +26,6 @@ from deniable.attack.likelihoods import (
     Hidden,
     Source,
     clues,
-    compute_fake_likelihoods,
     compute_real_ratios,
     hidden_in,
     likelihoods,
@@ -38,6 +37,7 @@ from deniable.attack.sampling import estimate_marginals, sampled_attribute
 from deniable.attack.values import guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
+from deniable.likelihood.fakes import compute_fake_likelihoods
 from deniable.plan import Plan
 from deniable.records import Records
 from deniable.simulate.population import numbers_from

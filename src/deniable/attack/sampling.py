@@ -24,9 +24,7 @@ from deniable.attack.likelihoods import (
     Hidden,
     RealRatios,
     Source,
-    compute_fake_likelihoods,
     compute_real_ratios,
-    compute_report_likelihoods,
     hidden_in,
     mechanism_of,
     members_of,
@@ -40,6 +38,7 @@ from deniable.estimate import bounded
 from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
+from deniable.likelihood.fakes import compute_fake_likelihoods, compute_report_likelihoods
 from deniable.mechanisms import Direct, Tally
 from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
 from deniable.simulate.population import numbers_from

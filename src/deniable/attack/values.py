@@ -20,7 +20,6 @@ from deniable.attack.likelihoods import (
     by_cell,
     by_value,
     clues,
-    compute_fake_likelihoods,
     compute_real_ratios,
     hidden_in,
     likelihoods,
@@ -33,6 +32,7 @@ from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL, Columns, find_share_interval
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
+from deniable.likelihood.fakes import compute_fake_likelihoods
 from deniable.mechanisms import BLOCK
 from deniable.plan import Plan, Reports
 from deniable.records import Fake, Faked, Records

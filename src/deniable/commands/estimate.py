@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from deniable.plan import Change, Plan, Tallies
     from deniable.plan.change import People
     from deniable.summaries.recovery import FakeModel
+    from deniable.tables import Show
+
+_TENS = 9
+_CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is asked for
 
 
 @click.command("estimate")
@@ -59,7 +64,10 @@ if TYPE_CHECKING:
     help=f"Also show shares made consistent: {', '.join(consistency.NAMES)}.",
 )
 @click.option(
-    "--mle", is_flag=True, help="Also show the most likely shares, and how near they are to the best."
+    "--mle",
+    is_flag=True,
+    help="Also show the most likely shares, and how near they are to the best; from a file with fakes, those "
+    "of whole reports.",
 )
 @click.option(
     "--smooth",
@@ -128,6 +136,7 @@ def estimate_file(
     from deniable.collect.reading import fetch_health, fetch_tallies
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
+    from deniable.plan.likely import has_fakes
     from deniable.plan.recovery import recover_plan
 
     if (reports is None) == (source is None):
@@ -169,8 +178,14 @@ def estimate_file(
         change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
         _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
         return
+    likely = None
+    if mle and reports is not None and has_fakes(read):
+        with console.progress("reading whole reports") as show:
+            blocks = list(read.read_reports(reports, show))
+        with console.progress("searching") as show:
+            likely = read.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
-        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes)
+        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes, likely)
     asked = {} if source is None else {"round": number}
     health = watch.health(found.result) if source is None else fetch_health(read, source, number, token)
     about = found.about() | asked | {"health": health.about()}
@@ -194,6 +209,11 @@ def estimate_file(
         click.echo(f"{found.text(bins, unbiased=unbiased)}\n\n{health}")
         if recovered is not None:
             click.echo(f"\n{recovered}")
+
+
+def _show_search(show: Show, _step: int, gap: float) -> None:
+    """How much of the way to the certificate is gone, in powers of ten."""
+    show(round(100 * min(max(-math.log10(max(gap, _CERTIFIED)), 0.0), _TENS)), 100 * _TENS)
 
 
 def _fetch_earlier(

@@ -1,6 +1,6 @@
 """Finds the most likely shares behind reports, with a certificate: by formulas, interior points or EM."""
 
-from deniable.likelihood.fitting import METHODS, mle, mle_groups
+from deniable.likelihood.fitting import METHODS, mle, mle_groups, mle_record
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.smoothing import Smoothing
 from deniable.likelihood.solution import Progress, Solution, Stop
@@ -16,4 +16,5 @@ __all__ = [
     "Stop",
     "mle",
     "mle_groups",
+    "mle_record",
 ]

@@ -11,20 +11,27 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Bins
 from deniable.exact import number, whole_number
+from deniable.likelihood.information import observe_information
+from deniable.likelihood.mixture import Mixture
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.problems import Source, build_problem
 from deniable.likelihood.result import Likelihood
-from deniable.likelihood.solution import Progress
+from deniable.likelihood.solution import Progress, Solution
 from deniable.likelihood.solving import LIMITS, solve
 from deniable.likelihood.sources import MOST_ASKED, choose_bins, count_in_bins, count_values
+from deniable.likelihood.threads import few_threads
+from deniable.likelihood.wholes import Attribute, build_whole_problem
 from deniable.mechanisms import Tally
 from deniable.metric import ContinuousWave
+from deniable.records import Faked, Records
 
 METHODS = tuple(LIMITS)
 """What can be asked for by name."""
+WHOLE_METHODS = ("auto", "interior", "squarem", "em", "ibu")
+"""The same for whole reports."""
 _Groups = Sequence[tuple[Source | ContinuousWave, Tally | Array]]
 
 
@@ -124,6 +131,59 @@ def mle_groups(
     return found if k is None else replace(found, bins=_build_bins(k))
 
 
+def mle_record(
+    mechanism: Faked,
+    records: Records,
+    *,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Likelihood, ...]:
+    """Finds the most likely shares of all attributes from whole reports with fakes (RS+FD, RS+RFD).
+
+    Which attribute of a report is real is not known. Its likelihood is the sum over all that it may be, so
+    that what the other attributes report counts, too. One result for each attribute; all have the certificate
+    of the whole. `auto` takes the interior point or SQUAREM; `interior`, `squarem` and `em` can be asked for.
+
+    >>> import numpy as np
+    >>> from deniable.records import rsfd
+    >>> from deniable.words.simulated import seeded
+    >>> people = np.random.default_rng(1).integers([2, 3], size=(2000, 2))
+    >>> mechanism = rsfd([2, 3], epsilon=2.0)
+    >>> one, other = mle_record(mechanism, mechanism.privatize(people, seeded(1)))
+    >>> one.k, other.k, other.method, other.certified
+    (2, 3, 'interior point, whole reports', True)
+
+    Reference: arcolezi2021.
+    """
+    if not isinstance(mechanism, Faked):
+        raise InvalidParameter(
+            "mle_record is for reports with fakes (RS+FD, RS+RFD); without fakes take each attribute alone, "
+            f"mle(mechanism, reports), got {type(mechanism).__name__}"
+        )
+    if not isinstance(records, Records):
+        raise InvalidReport(f"records are what m.privatize(table) gives, got {type(records).__name__}")
+    if method not in WHOLE_METHODS:
+        raise InvalidParameter(not_among(method, "a method for whole reports", WHOLE_METHODS))
+    problem = build_whole_problem(mechanism, records)
+    found = _search(problem, method, tolerance, iterations, progress)
+    rows = problem.rows
+    assert isinstance(rows, Mixture)
+    with few_threads(0.0):
+        information = observe_information(rows, problem.outputs, problem.n, found.shares)
+    level = problem.likelihood(found.shares)
+    named = replace(found, method=f"{found.method}, whole reports")
+    return tuple(
+        Likelihood.of(
+            Attribute(problem.n, span.stop - span.start, level, information.select(span)),
+            replace(named, shares=found.shares[span]),
+            (method, tolerance, iterations),
+        )
+        for span in rows.spans
+    )
+
+
 def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]]) -> _Groups:
     if not isinstance(groups, Iterable):
         raise InvalidParameter(
@@ -191,6 +251,13 @@ def _build_bins(k: int) -> Bins:
 def _fit(
     problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
 ) -> Likelihood:
+    found = _search(problem, method, tolerance, iterations, progress)
+    return Likelihood.of(problem, found, (method, float(tolerance), iterations))
+
+
+def _search(
+    problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
+) -> Solution:
     exact = number("tolerance", tolerance, 0.0, 1.0)
     if iterations is not None:
         whole_number("iterations", iterations, 0)
@@ -200,6 +267,6 @@ def _fit(
             f"the most likely shares are not certified ({found.stop} of {found.method}): the log-likelihood "
             f"per report is up to {found.gap:.2g} below the best, where {exact:g} was asked for",
             DeniableWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return Likelihood.of(problem, found, (method, exact, iterations))
+    return found

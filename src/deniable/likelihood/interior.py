@@ -12,7 +12,6 @@ from typing import NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.rows import Rows, shared
 from deniable.likelihood.solution import Search, Solution
 
@@ -57,7 +56,7 @@ def interior(
     as the root of the gap.
     """
     newton = _Cholesky(rows) if newton is None else newton
-    p = np.full(rows.k, 1.0 / rows.k) if start is None else start
+    p = rows.even if start is None else start
     z = np.ones(rows.k) if start is None else _START / (rows.k * p)
     best, least, last_gain, reached = p, np.inf, 0, 1.0
     step, reached_at, before = -1, -1, np.inf
@@ -65,11 +64,11 @@ def interior(
         likely = rows.forward(p)
         seen = shared(outputs, likely)
         at = Point(p, z, likely, seen, rows.backward(seen))
-        gap = gap_bound(at.ascent, float(p.sum()), rows.roundings)
+        gap = rows.gap(at.ascent, p)
         if gap < 0.9 * least:
             last_gain = step
         if gap < least:
-            best, least = p / p.sum(), gap
+            best, least = rows.normal(p), gap
         if search.enough(step, least):
             reached_at = step if reached_at < 0 else reached_at
             slow = (
@@ -114,20 +113,23 @@ class _Cholesky(Newton):
     def move(self, at: Point, mu: float) -> Floats | None:
         curvature = self.rows.gram(shared(at.seen, at.likely))
         curvature[np.diag_indices(at.p.size)] += at.z / at.p
-        return _solve(curvature, at.ascent - 1 + mu / at.p)
+        return solve_positive(curvature, at.ascent - 1 + mu / at.p)
 
 
-def _solve(matrix: Floats, right: Floats) -> Floats | None:
-    """Solve a symmetric positive definite system; if rounding made it indefinite, with more diagonal."""
+def solve_positive(matrix: Floats, right: Floats) -> Floats | None:
+    """Solve symmetric positive definite systems, one for each column of a table on the right; if rounding
+    made the matrix indefinite, with more diagonal.
+    """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     scale = 1 / np.sqrt(np.diagonal(matrix))
     scaled = matrix * scale[:, None] * scale
+    each = scale if right.ndim == 1 else scale[:, None]
     for extra in (0.0, 1e-14, 1e-12, 1e-10):
-        scaled[np.diag_indices(right.size)] = 1.0 + extra
+        scaled[np.diag_indices(scale.size)] = 1.0 + extra
         try:
-            move = scale * cho_solve(
-                cho_factor(scaled, lower=True, check_finite=False), scale * right, check_finite=False
+            move = each * cho_solve(
+                cho_factor(scaled, lower=True, check_finite=False), each * right, check_finite=False
             )
         except LinAlgError:
             continue

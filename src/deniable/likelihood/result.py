@@ -13,16 +13,19 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Interval, reach_of
+from deniable.estimate.consistency import simplex
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
+from deniable.likelihood.information import Information
 from deniable.likelihood.intervals import flat, searched, unrefused
 from deniable.likelihood.problem import Celled, Listed, Problem
 from deniable.likelihood.rows import shared
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solution import Solution, Stop
 from deniable.likelihood.solving import solve
+from deniable.likelihood.wholes import Attribute
 from deniable.tables import frame_of
 
 if TYPE_CHECKING:
@@ -44,7 +47,9 @@ class Likelihood:
     n: int
     frequencies: Floats = field(repr=False)
     gap: float
-    """The mean log-likelihood of a report is below the best possible by at most this, rounded up."""
+    """The mean log-likelihood of a report is below the best possible by at most this, rounded up. For an
+    attribute of whole reports it is that of all attributes together.
+    """
     iterations: int
     stop: Stop
     method: str
@@ -65,6 +70,8 @@ class Likelihood:
     def log_likelihood(self) -> float:
         """The mean logarithm of a report's likelihood (for sets of values: up to a constant)."""
         problem = self.problem
+        if isinstance(problem, Attribute):
+            return problem.level
         if isinstance(problem, Celled):
             return closed.composite_likelihood(
                 problem.supported, problem.asked, problem.q, problem.gain, self.frequencies
@@ -93,7 +100,8 @@ class Likelihood:
 
         Each search begins next to these shares and ends where all reports together could gain 0.001 nats at
         most, which is far less than they scatter. `progress` hears how many repeats are done, and of how
-        many.
+        many. An attribute of whole reports is not searched for again: its shares are moved by the normal law
+        of its information, and brought back to shares.
         """
         whole_number("repeats", repeats, 2)
         whole_number("seed", seed, 0)
@@ -106,13 +114,21 @@ class Likelihood:
         if (repeats, seed) not in kept:
             generator = np.random.default_rng(seed)
             rows = np.empty((repeats, self.k))
+            informed = self._information
             for i in range(repeats):
-                rows[i] = self._found_again(self.problem.again(self.frequencies, generator))
+                if informed is None:
+                    rows[i] = self._found_again(self.problem.again(self.frequencies, generator))
+                else:
+                    rows[i] = simplex(informed.move(self.frequencies, generator))
                 if progress is not None:
                     progress(i + 1, repeats)
             rows.setflags(write=False)
             kept[repeats, seed] = rows
         return kept[repeats, seed]
+
+    @property
+    def _information(self) -> Information | None:
+        return self.problem.information if isinstance(self.problem, Attribute) else None
 
     @cached_property
     def _kept(self) -> dict[tuple[int, int], Floats]:
@@ -125,8 +141,11 @@ class Likelihood:
 
         Then they say next to nothing, and what is most likely is so by a hair. Counts of support are not
         looked at, nor are tables of outputs by values of more than 67 million numbers (other than one line of
-        geometric noise).
+        geometric noise). For an attribute of whole reports: whether all of its 95 % intervals are 0 to 1.
         """
+        if self._information is not None:
+            ends = self.interval(0.95)
+            return bool((ends.low <= 0).all() and (ends.high >= 1).all())
         return isinstance(self.problem, Listed) and flat(
             self.problem, self.frequencies, reach_of(0.025) ** 2 / 2
         )
@@ -152,8 +171,10 @@ class Likelihood:
         where it does.
 
         It reaches to the shares that all reports together find less likely by half a nat, as one standard
-        error does where a share is well known.
+        error does where a share is well known. For an attribute of whole reports it is by their information.
         """
+        if self._information is not None:
+            return self._information.standard_errors
         scatter = self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1)
         if not isinstance(self.problem, Listed):
             return np.asarray(scatter)
@@ -171,9 +192,12 @@ class Likelihood:
         right where a share is well above its standard error. Near zero they are not to be relied on, since
         the maximum sits on the boundary there; the unbiased estimate's intervals are. For counts of support,
         and for counts of outputs where outputs times values exceed 67 million, they are the bootstrap's
-        alone, which may be falsely narrow; the printed result says so.
+        alone, which may be falsely narrow; the printed result says so. Those of an attribute of whole reports
+        are where the parabola of the log-likelihood is no lower than that, and hold near zero, too.
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        if self._information is not None:
+            return self._information.interval(self.frequencies, reach_of(tail))
         rows = self.bootstrap(repeats, seed, progress)
         low, high = np.quantile(rows, [tail, 1 - tail], axis=0)
         reach = reach_of(tail) * rows.std(axis=0, ddof=1)
@@ -262,9 +286,16 @@ class Likelihood:
         ]
         if self.flat:
             notes.append("these reports say next to nothing: 95 % intervals allow any shares")
-        elif self.has_errors and not (isinstance(self.problem, Listed) and searched(self.problem)):
+        elif self._searches_alone:
             notes.append("interval() is a bootstrap here: too narrow where reports say little")
         return notes
+
+    @property
+    def _searches_alone(self) -> bool:
+        """Whether intervals are those of a bootstrap only."""
+        if not self.has_errors or self._information is not None:
+            return False
+        return not (isinstance(self.problem, Listed) and searched(self.problem))
 
     def __str__(self) -> str:
         shown = 20

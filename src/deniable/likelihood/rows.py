@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats
 from deniable.errors import InvalidParameter, InvalidReport
+from deniable.likelihood.certificate import gap_bound
 
 _WORK = 1 << 22  # numbers made at a time
 
@@ -24,6 +25,12 @@ def shared(outputs: Floats, likely: Floats) -> Floats:
     """outputs / likely, and 0 where nothing was observed: a likelihood far from all people may underflow."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.divide(outputs, likely, out=np.zeros_like(likely), where=outputs > 0)
+
+
+def normal(shares: Floats) -> Floats:
+    """Scaled to a sum of one; what has no sum to scale is not a number then."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
 class Rows(ABC):
@@ -39,6 +46,19 @@ class Rows(ABC):
     def roundings(self) -> int:
         """How many roundings in a row a product back and forth takes at most."""
         return self.k + self.size
+
+    @property
+    def even(self) -> Floats:
+        """All values alike."""
+        return np.full(self.k, 1.0 / self.k)
+
+    def normal(self, shares: Floats) -> Floats:
+        """Shares scaled to what they add up to."""
+        return normal(shares)
+
+    def gap(self, ascent: Floats, shares: Floats) -> float:
+        """How far the mean log-likelihood of these shares, scaled, can be from the best (see certificate)."""
+        return gap_bound(ascent, float(shares.sum()), self.roundings)
 
     @abstractmethod
     def forward(self, shares: Floats) -> Floats:

@@ -20,8 +20,8 @@ from deniable.formatting import format_count
 from deniable.law import finite
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
-from deniable.likelihood.rows import Rows, Stacked, shared
-from deniable.likelihood.steps import along, normal, smoothed_by
+from deniable.likelihood.rows import Rows, Stacked, normal, shared
+from deniable.likelihood.steps import along, smoothed_by
 from deniable.likelihood.threads import few_threads
 from deniable.metric.line import SMALL
 

@@ -11,14 +11,16 @@ from deniable.arrays import Array, Floats
 from deniable.errors import InvalidParameter, not_among
 from deniable.likelihood import closed
 from deniable.likelihood.banded import banded
+from deniable.likelihood.blocks import BlockNewton
 from deniable.likelihood.columns import column_search
 from deniable.likelihood.geometric import GeometricChannel
 from deniable.likelihood.interior import interior
 from deniable.likelihood.lines import Decay, Window
+from deniable.likelihood.mixture import Mixture
 from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported, refuse_unordered
-from deniable.likelihood.rows import Kept
+from deniable.likelihood.rows import Kept, normal
 from deniable.likelihood.solution import Progress, Search, Solution
-from deniable.likelihood.steps import along, em, ems, normal, smoothed_121, squarem
+from deniable.likelihood.steps import along, em, ems, smoothed_121, squarem
 from deniable.likelihood.threads import few_threads
 from deniable.metric.line import Decaying
 
@@ -144,10 +146,16 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
         raise InvalidParameter(
             f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'"
         )
-    found = interior(problem.rows, problem.outputs, replace(search, method="interior point"), start=near)
+    newton = None
+    if isinstance(problem.rows, Mixture):
+        newton = BlockNewton(problem.rows)
+        near = problem.guess if near is None and isinstance(problem, Reported) else near
+    found = interior(
+        problem.rows, problem.outputs, replace(search, method="interior point"), newton, start=near
+    )
     if found.stop != "rounding limit" or not goes_on:
         return found
-    inside = 0.999 * found.shares + 0.001 / problem.k
+    inside = 0.999 * found.shares + 0.001 * problem.rows.even
     further = squarem(
         problem.rows, problem.outputs, replace(search, method="squarem", limit=_UNASKED), inside
     )

@@ -13,7 +13,6 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.likelihood.certificate import gap_bound
 from deniable.likelihood.rows import Rows, shared
 from deniable.likelihood.solution import Search, Solution
 
@@ -24,15 +23,15 @@ _ROUNDED = 1e-15  # of a likelihood: less of a loss than this is rounding
 
 def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None) -> Solution:
     """Multiply by D until the certificate is within the tolerance."""
-    p = np.full(rows.k, 1.0 / rows.k) if start is None else start
+    p = rows.even if start is None else start
     gap, step = math.inf, -1
     for step in range(search.limit + 1):
         ascent = rows.backward(shared(outputs, rows.forward(p)))
-        gap = gap_bound(ascent, 1.0, rows.roundings)
+        gap = rows.gap(ascent, p)
         if search.enough(step, gap):
             return search.done(p, gap, step)
         if step < search.limit:
-            after = normal(p * ascent)
+            after = rows.normal(p * ascent)
             if not np.isfinite(after).all():
                 return search.stalled(p, gap, step)
             p = after
@@ -41,12 +40,12 @@ def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None)
 
 def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Floats], Floats]) -> Solution:
     """EM with a smoothing after each step. It is not monotone, and it is not meant to reach the maximum."""
-    p = np.full(rows.k, 1.0 / rows.k)
+    p = rows.even
     last, gap, step = -math.inf, math.inf, -1
     for step in range(search.limit + 1):
         likely = rows.forward(p)
         ascent = rows.backward(shared(outputs, likely))
-        gap = gap_bound(ascent, 1.0, rows.roundings)
+        gap = rows.gap(ascent, p)
         now = n * level(outputs, likely)
         if search.enough(step, gap):
             return search.done(p, gap, step)
@@ -54,7 +53,7 @@ def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Flo
             return Solution(p, gap, step, "likelihood settled", search.method)
         last = now
         if step < search.limit:
-            after = normal(blur(p * ascent))
+            after = rows.normal(blur(p * ascent))
             if not np.isfinite(after).all():
                 return search.stalled(p, gap, step)
             p = after
@@ -68,7 +67,7 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
     Reference: varadhan2008.
     """
     path = _Path(rows, outputs, search)
-    p = np.full(rows.k, 1.0 / rows.k) if start is None else start
+    p = rows.even if start is None else start
     first, now = path.take_step(p)
     while not path.over() and np.isfinite(first).all():
         second, _ = path.take_step(first)
@@ -80,7 +79,7 @@ def squarem(rows: Rows, outputs: Floats, search: Search, start: Floats | None = 
             if path.over():
                 break
             # shares stay positive
-            tried = normal(np.maximum(p - 2 * length * r + length * length * v, 0.01 * second))
+            tried = rows.normal(np.maximum(p - 2 * length * r + length * length * v, 0.01 * second))
             after, reached = path.take_step(tried)
             if reached >= now - _ROUNDED * (1 + abs(now)):
                 break
@@ -99,18 +98,18 @@ class _Path:
 
     def __init__(self, rows: Rows, outputs: Floats, search: Search) -> None:
         self.rows, self.outputs, self.search = rows, outputs, search
-        self.best, self.least, self.used = np.full(rows.k, 1.0 / rows.k), math.inf, -1
+        self.best, self.least, self.used = rows.even, math.inf, -1
 
     def take_step(self, shares: Floats) -> tuple[Floats, float]:
         """One step of EM, and the likelihood before it."""
         likely = self.rows.forward(shares)
         ascent = self.rows.backward(shared(self.outputs, likely))
-        gap = gap_bound(ascent, 1.0, self.rows.roundings)
+        gap = self.rows.gap(ascent, shares)
         self.used += 1
         if gap < self.least:
             self.best, self.least = shares, gap
         self.search.enough(self.used, self.least)
-        return normal(shares * ascent), level(self.outputs, likely)
+        return self.rows.normal(shares * ascent), level(self.outputs, likely)
 
     def over(self) -> bool:
         """Whether the certificate is there, or all steps are used up."""
@@ -128,12 +127,6 @@ def level(outputs: Floats, likely: Floats) -> float:
     """The mean logarithm of the likelihood; what was not observed does not count."""
     seen = outputs > 0
     return float(outputs[seen] @ np.log(likely[seen])) if (likely[seen] > 0).all() else -math.inf
-
-
-def normal(shares: Floats) -> Floats:
-    """Scaled to a sum of one; what has no sum to scale is not a number then."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
 def along(shape: Sequence[int], blur: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:

@@ -91,14 +91,16 @@ class Findings:
         smooth: bool = False,
         progress: Progress | None = None,
         fakes: float | None = None,
+        likely: Mapping[str, Likelihood] | None = None,
     ) -> Findings:
         """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
         shares first.
 
-        `progress` hears how much of what is most likely is found, and of how much.
+        `progress` hears how much of what is most likely is found, and of how much. What reports make most
+        likely is `likely`: it is then not found from the tallies.
         """
         result = plan.estimate(tallies, smooth)
-        return Findings.read(result, level, project, quantiles, mle, progress, fakes)
+        return Findings.read(result, level, project, quantiles, mle, progress, fakes, likely=likely)
 
     @staticmethod
     def read(
@@ -110,11 +112,14 @@ class Findings:
         progress: Progress | None = None,
         fakes: float | None = None,
         cells: bool = True,
+        likely: Mapping[str, Likelihood] | None = None,
     ) -> Findings:
         """The same of a result, which knows whether its shares are to be smoothed."""
-        likely, smoothed, refused = search_shares(result, mle, result.smooth, progress, cells)
-        found = _quantiles(result, quantiles, level, refused)
-        return Findings(result, level, project, found, likely, smoothed, refused, fakes, cells)
+        asked = search_shares(result, mle, result.smooth, progress, cells, likely)
+        found = _quantiles(result, quantiles, level, asked.refused)
+        return Findings(
+            result, level, project, found, asked.likely, asked.smoothed, asked.refused, fakes, cells
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from deniable.choose import Considered, Precision
     from deniable.likelihood import Likelihood
+    from deniable.plan.likely import RecordLikelihood
 
 _MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
@@ -320,7 +321,7 @@ class Plan:
         With `smooth`, the shares of ranges and grids are shown smoothed. Their intervals stay those of the
         unbiased shares.
         """
-        _refuse_no_tallies(tallies, "estimates are made from", "plan.estimate(plan.tally(reports))")
+        _refuse_no_tallies(tallies)
         refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
             raise InvalidReport(
@@ -384,26 +385,28 @@ class Plan:
         parts = zip(self.names, self.mechanism.mechanisms, strict=True)
         return {name: plain and part.keeps_apart for name, part in parts}
 
-    def mle(self, tallies: Tallies, name: str, **options: Any) -> Likelihood:
-        """The most likely shares of one attribute's values, with a certificate: `dn.mle` for a tally of this
-        plan.
+    @overload
+    def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...
 
-        For a metric attribute that is often the better histogram: its unbiased shares scatter widely.
+    @overload
+    def mle(
+        self, data: Reports | Iterable[Reports], name: None = None, **options: Any
+    ) -> RecordLikelihood: ...
+
+    def mle(
+        self, data: Tallies | Reports | Iterable[Reports], name: str | None = None, **options: Any
+    ) -> Likelihood | RecordLikelihood:
+        """The most likely shares of one attribute's values, or of all attributes', with a certificate.
+
+        From tallies, each attribute is found alone: `dn.mle` for a tally of this plan. From reports with
+        fakes all attributes are found together, by the likelihood of whole reports: `dn.mle_record`. For a
+        metric attribute what is most likely is often the better histogram, since its unbiased shares scatter
+        widely.
         """
-        if name not in self.names:
-            raise InvalidParameter(not_among(name, "an attribute", self.names))
-        _refuse_no_tallies(
-            tallies, "what is most likely is found from", "plan.mle(plan.tally(reports), name)"
-        )
-        refuse_other_plan(tallies.plan_id, self.id)
-        from deniable.likelihood import mle
+        from deniable.plan.likely import find_likely
 
-        j = self.names.index(name)
-        found, domain = (
-            mle(self.mechanism.source(j), tallies[name], **options),
-            self.content.attributes[j].domain,
-        )
-        return replace(found, labels=self.labels[name], bins=bins_of(domain, found.k))
+        found: Likelihood | RecordLikelihood = find_likely(self, data, name, **options)
+        return found
 
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
@@ -484,9 +487,10 @@ def _encode(text: str | bytes) -> bytes:
         raise InvalidPlan("this is not a plan: it has half of a pair of surrogates", "json") from None
 
 
-def _refuse_no_tallies(given: object, what: str, as_in: str) -> None:
+def _refuse_no_tallies(given: object) -> None:
     if not isinstance(given, Tallies):
-        raise InvalidReport(f"{what} tallies, {as_in}, got {type(given).__name__}")
+        as_in = "plan.estimate(plan.tally(reports))"
+        raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(given).__name__}")
 
 
 def _explain_version(version: object) -> str:

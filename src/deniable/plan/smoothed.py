@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -35,8 +35,18 @@ class Asked(NamedTuple):
     refused: dict[str, str]
 
 
-def search_shares(result: Result, mle: bool, smooth: bool, progress: Progress | None, cells: bool) -> Asked:
-    """The most likely shares of every attribute, and the smoothed ones of ranges and grids, as asked for."""
+def search_shares(
+    result: Result,
+    mle: bool,
+    smooth: bool,
+    progress: Progress | None,
+    cells: bool,
+    likely: Mapping[str, Likelihood] | None = None,
+) -> Asked:
+    """The most likely shares of every attribute, and the smoothed ones of ranges and grids, as asked for.
+
+    Those that were found from reports already are `likely`.
+    """
     found = Asked({}, {}, {})
     if smooth:
         refuse_unordered(result.domains.values())
@@ -51,7 +61,9 @@ def search_shares(result: Result, mle: bool, smooth: bool, progress: Progress | 
         heard(0, 1)
         try:
             if mle:
-                found.likely[name] = _search_likely(result, name)
+                _refuse_drawn(result, name)
+                known = {} if likely is None else likely
+                found.likely[name] = known[name] if name in known else _search_likely(result, name)
             if smooth and has_neighbors(result.domains[name]):
                 found.smoothed[name] = smooth_shares(result, name, heard)
                 heard(1, 1)
@@ -70,10 +82,14 @@ def _search_likely(result: Result, name: str, **options: Any) -> Likelihood:
     plan, tallies = result.plan, result.tallies
     if plan is None or tallies is None:
         raise InvalidParameter("most likely shares are found from tallies, and this result has none")
-    if result.is_drawn(name):
-        raise InvalidParameter(_DRAWN)
+    _refuse_drawn(result, name)
     ordered = isinstance(result.domains[name], Range) or None
     return plan.mle(tallies, name, ordered=ordered, **options)
+
+
+def _refuse_drawn(result: Result, name: str) -> None:
+    if result.is_drawn(name):
+        raise InvalidParameter(_DRAWN)
 
 
 def has_neighbors(domain: Domain) -> bool:

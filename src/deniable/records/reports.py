@@ -48,6 +48,27 @@ class Records:
             reporters += (everyone,) * len(piece.columns) if piece.reporters is None else piece.reporters
         return Records(n, columns, tuple(reporters))
 
+    @staticmethod
+    def stack(blocks: Sequence[Records]) -> Records:
+        """The records of several blocks, one after the other, with the same attributes."""
+        if len(blocks) == 1:
+            return blocks[0]
+        columns = tuple(np.concatenate(parts) for parts in zip(*(one.columns for one in blocks), strict=True))
+        n = sum(one.n for one in blocks)
+        if all(one.reporters is None for one in blocks):
+            return Records(n, columns)
+        starts = np.cumsum([0, *(one.n for one in blocks)]).tolist()
+        reporters = [
+            np.concatenate(
+                [
+                    start + (np.arange(one.n) if one.reporters is None else one.reporters[j])
+                    for start, one in zip(starts, blocks, strict=False)
+                ]
+            )
+            for j in range(len(columns))
+        ]
+        return Records(n, columns, tuple(reporters))
+
 
 class Span(NamedTuple):
     """Where the report of an attribute is in a body."""
