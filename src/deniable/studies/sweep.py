@@ -23,8 +23,8 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point(ABC):
-    """One point of a figure; or why there is none. What a study varies is its own."""
+class Measurement(ABC):
+    """What was measured on a dataset; or why nothing was. What a study varies is its own."""
 
     dataset: str
     method: str
@@ -33,6 +33,12 @@ class Point(ABC):
     runs: int
     seed: int
     refused: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point(Measurement, ABC):
+    """One point of a figure, with its errors and losses."""
+
     mse_avg: float | None = None
     """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers'
     code.
@@ -46,7 +52,8 @@ class Point(ABC):
     loss_attribute: float | None = None
 
 
-_Row = TypeVar("_Row", bound=Point)
+_Row = TypeVar("_Row", bound=Measurement)
+_Point = TypeVar("_Point", bound=Point)
 
 
 def frame_points(kind: type[Any], rows: Iterable[Any], backend: Backend | None) -> Any:
@@ -84,8 +91,8 @@ def run_sweep(
 
 
 def measure_point(
-    asked: _Row, mechanism: RecordMechanism, people: Dataset, *labels: str | float, **more: Any
-) -> _Row:
+    asked: _Point, mechanism: RecordMechanism, people: Dataset, *labels: str | float, **more: Any
+) -> _Point:
     """A row with its errors and losses; its numbers are drawn from its seed and its labels only."""
     errors = measure_record_errors(mechanism, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(

@@ -10,6 +10,7 @@ from deniable.commands.reproduce.poisoning import reproduce_poisoning
 from deniable.commands.reproduce.revisited import reproduce_revisited
 from deniable.commands.reproduce.risks import reproduce_risks
 from deniable.commands.reproduce.rsfd import reproduce_rsfd
+from deniable.commands.reproduce.whole import reproduce_whole
 from deniable.commands.shared.options import InOrder
 
 
@@ -28,5 +29,6 @@ for _command in (
     reproduce_risks,
     reproduce_revisited,
     reproduce_poisoning,
+    reproduce_whole,
 ):
     reproduce_paper.add_command(_command)
