@@ -1,5 +1,6 @@
 /** Makes a study: writes its file, and shows what it will tell and give away as it is written. */
 
+import { FOLLOWS } from "./asking.js";
 import { announce, find, h, skipping } from "./dom.js";
 import {
   type Keys,
@@ -46,6 +47,8 @@ interface Problem {
   readonly text: string;
   readonly question: number | null;
   readonly field: string | null;
+  /** Whether nothing is wrong, but something is still to be filled in. */
+  readonly unfinished: boolean;
 }
 
 class Refused extends Error {
@@ -62,7 +65,16 @@ const trouble = find("trouble");
 const settings: Settings = {
   draft: { study: {}, questions: [], people: 1000 },
   budget: 1,
-  language: () => readField(tableOf(settings.draft.study, "survey").language) || "en",
+  language: () => {
+    const own = readField(tableOf(settings.draft.study, "survey").language) || "en";
+    return { own, now: writing ?? own };
+  },
+  write: (language) => {
+    writing = language;
+    showTexts(panels.texts, settings);
+    showQuestions(panels.questions, { ...settings, announce });
+    paint();
+  },
   changed: () => change(),
 };
 let about = { file: "study.toml", version: "", people: 1000, isNew: true };
@@ -75,7 +87,9 @@ let simulateTimer = 0;
 let shown: Forecast | null = null;
 let simulated = { truth: "uneven", seed: 1 };
 let panels: Panels;
-let unfinished = ""; // why the study cannot be saved as it is
+let problems: readonly Problem[] = []; // why the study cannot be saved as it is
+let writing: string | null = null; // the language of texts, where it is not the first one
+const left = new Set<string>(); // the ids of fields that somebody has been in
 
 interface Panels {
   readonly texts: HTMLElement;
@@ -153,6 +167,7 @@ const current = (): string => {
 const isSaved = (): boolean => current() === saved;
 
 function change(): void {
+  for (const one of main.querySelectorAll(`.${FOLLOWS}`)) one.dispatchEvent(new Event("refresh"));
   sayState();
   document.title = `${readField(settings.draft.study.title) || "Design"} · Deniable`;
   clearTimeout(timer);
@@ -161,10 +176,14 @@ function change(): void {
 
 /** Say beside the button whether the file has it, and why it cannot be saved yet. */
 function sayState(): void {
-  const reason = settings.draft.questions.length ? unfinished : "it has no question";
+  const { questions } = settings.draft;
+  const first = problems.find(isWrong) ?? problems[0];
+  const asked = first && first.question !== null ? questions[first.question]?.name : undefined;
+  const blamed = first ? `${asked ? `“${asked}”: ` : ""}${first.text}` : "";
+  const reason = questions.length ? blamed : "it has no question";
   const words = reason ? `Cannot be saved yet: ${reason}` : "Not saved yet";
   panels.state.textContent = isSaved() ? `Saved in ${about.file}` : words;
-  panels.state.classList.toggle("wrong", !isSaved() && reason !== "");
+  panels.state.classList.toggle("wrong", !isSaved() && first !== undefined && isWrong(first));
 }
 
 /** Ask for the figures of what is on the page now; what was asked before is stale. */
@@ -184,7 +203,8 @@ async function look(): Promise<void> {
     );
     if (mine !== turn) return;
     trouble.textContent = "";
-    show(found.problems, found.forecast);
+    problems = found.problems;
+    show(found.forecast);
   } catch (problem) {
     if (mine !== turn || (problem as Error).name === "AbortError") return;
     if (!(problem instanceof Refused) || problem.reason !== "stale")
@@ -193,39 +213,53 @@ async function look(): Promise<void> {
   if (mine === turn) panels.figures.setAttribute("aria-busy", "false");
 }
 
-function show(problems: readonly Problem[], forecast: Forecast | null): void {
+/** Whether something is wrong; what is only not filled in yet is not, until its field was left. */
+function isWrong(problem: Problem): boolean {
+  const id = placeOf(problem, settings.draft.questions);
+  return left.has(id) || (!problem.unfinished && document.activeElement?.id !== id);
+}
+
+/** Say at every field, and above every question, what is wrong with it or to be filled in. */
+function paint(forecast: Forecast | null = shown): void {
   const { questions } = settings.draft;
-  const [first] = problems;
-  const asked = first && first.question !== null ? questions[first.question]?.name : undefined;
-  unfinished = first ? `${asked ? `“${asked}”: ` : ""}${first.text}` : "";
   sayState();
   for (const place of main.querySelectorAll<HTMLElement>(".complaint")) {
     const id = place.id.replace(/-complaint$/, "");
-    const [problem] = problems.filter((one) => placeOf(one, questions) === id);
-    complain(id, problem ? sentence(problem.text) : "");
+    const problem = problems.find((one) => placeOf(one, questions) === id);
+    complain(id, problem ? sentence(problem.text) : "", problem && isWrong(problem));
   }
   for (const { id, name } of questions) {
     const place = document.getElementById(`q${id}-verdict`);
-    const isWrong = problems.some(({ question }) => question !== null && questions[question]?.id === id);
+    const own = problems.filter(({ question }) => question !== null && questions[question]?.id === id);
     const found = forecast ? judged(forecast.precisions, name) : undefined;
     if (!place) continue;
-    place.textContent = isWrong ? "not complete" : found ? verdict(found) : "";
-    place.className = `verdict ${isWrong ? "wrong" : (found?.use ?? "")}`;
+    place.textContent = own.length ? "to be completed" : found ? verdict(found) : "";
+    place.className = `verdict ${own.some(isWrong) ? "wrong" : own.length ? "soft" : (found?.use ?? "")}`;
   }
+}
+
+/** What figures leave out, in words. */
+function leftOut(): HTMLElement[] {
+  const { questions } = settings.draft;
+  const names = (isOpen: boolean): string =>
+    [...new Set(problems.filter(({ field }) => (field === "only_if") === isOpen).map((one) => one.question))]
+      .flatMap((i) => (i === null ? [] : [`“${questions[i]?.name}”`]))
+      .join(", ");
+  const [without, free] = [names(false), names(true)];
+  const text = [
+    without && `All figures leave out what is not complete yet: ${without}.`,
+    free && `${without ? "They" : "All figures"} take it that everybody is asked ${free}.`,
+  ].filter(Boolean);
+  return text.length ? [h("p", { class: "notice" }, text.join(" "))] : [];
+}
+
+function show(forecast: Forecast | null): void {
+  paint(forecast);
   panels.figures.hidden = panels.below.hidden = forecast === null;
   if (!forecast) return;
   shown = forecast;
   const { plan, people } = forecast;
-  const left = [
-    ...new Set(problems.map(({ question }) => (question === null ? "" : questions[question]?.name))),
-  ];
-  const note = left.filter(Boolean).map((name) => `“${name}”`);
-  panels.warnings.replaceChildren(
-    ...(note.length
-      ? [h("p", { class: "notice" }, `All figures leave out what is not complete yet: ${note.join(", ")}.`)]
-      : []),
-    ...h("div", {}, warnings(forecast)).childNodes,
-  );
+  panels.warnings.replaceChildren(...leftOut(), ...h("div", {}, warnings(forecast)).childNodes);
   panels.errors.replaceChildren(...h("div", {}, errors(forecast)).childNodes);
   panels.guesses.replaceChildren(...h("div", {}, guesses(forecast)).childNodes);
   const isUnfolded = panels.choice.querySelector("details")?.open ?? false;
@@ -282,6 +316,8 @@ async function save(isForced = false): Promise<void> {
   } catch (problem) {
     if (problem instanceof Refused && problem.reason === "changed") return conflict();
     trouble.textContent = sentence((problem as Error).message);
+    for (const one of problems) left.add(placeOf(one, draft.questions));
+    paint();
     main.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }
 }
@@ -397,6 +433,10 @@ addEventListener("beforeunload", (event) => {
   if (panels && !isSaved() && settings.draft.questions.length > 0) event.preventDefault();
 });
 addEventListener("focus", () => void refresh());
+main.addEventListener("focusout", ({ target }) => {
+  left.add((target as HTMLElement).id.replace(/-(only_if|scale|dates|ends|labels)-\d+$/, "-$1"));
+  if (panels) setTimeout(paint); // when the focus is elsewhere
+});
 skipping();
 void start();
 

@@ -10,6 +10,14 @@ export interface Question {
   name: string;
   keys: Keys;
   isOpen: boolean;
+  /** The meters that this page has filled in for a place; not a number while it has no map. */
+  radius?: number;
+}
+
+/** The survey's first language, in which plain texts are, and the one in which texts are written now. */
+export interface Language {
+  readonly own: string;
+  readonly now: string;
 }
 
 export interface Draft {
@@ -50,7 +58,7 @@ const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   place: [...SIDES, "rows", "columns", "privacy", "epsilon", "level", "radius"],
   other: [],
 };
-const OF_ALL = ["question", "help", "importance", "missing", "only_if"];
+const OF_ALL = ["question", "help", "importance", "missing", "only_if", "answered", "labels"];
 const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
   choice: { values: [] },
   yesno: { yes_no: true },
@@ -59,7 +67,7 @@ const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
   date: { dates: ["2020-01-01", "2029-12-31"], by: "year" },
   range: { low: 0, high: 100, step: 10 },
   number: { low: 0, high: 100, mean: true },
-  place: { rows: 10, columns: 10, level: 2, radius: 1000 },
+  place: { rows: 10, columns: 10, level: 2 },
 };
 
 let last = 0;
@@ -92,6 +100,7 @@ export function changeKind(question: Question, kind: Exclude<Kind, "other">): vo
     ([key]) => !OF_KIND[before].includes(key) || (ENDS.includes(key) && OF_KIND[kind].includes(key)),
   );
   question.keys = { ...FIRST[kind], ...Object.fromEntries(kept) };
+  if (kind === "place") question.radius = Number.NaN;
 }
 
 /** The keys of a question that this page does not show. */
@@ -114,24 +123,56 @@ export function tableOf(keys: Keys, name: string): Keys {
   return isTable(found) ? (found as Keys) : {};
 }
 
-/** A text in the study's own language, and which other languages it has, too. */
-export function readText(keys: Keys, name: string, language: string): { text: string; others: string[] } {
-  const found = keys[name];
-  if (!isTable(found))
-    return { text: found === undefined || found === null ? "" : String(found), others: [] };
-  const own = ownLanguage(found, language);
-  return { text: String(found[own] ?? ""), others: Object.keys(found).filter((one) => one !== own) };
+/** What is written by language; what is not, is in the first one. */
+function byLanguage(found: Value | undefined, own: string): Keys {
+  if (isTable(found)) return { ...found };
+  return found === undefined || found === null ? {} : { [own]: found };
 }
 
-export function writeText(keys: Keys, name: string, language: string, text: string): void {
-  const found = keys[name];
-  if (isTable(found)) keys[name] = { ...found, [ownLanguage(found, language)]: text };
-  else if (text === "") delete keys[name];
-  else keys[name] = text;
+function writeOne(keys: Keys, name: string, { own, now }: Language, value: Value | undefined): void {
+  const all = byLanguage(keys[name], own);
+  if (value === undefined) delete all[now];
+  else all[now] = value;
+  const languages = Object.keys(all);
+  if (languages.length === 0) delete keys[name];
+  else if (!isTable(keys[name]) && languages.length === 1 && own in all) keys[name] = all[own] as Value;
+  else keys[name] = all;
 }
 
-function ownLanguage(texts: { readonly [key: string]: Value }, language: string): string {
-  return language in texts ? language : (Object.keys(texts)[0] ?? language);
+/** A text in the language in which it is written now, the same in the first one, and what others there are. */
+export function readText(
+  keys: Keys,
+  name: string,
+  { own, now }: Language,
+): { text: string; first: string; others: string[] } {
+  const all = byLanguage(keys[name], own);
+  const text = (language: string): string => readField(all[language]);
+  const others = Object.keys(all).filter((one) => one !== now);
+  return { text: text(now), first: now === own ? "" : text(own), others };
+}
+
+export function writeText(keys: Keys, name: string, language: Language, text: string): void {
+  writeOne(keys, name, language, text === "" ? undefined : text);
+}
+
+/** What answers are called in a language, as many as there are. */
+export function readLabels(keys: Keys, now: string, count: number): string[] {
+  const found = tableOf(keys, "labels")[now];
+  return Array.from({ length: count }, (_, i) => readField(Array.isArray(found) ? found[i] : undefined));
+}
+
+export function writeLabels(keys: Keys, now: string, labels: readonly string[]): void {
+  const { [now]: _, ...others } = tableOf(keys, "labels");
+  const all: Keys = labels.every((one) => one === "") ? others : { ...others, [now]: labels };
+  if (Object.keys(all).length) keys.labels = all;
+  else delete keys.labels;
+}
+
+/** The languages of all texts, the first one first. */
+export function listLanguages({ study, questions }: Draft, own: string): string[] {
+  const ofQuestions = questions.flatMap(({ keys }) => [keys.question, keys.help, keys.labels, keys.ends]);
+  const texts = [study.title, ...Object.values(tableOf(study, "survey")), ...ofQuestions];
+  return [...new Set([own, ...texts.flatMap((one) => (isTable(one) ? Object.keys(one) : []))])];
 }
 
 const TOML = "$toml"; // as the server writes what JSON has no words for
@@ -170,17 +211,15 @@ export function asValues(text: string, before: Value | undefined): Value[] {
 }
 
 /** The two ends of a list, as they are written: of a scale, of dates, or what a scale's ends are called. */
-export function readPair(keys: Keys, name: string, language: string): [string, string] {
+export function readPair(keys: Keys, name: string, language: Language | null): [string, string] {
   const found = keys[name];
-  const pair = isTable(found) ? found[ownLanguage(found, language)] : found;
+  const pair = language === null ? found : byLanguage(found, language.own)[language.now];
   return Array.isArray(pair) ? [readField(pair[0]), readField(pair[1])] : ["", ""];
 }
 
-export function writePair(keys: Keys, name: string, language: string, pair: readonly Value[]): void {
-  const found = keys[name];
-  if (isTable(found)) keys[name] = { ...found, [ownLanguage(found, language)]: pair };
-  else if (pair.every((one) => one === "")) delete keys[name];
-  else keys[name] = pair;
+export function writePair(keys: Keys, name: string, language: Language | null, pair: readonly Value[]): void {
+  if (language === null) keys[name] = pair;
+  else writeOne(keys, name, language, pair.every((one) => one === "") ? undefined : pair);
 }
 
 /** Let conditions and pages follow a new name; pages forget a question that was removed (null). */

@@ -1,5 +1,6 @@
 /** Shows the questions as a list: each is written, moved and removed here. */
 
+import { showAnswered, showCondition, showMissing } from "./asking.js";
 import { h, quoted } from "./dom.js";
 import {
   addToPages,
@@ -13,25 +14,29 @@ import {
   type Kind,
   kindName,
   kindOf,
+  type Language,
   makeQuestion,
   type Question,
   readField,
+  readLabels,
   readPair,
   readText,
   rename,
-  tableOf,
   unshown,
   type Value,
+  writeLabels,
   writePair,
   writeText,
 } from "./draft.js";
 import { area, button, figure, line, select, tick } from "./fields.js";
+import { nameLanguage, otherTexts } from "./languages.js";
 import { several } from "./phrases.js";
+import { hideNear, showPlace } from "./places.js";
 
 export interface Editing {
   readonly draft: Draft;
-  /** In which language texts are that are not written by language. */
-  language(): string;
+  /** In which language texts are written. */
+  language(): Language;
   /** Something was changed. */
   changed(): void;
   announce(text: string): void;
@@ -126,7 +131,7 @@ function fields(
       ? h("p", { class: "soft wide" }, "The file has a kind of question that this page does not show.")
       : select({ id: `${at}-kind`, label: "Kind" }, KINDS, kind, changeTo),
     line(
-      { id: `${at}-question`, label: "What people are asked", wide: true, hint: alsoIn(asked.others) },
+      { id: `${at}-question`, label: "What people are asked", wide: true, hint: otherTexts(asked, language) },
       asked.text,
       (text) => {
         writeText(keys, "question", language, text);
@@ -138,19 +143,8 @@ function fields(
       "details",
       { class: "wide more" },
       h("summary", {}, "Help, importance and who is asked"),
-      h(
-        "p",
-        { class: "soft" },
-        "Other languages are written in the file: ",
-        h("code", {}, 'question = { en = "Do you smoke?", de = "Rauchen Sie?" }'),
-        ["choice", "several"].includes(kind) && [
-          ", and answers ",
-          h("code", {}, 'labels = { de = ["ja", "nein"] }'),
-        ],
-        ".",
-      ),
       area(
-        { id: `${at}-help`, label: "Help below the question", hint: alsoIn(help.others) },
+        { id: `${at}-help`, label: "Help below the question", hint: otherTexts(help, language) },
         help.text,
         2,
         (text) => {
@@ -165,8 +159,9 @@ function fields(
         "3 weighs as much as three ordinary questions when a plan is chosen; 1 unless given.",
         changed,
       ),
-      missing(question, changed),
-      ...condition(editing, question, i, changed),
+      showMissing(question, changed),
+      showCondition(editing.draft, question, i, changed),
+      showAnswered(editing.draft, question, changed),
     ),
     hidden.length > 0 && keptAside(question, hidden),
     h("p", { class: "complaint wide", id: `${at}-complaint` }),
@@ -200,8 +195,6 @@ function naming(editing: Editing, question: Question, changed: () => void): HTML
   });
   return field;
 }
-
-const alsoIn = (others: readonly string[]): string => (others.length ? `Also in: ${others.join(", ")}.` : "");
 
 function moving(section: HTMLElement, editing: Editing, i: number): HTMLElement[] {
   const { questions } = editing.draft;
@@ -275,10 +268,14 @@ function ofKind(
   const { id, keys } = question;
   const one = (key: string, label: string, hint = ""): HTMLElement =>
     figureOf(question, key, label, hint, changed);
+  const language = editing.language();
   if (kind === "yesno" && "yes_no" in keys) return [];
   if (kind === "choice" || kind === "yesno" || kind === "several") {
     const key = kind === "several" ? "several" : "values";
-    return [listOf(question, key, "Answers, one per line", changed)];
+    return [
+      listOf(question, key, "Answers, one per line", changed),
+      ...labelsOf(question, key, language, changed),
+    ];
   }
   const ends = [
     one("low", "From"),
@@ -298,17 +295,9 @@ function ofKind(
   const own = (label: string, hint = ""): HTMLElement[] =>
     isMetric(question) ? [one("epsilon", label, hint)] : [];
   if (kind === "number") return [...ends, open];
-  const language = editing.language();
   if (kind === "scale")
     return [
-      ...pairOf(
-        question,
-        "scale",
-        ["From", "To"],
-        language,
-        (text) => asValue(text, undefined) ?? "",
-        changed,
-      ),
+      ...pairOf(question, "scale", ["From", "To"], null, (text) => asValue(text, undefined) ?? "", changed),
       ...pairOf(
         question,
         "ends",
@@ -322,7 +311,7 @@ function ofKind(
     ];
   if (kind === "date")
     return [
-      ...pairOf(question, "dates", ["From", "To"], language, (text) => text.trim(), changed),
+      ...pairOf(question, "dates", ["From", "To"], null, (text) => text.trim(), changed),
       select(
         { id: `q${id}-by`, label: "Counted by" },
         { month: "Month", year: "Year" },
@@ -342,17 +331,7 @@ function ofKind(
       privacy(question, again),
       ...own("Epsilon per unit", "Near answers hide each other best: 0.3 per year of age."),
     ];
-  if (kind !== "place") return [];
-  return [
-    one("south", "South", "Degrees of latitude."),
-    one("north", "North"),
-    one("west", "West", "Degrees of longitude."),
-    one("east", "East"),
-    one("rows", "Rows of cells"),
-    one("columns", "Columns of cells"),
-    privacy(question, again),
-    ...(isMetric(question) ? distances(question, one) : []),
-  ];
+  return kind === "place" ? showPlace(question, one, privacy(question, again)) : [];
 }
 
 /** A list, one per line. */
@@ -366,12 +345,34 @@ function listOf({ id, keys }: Question, key: string, label: string, changed: () 
   });
 }
 
+/** What the answers are called in another language than the first. */
+function labelsOf(
+  { id, keys }: Question,
+  key: string,
+  { own, now }: Language,
+  changed: () => void,
+): HTMLElement[] {
+  const found = keys[key];
+  const values = Array.isArray(found) ? found.map(readField) : [];
+  if (now === own || values.length === 0) return [];
+  return values.map((value, i) =>
+    line(
+      { id: i ? `q${id}-labels-${i + 1}` : `q${id}-labels`, label: `“${value}” in ${nameLanguage(now)}` },
+      readLabels(keys, now, values.length)[i] ?? "",
+      (text) => {
+        writeLabels(keys, now, readLabels(keys, now, values.length).with(i, text));
+        changed();
+      },
+    ),
+  );
+}
+
 /** Two fields for a list of two. */
 function pairOf(
   { id, keys }: Question,
   key: string,
   labels: readonly [string, string],
-  language: string,
+  language: Language | null,
   asOne: (text: string) => Value,
   changed: () => void,
 ): HTMLElement[] {
@@ -389,74 +390,6 @@ function pairOf(
   );
 }
 
-/** Of whom it is asked: of everybody, or of those who gave some answer before. */
-function condition(editing: Editing, question: Question, i: number, changed: () => void): HTMLElement[] {
-  const { id, keys } = question;
-  const [[other, wanted] = ["", [] as Value]] = Object.entries(tableOf(keys, "only_if"));
-  const before = editing.draft.questions.slice(0, i).map(({ name }) => name);
-  const names = [...new Set([...before, other])].filter((name) => name !== "");
-  if (names.length === 0) return [];
-  const text = (Array.isArray(wanted) ? wanted : [wanted]).map(readField).join("\n");
-  const values = area(
-    { id: `q${id}-only_if-values`, label: "… one of these answers, one per line" },
-    text,
-    2,
-    (written) => {
-      const [name] = Object.keys(tableOf(keys, "only_if"));
-      const given = asValues(written, Array.isArray(wanted) ? wanted : [wanted]);
-      keys.only_if = { [name ?? ""]: given.length === 1 ? (given[0] as Value) : given };
-      changed();
-    },
-  );
-  values.hidden = other === "";
-  const choice = select(
-    { id: `q${id}-only_if`, label: "Asked of", wide: true },
-    { "": "Everybody", ...Object.fromEntries(names.map((name) => [name, `Those who gave “${name}” …`])) },
-    other,
-    (name) => {
-      values.hidden = name === "";
-      if (name === "") delete keys.only_if;
-      else
-        keys.only_if = {
-          [name]: asValues((values.querySelector("textarea") as HTMLTextAreaElement).value, []),
-        };
-      changed();
-    },
-  );
-  return [choice, values];
-}
-
-function missing({ id, keys }: Question, changed: () => void): HTMLElement {
-  const found = keys.missing === true ? "value" : keys.missing === false ? "refuse" : readField(keys.missing);
-  return select(
-    { id: `q${id}-missing`, label: "Who does not answer" },
-    {
-      "": "As for all questions",
-      refuse: "Cannot send",
-      value: "“Prefers not to say”",
-      random: "Sends a random answer",
-    },
-    found,
-    (value) => {
-      if (value === "") delete keys.missing;
-      else keys.missing = value;
-      changed();
-    },
-  );
-}
-
-function distances(
-  { keys }: Question,
-  one: (key: string, label: string, hint?: string) => HTMLElement,
-): HTMLElement[] {
-  if ("epsilon" in keys && !("level" in keys || "radius" in keys))
-    return [one("epsilon", "Epsilon per meter")];
-  return [
-    one("level", "At most this is lost …", "Epsilon between two places …"),
-    one("radius", "… within so many meters", "… this far apart."),
-  ];
-}
-
 /** Whether all answers hide each other equally, or near ones best. */
 function privacy(question: Question, changed: () => void): HTMLElement {
   const { id, keys } = question;
@@ -464,7 +397,7 @@ function privacy(question: Question, changed: () => void): HTMLElement {
   const set = (value: string): void => {
     for (const key of ["privacy", "epsilon", "level", "radius"]) delete keys[key];
     if (value === "equal" && isPlace) keys.privacy = "equal";
-    if (value === "metric" && isPlace) Object.assign(keys, { level: 2, radius: 1000 });
+    if (value === "metric" && isPlace) hideNear(question);
     if (value === "metric" && !isPlace) Object.assign(keys, { privacy: "metric", epsilon: 0.3 });
     changed();
   };

@@ -84,11 +84,11 @@ export function button(
   return h("button", { type: "button", click, ...properties }, label);
 }
 
-/** Say what is wrong with a field; empty where nothing is. Whether there is such a field. */
-export function complain(id: string, text: string): boolean {
+/** Say what is wrong with a field, or only what is still to be filled in; empty where nothing is. */
+export function complain(id: string, text: string, isWrong = true): void {
   const place = document.getElementById(`${id}-complaint`);
-  if (!place) return false;
+  if (!place) return;
   place.textContent = text;
-  document.getElementById(id)?.setAttribute("aria-invalid", String(text !== ""));
-  return true;
+  place.classList.toggle("open", text !== "" && !isWrong);
+  document.getElementById(id)?.setAttribute("aria-invalid", String(text !== "" && isWrong));
 }

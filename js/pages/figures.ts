@@ -1,7 +1,7 @@
 /** Shows what a study will tell and give away, and results of simulated people. */
 
 import { type Child, h, quoted, svg } from "./dom.js";
-import { count, sentence } from "./phrases.js";
+import { count, sentence, several } from "./phrases.js";
 
 /** How well one thing will be known, as `deniable people` says it. */
 export interface Precision {
@@ -41,6 +41,8 @@ export interface Forecast {
   readonly report_bytes: number;
   readonly loss: number;
   readonly precisions: readonly Precision[];
+  /** That margins take it that everybody answers, where some may not. */
+  readonly turnout: string | null;
   readonly guesses: readonly Guess[];
   readonly warnings: readonly string[];
   readonly text: string;
@@ -58,11 +60,13 @@ interface Result {
   readonly attribute: string;
   readonly rows: readonly Share[];
   readonly left_out?: number;
-  readonly mean: {
-    readonly value: number;
-    readonly low: number;
-    readonly high: number;
-    readonly truth: number;
+  /** The mean or the median, whichever the margins are about; an open end has no number. */
+  readonly middle: {
+    readonly what: "mean" | "median";
+    readonly value: number | null;
+    readonly low: number | null;
+    readonly high: number | null;
+    readonly truth: number | null;
   } | null;
   readonly why: string | null;
 }
@@ -98,7 +102,7 @@ export function verdict(found: Precision): string {
   return `${known(found)}: ${found.word}`;
 }
 
-export function errors({ precisions, people }: Forecast): Child {
+export function errors({ precisions, people, turnout }: Forecast): Child {
   const row = (one: Precision): HTMLElement =>
     h(
       "li",
@@ -121,6 +125,7 @@ export function errors({ precisions, people }: Forecast): Child {
       `By ${count(people)} people, 95 % either way. A full bar is as much as an average share, or a quarter of the range: noise.`,
     ),
     h("ul", { class: "plain" }, precisions.map(row)),
+    turnout && h("p", { class: "soft", id: "turnout" }, turnout),
   ];
 }
 
@@ -185,7 +190,7 @@ export function choice(forecast: Forecast): Child {
       "p",
       { title: name },
       h("strong", {}, sentence(words || "everybody reports the only question")),
-      ` A report has at most ${count(bytes)} bytes.`,
+      ` A report has at most ${several(bytes, "byte")}.`,
     ),
     why && h("p", {}, why),
     said.length > 0 && h("p", { class: "soft" }, sentence(said.join("; "))),
@@ -224,23 +229,26 @@ export function results({ questions, people }: Preview, wanted: number): Child {
   ];
 }
 
-function drawn({ rows, mean, why, left_out: more = 0 }: Result): Child {
+function drawn({ rows, middle, why, left_out: more = 0 }: Result): Child {
   const most = Math.max(0.05, ...rows.map(({ high, truth }) => Math.min(1, Math.max(high, truth))));
   return [
     rows.map((row) => share(row, most)),
     more > 0 &&
       h("p", { class: "soft" }, `The ${rows.length} most frequent of ${rows.length + more} values.`),
-    mean &&
+    middle &&
       h(
         "p",
         {},
-        `Mean ${figure(mean.value)} (${figure(mean.low)} to ${figure(mean.high)}); in truth ${figure(mean.truth)}.`,
+        sentence(
+          `${middle.what} ${figure(middle.value)} (${figure(middle.low)} to ${figure(middle.high)}); in truth ${figure(middle.truth)}`,
+        ),
       ),
     why && h("p", { class: "soft" }, sentence(why)),
   ];
 }
 
-const figure = (number: number): string => count(Number(number.toPrecision(4)));
+const figure = (number: number | null): string =>
+  number === null ? "beyond the open end" : count(Number(number.toPrecision(4)));
 const within = (share: number): number => Math.max(0, Math.min(1, share));
 
 /** One value: what is estimated, where the truth is by the reports, and the truth. */

@@ -1,8 +1,18 @@
 /** Shows the sliders for epsilon and people, and what else holds for the whole study. */
 
 import { h } from "./dom.js";
-import { asValue, type Draft, type Keys, readField, readText, tableOf, writeText } from "./draft.js";
+import {
+  asValue,
+  type Draft,
+  type Keys,
+  type Language,
+  readField,
+  readText,
+  tableOf,
+  writeText,
+} from "./draft.js";
 import { area, figure, line, select, tick } from "./fields.js";
+import { otherTexts, showFirst, showLanguage } from "./languages.js";
 import { count } from "./phrases.js";
 
 const STEPS = 200;
@@ -56,7 +66,9 @@ function slider(
 export interface Settings {
   readonly draft: Draft;
   budget: number;
-  language(): string;
+  language(): Language;
+  /** Write texts in this language; null for the first one. */
+  write(language: string | null): void;
   changed(): void;
 }
 
@@ -169,7 +181,8 @@ const TEXTS: readonly (readonly [string, string, number, string])[] = [
 ];
 
 /** The title and what the survey says. */
-export function showTexts(section: HTMLElement, { draft, language, changed }: Settings): void {
+export function showTexts(section: HTMLElement, settings: Settings): void {
+  const { draft, language, changed } = settings;
   const { study } = draft;
   const title = readText(study, "title", language());
   const survey = tableOf(study, "survey");
@@ -179,21 +192,22 @@ export function showTexts(section: HTMLElement, { draft, language, changed }: Se
     changed();
   };
   const text = ([key, label, rows, hint]: (typeof TEXTS)[number]): HTMLElement => {
-    const { text: found, others } = readText(survey, key, language());
-    const about = {
-      id: key,
-      label,
-      wide: true,
-      hint: others.length ? `Also in: ${others.join(", ")}.` : hint,
-    };
+    const found = readText(survey, key, language());
+    const about = { id: key, label, wide: true, hint: otherTexts(found, language(), hint) };
     const set = (one: string): void => {
       writeText(survey, key, language(), one);
       keep();
     };
-    return rows > 1 ? area(about, found, rows, set) : line(about, found, set);
+    return rows > 1 ? area(about, found.text, rows, set) : line(about, found.text, set);
   };
-  const consent = survey.consent === true ? "" : readText(survey, "consent", language()).text;
-  const own = area({ id: "consent", label: "Consent that must be given" }, consent, 3, (one) => {
+  const consent =
+    survey.consent === true ? { text: "", first: "", others: [] } : readText(survey, "consent", language());
+  const about = {
+    id: "consent",
+    label: "Consent that must be given",
+    hint: otherTexts(consent, language()),
+  };
+  const own = area(about, consent.text, 3, (one) => {
     writeText(survey, "consent", language(), one);
     keep();
   });
@@ -215,14 +229,32 @@ export function showTexts(section: HTMLElement, { draft, language, changed }: Se
       keep();
     },
   );
-  section.replaceChildren(
-    h("h2", { class: "unseen" }, "Title and texts"),
+  const first = showFirst(draft, language(), (code) => {
+    if (code === "en") delete survey.language;
+    else survey.language = code;
+    keep();
+    section.replaceChildren(); // the switch names the first language
+    settings.write(null);
+    section.querySelector("details")?.setAttribute("open", "");
+    document.getElementById("language")?.focus();
+  });
+  const isOpen = section.querySelector("details")?.open ?? false;
+  const all = section.querySelector<HTMLElement>(".all-texts") ?? h("div", { class: "all-texts" });
+  if (!all.isConnected) {
+    // once, since whoever types the name of a language in it goes on typing
+    section.replaceChildren(
+      h("h2", { class: "unseen" }, "Title and texts"),
+      showLanguage(draft, language(), settings.write),
+      all,
+    );
+  }
+  all.replaceChildren(
     line(
       {
         id: "title",
         label: "Title",
         wide: true,
-        hint: title.others.length ? `Also in: ${title.others.join(", ")}.` : "",
+        hint: otherTexts(title, language()),
       },
       title.text,
       (one) => {
@@ -232,9 +264,17 @@ export function showTexts(section: HTMLElement, { draft, language, changed }: Se
     ),
     h(
       "details",
-      { class: "more" },
+      { class: "more", open: isOpen },
       h("summary", {}, "What the survey says"),
-      h("div", { class: "fields" }, TEXTS.map(text), h("div", { class: "wide" }, generated), own, asking),
+      h(
+        "div",
+        { class: "fields" },
+        TEXTS.map(text),
+        h("div", { class: "wide" }, generated),
+        own,
+        asking,
+        first,
+      ),
     ),
   );
 }

@@ -14,6 +14,7 @@ import deniable as dn
 from deniable.design.app import Designer
 from deniable.design.draft import Draft
 from deniable.design.preview import preview
+from deniable.design.simulated import draw_answers
 from deniable.design.workshop import Workshop
 from deniable.plan import Plan
 from tests.cases import check_each
@@ -244,7 +245,7 @@ def test_simulated_people_are_estimated_beside_the_truth(client: Client) -> None
     assert client.post("preview", json=body | {"seed": 2}).json() != first
     by_name = {one["attribute"]: one for one in first["questions"]}
     assert abs(sum(row["truth"] for row in by_name["smokes"]["rows"]) - 1) < 1e-9
-    mean = by_name["pay"]["mean"]
+    mean = by_name["pay"]["middle"]
     assert abs(mean["value"] - mean["truth"]) < mean["high"] - mean["low"]
     assert client.post("preview", json=body | {"truth": "odd"}).status_code == 422
 
@@ -265,7 +266,34 @@ def test_every_kind_of_question_is_forecast_and_simulated(file: Path) -> None:
     true = {name: {row["value"]: row["truth"] for row in one["rows"]} for name, one in shown.items()}
     assert abs(true["hours"]["not applicable"] - true["works"]["no"]) < 1e-9
     assert 0 < true["hours"]["no answer"] < 0.1
-    assert abs(shown["mood"]["mean"]["value"] - shown["mood"]["mean"]["truth"]) < 1
+    assert abs(shown["mood"]["middle"]["value"] - shown["mood"]["middle"]["truth"]) < 1
+
+
+def test_a_preview_is_answered_by_as_many_as_the_plan_expects() -> None:
+    """It was answered by whoever a draw of the other question gave: here within 5 standard errors of it."""
+    people = 4000
+    plan = dn.Study(
+        {
+            "works": ["full", "part", "no"],
+            "job": ["a", "b"],
+            "pay": dn.Number(0, 1000),
+            "age": dn.Range(0, 100, step=10, open_high=True),
+        },
+        epsilon=6,
+        missing={"job": True, "pay": True, "age": True},
+        only_if={"job": {"works": ["full", "part"]}, "pay": {"works": ["full", "part"]}},
+        answered={"job": 0.3, "pay": 0.3, "age": 0.7},
+    ).plan(people)
+    answers = draw_answers(plan, "uneven", people, 1)
+    for name, k, share in (("job", 2, 0.3), ("age", 10, 0.7), ("pay", 1 << 62, 0.3)):
+        found = float(((answers[name] >= 0) & (answers[name] < k)).mean())
+        assert abs(found - share) < 5 * (share * (1 - share) / people) ** 0.5, name
+    shown = {one["attribute"]: one["middle"] for one in preview(plan)["questions"]}
+    read = {one.attribute: one.what for one in plan.precisions() if one.what in ("mean", "median")}
+    assert (
+        {name: one["what"] for name, one in shown.items() if one} == read == {"pay": "mean", "age": "median"}
+    )
+    assert abs(shown["age"]["value"] - shown["age"]["truth"]) < 20
 
 
 def test_a_preview_is_of_at_most_so_many_people(file: Path) -> None:
@@ -287,6 +315,6 @@ def test_a_preview_draws_values_of_people_without_an_answer() -> None:
     )
     for seed in (1, 2, 3):
         questions = preview(study.plan(people=20_000), "uneven", seed)["questions"]
-        mean = next(one["mean"] for one in questions if one["attribute"] == "income")
+        mean = next(one["middle"] for one in questions if one["attribute"] == "income")
         far = mean["high"] - mean["low"]
         assert mean["low"] - far < mean["truth"] < mean["high"] + far

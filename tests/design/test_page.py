@@ -217,8 +217,14 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
         name = page.locator("summary strong").last
         expect(name).to_have_text("question4")
         south = page.locator(".asked").last.get_by_label("South")
+        wanted = page.locator(".asked").last.get_by_text(re.compile("Write where the map ends in the south"))
+        expect(wanted).to_have_class("complaint open")
+        expect(south).to_have_attribute("aria-invalid", "false")
+        expect(page.locator("#session .wrong")).to_have_count(0)
+        south.focus()
+        page.keyboard.press("Tab")
         expect(south).to_have_attribute("aria-invalid", "true")
-        expect(page.locator(".asked").last.get_by_text(re.compile("This has no 'south'"))).to_be_visible()
+        expect(wanted).to_have_class("complaint")
         expect(page.locator(".known")).to_have_count(4)  # the others keep their figures
         expect(page.get_by_text("All figures leave out")).to_contain_text("“question4”")
         page.get_by_role("button", name="Save").click()
@@ -227,14 +233,96 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
         last = page.locator(".asked").last
         for label, value in (("South", "47.6"), ("North", "47.7"), ("West", "6.8"), ("East", "6,9")):
             last.get_by_label(label).fill(value)
-        expect(last.get_by_label("East")).to_have_attribute("aria-invalid", "true")
         expect(last.get_by_text(re.compile("'6,9'"))).to_be_visible()
+        expect(last.get_by_label("East")).to_have_attribute("aria-invalid", "false")  # still being written
+        page.keyboard.press("Tab")
+        expect(last.get_by_label("East")).to_have_attribute("aria-invalid", "true")
         expect(page.locator("#session")).to_contain_text("Cannot be saved yet: “question4”: ")
         last.get_by_label("East").fill("6.9")
+        expect(last.get_by_label("within so many meters")).to_have_value("14000")
+        expect(page.locator(".warnings")).not_to_contain_text(
+            "Between the most distant values of 'question4'"
+        )
         expect(page.locator(".known", has_text="question4").first).to_be_visible()
         page.locator("#epsilon").fill("")
+        page.keyboard.press("Tab")
         expect(page.locator("#epsilon")).to_have_attribute("aria-invalid", "true")
         expect(page.locator(".asked").first).to_be_visible()
+
+
+def test_conditions_are_ticked_and_each_open_one_is_named(browser: Browser, tmp_path: Path) -> None:
+    """Two without answers emptied the right column; and margins of those who answer say so."""
+    file = tmp_path / "study.toml"
+    head = 'epsilon = 2.0\n[attributes.works]\nvalues = ["full", "part", "no"]\n'
+    some = '[attributes.{name}]\nvalues = ["a", "b"]\nonly_if = {{ works = [] }}\n'
+    file.write_text(head + some.format(name="job") + some.format(name="boss"), encoding="utf-8")
+    with designing(file) as link, opened(browser, link, viewport=PHONE) as page:
+        expect(page.locator(".known")).to_have_count(3)
+        for name in ("job", "boss"):
+            expect(page.locator(f"#{id_of(page, name)}-verdict")).to_have_text("to be completed")
+        expect(page.get_by_text("All figures take it that everybody is asked “job”, “boss”.")).to_be_visible()
+        for name, answers in (("job", ["full", "part"]), ("boss", ["part"])):
+            at = id_of(page, name)
+            page.locator(f"summary:has(#{at}-short)").click()
+            page.locator(f".asked:has(#{at}-short) .more summary").click()
+            for answer in answers:
+                page.locator(f".asked:has(#{at}-short)").get_by_label(answer, exact=True).check()
+            page.locator(f"summary:has(#{at}-short)").click()
+        at = id_of(page, "job")
+        expect(page.locator("#turnout")).to_contain_text("take it that everybody answers 'job', 'boss'")
+        page.locator(f"summary:has(#{at}-short)").click()
+        page.locator(f"#{at}-answered").fill("40 %")
+        expect(page.locator(".known", has_text="shares of 2 values, if 40 % answer")).to_have_count(1)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+        asked = tomllib.loads(file.read_text(encoding="utf-8"))["attributes"]
+        assert (asked["job"]["only_if"], asked["job"]["answered"]) == ({"works": ["full", "part"]}, 0.4)
+        assert asked["boss"]["only_if"] == {"works": "part"}
+
+
+def test_texts_are_written_in_each_language_and_read_back(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'title = "Town"\nepsilon = 1.0\n[attributes.color]\nvalues = ["red", "blue"]\n'
+        'question = "Which color?"\n[attributes.mood]\nscale = [1, 5]\nends = ["bad", "good"]\n',
+        encoding="utf-8",
+    )
+    with designing(file) as link, opened(browser, link, viewport=DESK) as page:
+        page.get_by_text("What the survey says").click()
+        page.locator("#introduction").fill("Two questions.")
+        page.locator("#writing").focus()
+        page.keyboard.type("German")
+        expect(page.locator("#title")).to_have_value("")
+        expect(page.locator("#writing")).to_be_focused()
+        expect(page.get_by_text("In English: Town")).to_be_visible()
+        page.locator("#title").fill("Stadt")
+        page.locator("#introduction").fill("Zwei Fragen.")
+        page.locator("#thanks").fill("Danke.")
+        page.get_by_label("What people are asked").first.fill("Welche Farbe?")
+        page.get_by_label("“red” in German").fill("rot")
+        expect(page.get_by_text("Write every answer in German", exact=False)).to_be_visible()
+        page.get_by_label("“blue” in German").fill("blau")
+        page.get_by_label("The lowest is called").fill("schlecht")
+        page.get_by_label("The highest is called").fill("gut")
+        page.locator("#writing").select_option("en")
+        page.locator("#thanks").fill("Thanks.")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+        page.reload()
+        page.locator("#writing").select_option("de")
+        expect(page.get_by_label("“blue” in German")).to_have_value("blau")
+    made = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert made["title"] == {"en": "Town", "de": "Stadt"}
+    assert made["survey"] == {
+        "introduction": {"en": "Two questions.", "de": "Zwei Fragen."},
+        "thanks": {"en": "Thanks.", "de": "Danke."},
+    }
+    color, mood = made["attributes"].values()
+    assert color["question"] == {"en": "Which color?", "de": "Welche Farbe?"}
+    assert (color["labels"], mood["ends"]) == (
+        {"de": ["rot", "blau"]},
+        {"en": ["bad", "good"], "de": ["schlecht", "gut"]},
+    )
 
 
 def test_a_map_is_shown_as_the_file_has_it_and_the_plan_in_words(browser: Browser) -> None:
@@ -303,7 +391,11 @@ def test_everybody_can_use_the_page(browser: Browser, file: Path, scheme: Any, s
     ):
         expect(page.locator(".share").first).to_be_visible()
         page.locator("#add-choice").click()
+        expect(page.locator(".complaint.open").last).to_be_visible()
+        page.get_by_label("Answers, one per line").last.focus()
+        page.locator("#title").focus()
         expect(page.locator("[aria-invalid=true]").first).to_be_visible()
+        page.get_by_label("Texts below are in").select_option("de")
         for one in page.locator("main details > summary").all():
             if one.evaluate("node => !node.parentElement.open"):
                 one.click()

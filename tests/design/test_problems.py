@@ -19,20 +19,13 @@ YES_NO = Question("smokes", {"values": ["yes", "no"]})
 PLACE = {"south": 47.6, "west": 6.8, "north": 47.7, "east": 6.95, "rows": 8, "columns": 10}
 
 WRONG: dict[str, tuple[dict[str, Any], str | None, str]] = {
-    "no values": ({"values": []}, "values", "at least two values"),
-    "one value": ({"values": ["only"]}, "values", "at least two values, got 1"),
     "twice the same": ({"values": ["a", "a"]}, "values", "occurs twice"),
-    "no step": ({"low": 0, "high": 10}, "step", "this has no 'step'"),
     "an uneven step": ({"low": 0, "high": 10, "step": 3}, "step", "does not divide the range"),
     "no number": ({"low": "many", "high": 10, "step": 1}, "low", "'many'"),
     "upside down": ({"low": 10, "high": 0, "step": 1}, "low", "goes up from low"),
-    "no epsilon": ({"low": 0, "high": 9, "step": 1, "privacy": "metric"}, "epsilon", "epsilon"),
-    "no south": ({"north": 47.7, "rows": 8, "columns": 8}, "south", "south"),
-    "no radius": (PLACE | {"level": 2}, "level", "level and radius"),
     "too important": ({"values": ["a", "b"], "importance": -1}, "importance", "importance"),
     "a long question": ({"values": ["a", "b"], "question": "?" * 501}, "question", "at most 500"),
     "an unknown key": ({"values": ["a", "b"], "vlues": []}, "vlues", "did you mean 'values'"),
-    "one option": ({"several": ["tv"]}, "several", "at least two"),
     "an upside-down scale": ({"scale": [7, 1]}, "scale", "goes up"),
     "one end": ({"scale": [1, 7], "ends": ["not at all"]}, "ends", "two ends"),
     "no date": ({"dates": ["2020-01-01", "then"]}, "dates", "'then'"),
@@ -42,19 +35,50 @@ WRONG: dict[str, tuple[dict[str, Any], str | None, str]] = {
 }
 
 
+UNFINISHED: dict[str, tuple[dict[str, Any], str | None, str]] = {
+    "no values": ({"values": []}, "values", "write at least two answers, one per line"),
+    "one value": ({"values": ["only"]}, "values", "write at least two answers, one per line"),
+    "one option": ({"several": ["tv"]}, "several", "write at least two options, one per line"),
+    "half a scale": ({"scale": [1, ""]}, "scale", "write the lowest and the highest number of the scale"),
+    "half of the dates": ({"dates": ["", "2029-12-31"]}, "dates", "write the first and the last date"),
+    "no step": ({"low": 0, "high": 10}, "step", "write the step"),
+    "no ends": ({"mean": True, "low": 0}, "high", "write the highest number"),
+    "no epsilon": ({"low": 0, "high": 9, "step": 1, "privacy": "metric"}, "epsilon", "write the epsilon"),
+    "no map": ({"rows": 8, "columns": 8}, "south", "ends in the south, north, west and east, in degrees"),
+    "no south": ({"north": 47.7, "rows": 8, "columns": 8}, "south", "ends in the south, west and east"),
+    "a comma": (PLACE | {"east": "6,9"}, "east", "as a number of degrees such as 6.95, got '6,9'"),
+    "no rows": ({key: one for key, one in PLACE.items() if key != "rows"}, "rows", "write the rows of cells"),
+    "no radius": (PLACE | {"level": 2}, "radius", "within how many meters"),
+}
+
+
 def test_every_half_written_question_is_blamed_at_its_field_and_the_others_are_planned() -> None:
     def blame(case: tuple[dict[str, Any], str | None, str]) -> None:
-        keys, field, words = case
-        checked = check(Draft({"epsilon": 1.0}, (YES_NO, Question("asked", keys))))
-        [problem] = checked.problems
-        assert problem.question == 1
-        assert words in problem.text
-        assert field is None or problem.field == field
-        assert "attributes.asked" not in problem.text
-        assert checked.study is not None
-        assert list(checked.study.attributes) == ["smokes"]
+        check_one(case, unfinished=False)
 
     check_each(blame, WRONG.items())
+
+
+def test_what_is_not_filled_in_yet_is_not_wrong() -> None:
+    """A new question was greeted by "needs at least two values, got 0", and "this has no 'south'"."""
+
+    def ask(case: tuple[dict[str, Any], str | None, str]) -> None:
+        check_one(case, unfinished=True)
+
+    check_each(ask, UNFINISHED.items())
+
+
+def check_one(case: tuple[dict[str, Any], str | None, str], unfinished: bool) -> None:
+    """One question beside one that is right: what is said of it, and at which field."""
+    keys, field, words = case
+    checked = check(Draft({"epsilon": 1.0}, (YES_NO, Question("asked", keys))))
+    [problem] = checked.problems
+    assert (problem.question, problem.unfinished) == (1, unfinished)
+    assert words in problem.text
+    assert field is None or problem.field == field
+    assert "attributes.asked" not in problem.text
+    assert checked.study is not None
+    assert list(checked.study.attributes) == ["smokes"]
 
 
 def test_names_are_blamed() -> None:
@@ -113,6 +137,51 @@ def test_a_condition_is_blamed_where_it_is() -> None:
         assert (problem.question, problem.field) == (1, "only_if")
         assert checked.study is not None
         assert list(checked.study.attributes) == ["smokes", "since"]
+
+
+def test_two_conditions_without_values_are_each_named_and_the_rest_is_planned() -> None:
+    """All figures went, and the first question was blamed for the second."""
+    asked = (
+        YES_NO,
+        Question("since", {"values": ["long", "now"], "only_if": {"smokes": []}}),
+        Question("brand", {"values": ["a", "b"], "only_if": {"smokes": ""}, "answered": 0.4}),
+        Question("quit", {"values": ["a", "b"], "only_if": {"smokes": "no"}, "answered": 0.5}),
+    )
+    checked = check(Draft({"epsilon": 1.0}, asked))
+    assert [(one.question, one.field, one.unfinished) for one in checked.problems] == [
+        (1, "only_if", True),
+        (2, "only_if", True),
+    ]
+    assert {one.text for one in checked.problems} == {
+        "choose the answers to 'smokes' after which this is asked"
+    }
+    assert checked.study is not None
+    assert list(checked.study.attributes) == ["smokes", "since", "brand", "quit"]
+    assert dict(checked.study.only_if) == {"quit": {"smokes": ("no",)}}
+    assert dict(checked.study.answered) == {"quit": 0.5}
+
+
+def test_two_wrong_conditions_are_each_blamed() -> None:
+    asked = (
+        YES_NO,
+        Question("since", {"values": ["long", "now"], "only_if": {"smokes": "maybe"}}),
+        Question("brand", {"values": ["a", "b"], "only_if": {"drinks": "yes"}}),
+    )
+    checked = check(Draft({"epsilon": 1.0}, asked))
+    assert [(one.question, one.field, one.unfinished) for one in checked.problems] == [
+        (1, "only_if", False),
+        (2, "only_if", False),
+    ]
+    assert checked.study is not None
+
+
+def test_a_condition_waits_for_a_question_that_is_half_written() -> None:
+    half = Question("smokes", {"values": ["yes"]})
+    since = Question("since", {"values": ["long", "now"], "only_if": {"smokes": "yes"}})
+    checked = check(Draft({"epsilon": 1.0}, (half, since)))
+    assert [one.question for one in checked.problems] == [0]
+    assert checked.study is not None
+    assert list(checked.study.attributes) == ["since"]
 
 
 def test_a_right_draft_has_no_problem() -> None:

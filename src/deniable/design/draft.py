@@ -28,7 +28,10 @@ _HEAD = """\
 #   deniable plan {name} --people {people} -o plan.json
 
 """
-_INLINE = ("question", "help", "labels", "title")  # texts by language
+_INLINE = (
+    *("question", "help", "labels", "ends", "title", "only_if"),
+    *("introduction", "consent", "responsible", "contact", "privacy_notice", "thanks"),
+)  # texts by language, and conditions
 
 
 @final

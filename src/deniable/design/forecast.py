@@ -11,6 +11,7 @@ from deniable.plan import Plan
 from deniable.plan.acronyms import explain_kinds, explain_name
 from deniable.plan.explain import list_warnings, reconsider
 from deniable.plan.reasons import explain_choice, name_use
+from deniable.plan.turnout import explain_turnout
 
 
 def forecast(plan: Plan) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
                 }
                 for one in plan.precisions()
             ],
+            "turnout": explain_turnout(plan.content, here),
             "guesses": list_guesses(plan),
             "warnings": list_warnings(plan.content, plan.stated, plan.considered),
             "text": plan.explain(),

@@ -6,14 +6,16 @@ The sentences are those of the library. A page shows them at the field that they
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
 from deniable.design.draft import Draft, Question
+from deniable.design.unfinished import find_open_condition, find_unfinished
 from deniable.domain import checked_text
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.plan.questionnaire import list_attributes, read_conditions, read_policies
 from deniable.plan.sections import list_options
 from deniable.plan.study import Study
 
@@ -24,7 +26,7 @@ _FIELDS = (
 """What a question of numbers or places may lack; other words name a field only where the question has it."""
 _LISTED = ("values", "several", "scale", "dates", "yes_no")
 _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
-_CONDITION = "only_if"
+_CONDITION, _ANSWERED = "only_if", "answered"
 _REFUSALS = (DeniableError, OSError, TypeError, ValueError, RecursionError)
 """Ours, those of files that a study names, and Python's about keys of a wrong type and very long integers."""
 _OF_STUDY = (*_BUDGET, "per", "missing", "mechanism", "title", "ask")
@@ -38,6 +40,8 @@ class Problem:
     text: str
     question: int | None = None
     field: str | None = None
+    unfinished: bool = False
+    """Whether nothing is wrong, but something is still to be filled in."""
 
 
 @final
@@ -52,7 +56,8 @@ class Checked:
 def check(draft: Draft, folder: Path) -> Checked:
     """Make a study of a draft; without the questions that are half-written, where some are.
 
-    Files that it names, such as maps, are in the folder.
+    A condition that is half-written is left out alone: its question is then asked of everybody. Files that
+    the study names, such as maps, are in the folder.
     """
     named = [*_check_names(draft.questions)]
     whole = None if named else _make_study(draft, folder)
@@ -60,22 +65,18 @@ def check(draft: Draft, folder: Path) -> Checked:
         return Checked(whole)
     wrong = {one.question for one in named}
     for i, question in enumerate(draft.questions):
-        problem = None if i in wrong else _check_alone(question, folder)
+        problem = None if i in wrong else _check_alone(question, i, folder)
         if problem is not None:
-            named.append(_locate(problem, i, question))
+            named.append(problem)
             wrong.add(i)
-    left = tuple(one for i, one in enumerate(draft.questions) if i not in wrong)
+    free, conditions = _check_conditions(draft, wrong, folder)
+    named = sorted([*named, *conditions], key=lambda one: one.question or 0)
+    left = tuple(one for i, one in enumerate(free) if i not in wrong)
     if not left:
         return Checked(None, tuple(named))
     rest = _make_study(_keep(draft, left), folder)
     if isinstance(rest, Study):
         return Checked(rest, tuple(named))
-    for i, question in enumerate(draft.questions):
-        if _CONDITION in question.keys and i not in wrong:
-            free = tuple(_without_condition(one) if one is question else one for one in left)
-            study = _make_study(_keep(draft, free), folder)
-            if isinstance(study, Study):
-                return Checked(study, (*named, Problem(rest, i, _CONDITION)))
     return Checked(None, (*named, _place(rest, draft.questions)))
 
 
@@ -83,15 +84,56 @@ def _check_names(questions: Sequence[Question]) -> list[Problem]:
     found, seen = [], set[str]()
     for i, one in enumerate(questions):
         try:
-            checked_text(one.name, "an attribute's name")
+            if one.name:
+                checked_text(one.name, "an attribute's name")
         except InvalidParameter as problem:
-            text = str(problem) if one.name else "give the question a short name, for files and plots"
-            found.append(Problem(text, i, "name"))
-        if one.name in seen:
+            found.append(Problem(str(problem), i, "name"))
+        if one.name and one.name in seen:
             text = f"another question is called {one.name!r}; give each a short name of its own"
             found.append(Problem(text, i, "name"))
         seen.add(one.name)
     return found
+
+
+def _check_conditions(
+    draft: Draft, wrong: Collection[int | None], folder: Path
+) -> tuple[list[Question], list[Problem]]:
+    """The questions with the conditions that are right, each judged alone, and what is wrong with others.
+
+    A condition on a question that is half-written itself waits for that, and is no problem of its own.
+    """
+    plain = [_without_condition(one) for one in draft.questions]
+    right = tuple(one for i, one in enumerate(plain) if i not in wrong)
+    known, names = {one.name for one in right}, {one.name for one in draft.questions}
+    found, problems = list(plain), []
+    for i, question in enumerate(draft.questions):
+        if i in wrong or _CONDITION not in question.keys:
+            continue
+        todo = find_open_condition(question)
+        if todo is not None:
+            problems.append(Problem(todo.text, i, todo.field, unfinished=True))
+            continue
+        given = question.keys[_CONDITION]
+        if isinstance(given, Mapping) and any(name in names - known for name in given):
+            continue
+        text = _judge_condition([question if one is plain[i] else one for one in right], folder)
+        if text is None:
+            found[i] = question
+        else:
+            problems.append(Problem(text, i, _CONDITION))
+    return found, problems
+
+
+def _judge_condition(questions: Sequence[Question], folder: Path) -> str | None:
+    """What is wrong with the only condition of these questions, by what can be known without a budget."""
+    try:
+        options = list_options({"attributes": {one.name: dict(one.keys) for one in questions}}, folder)
+        names = list(options["attributes"])
+        policies = read_policies(options.get("missing", "refuse"), names)
+        list_attributes(options["attributes"], policies, read_conditions(options["only_if"], names))
+    except _REFUSALS as problem:
+        return str(problem)
+    return None
 
 
 def _make_study(draft: Draft, folder: Path) -> Study | str:
@@ -102,18 +144,21 @@ def _make_study(draft: Draft, folder: Path) -> Study | str:
         return str(problem)
 
 
-def _check_alone(question: Question, folder: Path) -> str | None:
-    """What is wrong with a question whatever the others are, which it may name."""
+def _check_alone(question: Question, i: int, folder: Path) -> Problem | None:
+    """What is wrong with a question, or to be filled in, whatever the others are, which it may name."""
+    todo = find_unfinished(question)
+    if todo is not None:
+        return Problem(todo.text, i, todo.field, unfinished=True)
     alone = _without_condition(question)
     data: dict[str, Any] = {"attributes": {alone.name: dict(alone.keys)}}
     try:
         domain = list_options(data, folder)["attributes"][alone.name]
     except _REFUSALS as problem:
-        return str(problem)
+        return _locate(str(problem), i, question)
     shared, own = (_make_study(Draft(budget, (alone,)), folder) for budget in ({"epsilon": 1.0}, {}))
     if isinstance(shared, Study) or isinstance(own, Study):
         return None
-    return own if getattr(domain, "privacy", "equal") == "metric" else shared
+    return _locate(own if getattr(domain, "privacy", "equal") == "metric" else shared, i, question)
 
 
 def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
@@ -128,7 +173,11 @@ def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
 
 
 def _without_condition(question: Question) -> Question:
-    return replace(question, keys={key: one for key, one in question.keys.items() if key != _CONDITION})
+    """The same, asked of everybody; so the share who answer is left out, too."""
+    if _CONDITION not in question.keys:
+        return question
+    keys = {key: one for key, one in question.keys.items() if key not in (_CONDITION, _ANSWERED)}
+    return replace(question, keys=keys)
 
 
 def _locate(text: str, i: int, question: Question) -> Problem:

@@ -15,6 +15,7 @@ from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Stated
 from deniable.plan.units import metric_mechanism
 
+_LEVEL = 2
 _DIGITS = 2  # of an epsilon that is recommended
 _MOST_NAMED = 3
 _MOST_TRIES = 8
@@ -35,7 +36,11 @@ class Accepted:
         known = f"{self.known.describe()} to within {self.known.format_margin()}"
         if self.known.use == "noise":
             known = f"{self.known.describe()} would be noise"
-        return f"{self.epsilon:g} per {self.unit} of {self.attribute!r} ({known})"
+        rate = f"{self.epsilon:g} per {self.unit} of {self.attribute!r}"
+        if self.unit == "meter":  # the fields of a study are a level and a radius
+            radius = math.ceil(_LEVEL / self.epsilon)
+            rate += f", which is a level of {_LEVEL} within a radius of {radius:,} meters"
+        return f"{rate} ({known})"
 
 
 def find_accepted(content: Content, stated: Stated, cap: float) -> list[Accepted]:

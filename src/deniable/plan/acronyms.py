@@ -15,6 +15,16 @@ _KINDS = {
     "RS+RFD": "everybody reports all questions: one is real, and the others are fakes from public shares",
 }
 
+_REPEATED = {
+    "l_grr": "generalized randomized response with kept answers",
+    "l_sue": "symmetric unary encoding with kept answers",
+    "l_oue": "optimized unary encoding with kept answers",
+    "l_osue": "optimized unary encoding of kept answers, symmetric in each round",
+    "l_soue": "symmetric unary encoding of kept answers, optimized in each round",
+    "loloha": "local hashing with kept answers",
+    "dbitflip": "some bits of a histogram, kept",
+}
+
 
 def explain_name(row: Considered) -> str:
     """A choice in words, or empty where its name has no short ones: SMP[grr] is "everybody reports ...".
@@ -41,9 +51,16 @@ def _explain_kind(kind: str) -> str:
 
 
 def _name_protocol(name: str) -> str:
-    """The full name of a protocol of the papers; others are words already."""
+    full = name_protocol_in_full(name)
+    return f"{name}: {full}" if full else ""
+
+
+def name_protocol_in_full(name: str) -> str:
+    """The full name of a protocol of the papers; empty for others, which are words already."""
+    if name in _REPEATED:
+        return _REPEATED[name]
     row = PROTOCOLS.get(name)
     if row is None or name == "adaptive":
         return ""
     full = row.title.partition(":")[0].partition(",")[0]
-    return f"{name}: {full[0].lower()}{full[1:]}"
+    return f"{full[0].lower()}{full[1:]}"

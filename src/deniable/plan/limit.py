@@ -63,8 +63,10 @@ def _remedy(content: Content, stated: Stated) -> str:
         for j, (one, part) in enumerate(zip(content.attributes, content.parts, strict=True))
         if one.name in named
     )
-    smaller = "a smaller area" if isinstance(about.domain, Grid) else "a shorter or coarser range"
-    helps = f'a smaller epsilon of this attribute, {smaller}, or privacy = "equal"'
+    is_map = isinstance(about.domain, Grid)
+    smaller = "a smaller area" if is_map else "a shorter or coarser range"
+    less = " (a smaller level, or a larger radius)" if is_map else ""
+    helps = f'a smaller epsilon of this attribute{less}, {smaller}, or privacy = "equal"'
     if len(content.attributes) == 1:
         return f"What helps is {helps}."
     return (

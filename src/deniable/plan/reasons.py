@@ -10,11 +10,13 @@ import numpy as np
 
 from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
 from deniable.formatting import format_count, format_table, shorten_names
+from deniable.plan.acronyms import name_protocol_in_full
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_MOST_IN_FULL = 2
 _USES: dict[Use, str] = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
 
 
@@ -79,7 +81,8 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
         if next_best is None or next_best.score <= chosen.score:
             return ""
         return (
-            f"The next best, {name_choice(next_best)}, errs {_format_times(next_best.score / chosen.score)}."
+            f"The next best, {_name_in_words(next_best)}, errs "
+            f"{_format_times(next_best.score / chosen.score)}."
         )
     ratios = [math.log(b / a) for a, b in zip(chosen.units, next_best.units, strict=True)]
     most = max(range(len(ratios)), key=ratios.__getitem__)
@@ -89,7 +92,7 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
         f"{here.format_margin()}, {next_best.kind} to within {there.format_margin()}. "
     )
     return (
-        f"{decided if ratios[most] > 0 else ''}The next best, {name_choice(next_best)}, errs "
+        f"{decided if ratios[most] > 0 else ''}The next best, {_name_in_words(next_best)}, errs "
         f"{_format_times(next_best.score / chosen.score)}."
     )
 
@@ -139,6 +142,13 @@ def _cap_cost(considered: Sequence[Considered]) -> str:
         f"it is {name_choice(chosen)}, with {max(chosen.influence):.3g} people, and errs up to "
         f"{_format_times(max(ratios))}."
     )
+
+
+def _name_in_words(row: Considered) -> str:
+    """A choice with the full names of its protocols, and its short name in parentheses."""
+    full = [*filter(None, map(name_protocol_in_full, dict.fromkeys(row.protocols)))]
+    is_short = 1 <= len(full) <= _MOST_IN_FULL
+    return f"{' and '.join(full)} ({name_choice(row)})" if is_short else name_choice(row)
 
 
 def name_choice(row: Considered) -> str:

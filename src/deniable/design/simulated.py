@@ -1,0 +1,94 @@
+"""Draws answers of simulated people to a plan: to whom a question applies, and who answers, is as planned."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniable.arrays import Floats, Integers
+from deniable.domain import NO_ANSWER, Domain, Range
+from deniable.domain.number import Number
+from deniable.plan import Attribute, Plan
+from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
+from deniable.simulate.population import numbers_from
+
+_SILENT = 0.05  # of the people whom a question applies to, where they may prefer not to say
+
+
+def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, Integers]:
+    """The codes of everybody's answers, by attribute."""
+    found = {one.name: _draw(plan, one, truth, people, seed) for one in plan.content.attributes}
+    _skip_questions(plan, found)
+    return found
+
+
+def _draw(plan: Plan, attribute: Attribute, truth: str, people: int, seed: int) -> Integers:
+    draw = numbers_from(seed, "preview", attribute.name)
+    if isinstance(attribute.domain, Number):
+        even = draw.uniform(0, 1, people)
+        parts = even if truth == "even" else np.clip(draw.normal(draw.uniform(0.2, 0.8), 0.12, people), 0, 1)
+        return np.asarray(parts * (attribute.domain.k - 1), dtype=np.int64)
+    shares = _fit_conditions(plan, attribute, _draw_shares(attribute.domain, truth, draw))
+    codes = np.asarray(draw.choice(shares.size, people, p=shares), dtype=np.int64)
+    no_answer = plan.content.extra_code(attribute, NO_ANSWER_LABEL)
+    if no_answer >= 0:
+        codes[draw.random(people) < _share_silent(plan, attribute)] = no_answer
+    return codes
+
+
+def _draw_shares(domain: Domain, truth: str, draw: np.random.Generator) -> Floats:
+    """How frequent the values are: equally, by chance, or for ordered ones a bell somewhere."""
+    k = domain.k
+    if truth == "even":
+        weights = np.ones(k)
+    elif isinstance(domain, Range):
+        weights = np.exp(-(((np.arange(k) / k - draw.uniform(0.2, 0.8)) / draw.uniform(0.1, 0.25)) ** 2) / 2)
+    else:
+        weights = draw.gamma(1.0, size=k) + 1e-9
+    return np.asarray(weights / weights.sum())
+
+
+def _fit_conditions(plan: Plan, parent: Attribute, shares: Floats) -> Floats:
+    """The same, with so many answers of a condition as the first question that states a share needs."""
+    for one in plan.content.attributes:
+        applies = _share_applicable(plan, one)
+        if one.only_if is None or one.only_if.name != parent.name or applies is None:
+            continue
+        asked = (_share_applicable(plan, parent) or 1.0) * (1 - _share_silent(plan, parent))
+        wanted = np.isin(parent.domain.labels, one.only_if.values)
+        share = min(applies / asked, 1.0)
+        fitted = np.where(wanted, share / shares[wanted].sum(), (1 - share) / shares[~wanted].sum()) * shares
+        return np.asarray(fitted / fitted.sum())
+    return shares
+
+
+def _share_applicable(plan: Plan, one: Attribute) -> float | None:
+    """The share of all people to whom a question applies; None where the plan does not say."""
+    if one.only_if is None:
+        return 1.0
+    about = next((each for each in plan.content.attributes if each.name == one.answers), one)
+    if about.answered is None:
+        return None
+    may_be_silent = one.answers is not None or plan.content.missing_of(one) == "value"
+    return min(1.0, about.turnout / (1 - _SILENT)) if may_be_silent else about.turnout
+
+
+def _share_silent(plan: Plan, one: Attribute) -> float:
+    """The share who prefer not to say, of those to whom it applies."""
+    if plan.content.missing_of(one) != "value":
+        return 0.0
+    if one.answered is None:
+        return _SILENT
+    return 1 - one.turnout / (_share_applicable(plan, one) or 1.0)
+
+
+def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
+    """Fill in that a question does not apply; where it is none of the values, the plan draws one."""
+    content = plan.content
+    some = [(one, one.only_if) for one in content.attributes if one.only_if is not None]
+    for _ in some:  # as often as a chain may be long, since a plan may have them in any order
+        for one, condition in some:
+            labels = plan.labels[condition.name]
+            wanted = [labels.index(value) for value in condition.values]
+            others = ~np.isin(answers[condition.name], wanted)
+            code = content.extra_code(one, NOT_APPLICABLE)
+            answers[one.name][others] = code if code >= 0 else NO_ANSWER
