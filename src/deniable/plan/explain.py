@@ -254,9 +254,10 @@ def _missing(content: Content) -> str:
 
 
 def _name_any(names: Sequence[str]) -> str:
-    *first, last = map(repr, names[:_MOST_NAMES])
-    if len(names) > _MOST_NAMES:
-        return f"{', '.join([*first, last])} or one of {len(names) - _MOST_NAMES} more"
+    if len(names) > _MOST_NAMES + 1:  # one more is as soon named as counted
+        named = ", ".join(map(repr, names[:_MOST_NAMES]))
+        return f"{named} or one of {len(names) - _MOST_NAMES} other questions"
+    *first, last = map(repr, names)
     return f"{', '.join(first)} or {last}" if first else last
 
 
