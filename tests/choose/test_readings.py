@@ -294,7 +294,7 @@ def test_ten_attributes_are_planned_at_once() -> None:
     asked |= {"home": dn.Grid(47.6, 6.8, 47.7, 6.95, rows=12, columns=12, epsilon=0.01)}
     start = time.process_time()
     dn.Study(asked, epsilon=2.0).plan(5000)
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 5.0
 
 
 def test_precisions_say_what_is_useful() -> None:

@@ -195,7 +195,7 @@ def test_large_tables_are_verified_at_once_and_larger_ones_refused() -> None:
         text = vectors.of(part, {"asked": asked}).to_json()
         start = time.process_time()
         Plan.from_json(text)
-        assert time.process_time() - start < 1.0, "0.25 s on a quiet core"
+        assert time.process_time() - start < 2.5, "0.25 s on a quiet core"
     with pytest.raises(dn.InvalidParameter, match="at most 4,096 bins, got 5,000; use a larger step"):
         Study({"age": dn.Range(0, 5000, step=1, privacy="metric", epsilon=0.05)})
     with pytest.raises(
