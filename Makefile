@@ -37,7 +37,7 @@ tour: .venv/tour-ready  ## one complete story: people, reports, estimates, loss,
 	$(BIN)/deniable tour
 
 test: .venv/ready check test-js  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
-	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 3 --dist worksteal
+	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 4 --dist worksteal
 
 js/node_modules/ready: js/package.json js/pages/package.json
 	@echo "installing what the TypeScript client is built and tested with; this takes a minute, only this once"
