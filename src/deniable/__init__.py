@@ -96,7 +96,7 @@ if _typing.TYPE_CHECKING:
     from deniable.choose import Objective
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
-    from deniable.likelihood import Likelihood, mle, mle_groups, mle_record
+    from deniable.likelihood import Likelihood, mle, mle_groups, mle_record, mle_rounds
     from deniable.metric import (
         Averaged,
         Channel,
@@ -285,6 +285,7 @@ __all__ = [
     "mle",
     "mle_groups",
     "mle_record",
+    "mle_rounds",
     "olh",
     "optimal_remap",
     "oue",

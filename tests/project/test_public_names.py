@@ -132,6 +132,7 @@ PUBLIC = [
     "mle",
     "mle_groups",
     "mle_record",
+    "mle_rounds",
     "olh",
     "optimal_remap",
     "oue",

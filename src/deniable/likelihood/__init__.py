@@ -1,6 +1,6 @@
 """Finds the most likely shares behind reports, with a certificate: by formulas, interior points or EM."""
 
-from deniable.likelihood.fitting import METHODS, mle, mle_groups, mle_record
+from deniable.likelihood.fitting import METHODS, mle, mle_groups, mle_record, mle_rounds
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.smoothing import Smoothing
 from deniable.likelihood.solution import Progress, Solution, Stop
@@ -17,4 +17,5 @@ __all__ = [
     "mle",
     "mle_groups",
     "mle_record",
+    "mle_rounds",
 ]

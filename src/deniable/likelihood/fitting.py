@@ -14,7 +14,9 @@ from deniable.arrays import Array
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Bins
 from deniable.exact import number, whole_number
+from deniable.formatting import format_count
 from deniable.likelihood.information import observe_information
+from deniable.likelihood.linked import build_linked_problem
 from deniable.likelihood.mixture import Mixture
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.problems import Source, build_problem
@@ -27,6 +29,7 @@ from deniable.likelihood.wholes import Attribute, build_whole_problem
 from deniable.mechanisms import Tally
 from deniable.metric import ContinuousWave
 from deniable.records import Faked, Records
+from deniable.rounds.memoized import Repeated
 
 METHODS = tuple(LIMITS)
 """What can be asked for by name."""
@@ -182,6 +185,38 @@ def mle_record(
         )
         for span in rows.spans
     )
+
+
+def mle_rounds(
+    mechanism: Repeated,
+    rounds: Sequence[Array],
+    *,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+    progress: Progress | None = None,
+) -> Likelihood:
+    """Finds the most likely shares from reports of the same people over several rounds, with kept answers.
+
+    Row i of every round is person i, whose answer does not change. What a person keeps is summed over, so
+    that reports of one person are not taken for those of several.
+
+    >>> import numpy as np
+    >>> from deniable.rounds import l_grr
+    >>> from deniable.words.simulated import remembering
+    >>> values = np.random.default_rng(1).choice(3, 2000, p=[0.6, 0.3, 0.1])
+    >>> mechanism = l_grr(3, epsilon_first=1.0, epsilon_forever=2.0)
+    >>> rounds = [mechanism.privatize(values, remembering(1, round=number)) for number in (1, 2, 3)]
+    >>> found = mle_rounds(mechanism, rounds)
+    >>> found.n, found.method, found.certified
+    (2000, 'interior point, 3 linked rounds', True)
+
+    Reference: arcolezi2022.
+    """
+    problem = build_linked_problem(mechanism, rounds)
+    found = _search(problem, method, tolerance, iterations, progress)
+    how = f"{found.method}, {format_count(len(rounds), 'linked round')}"
+    return Likelihood.of(problem, replace(found, method=how), (method, float(tolerance), iterations))
 
 
 def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]]) -> _Groups:

@@ -6,14 +6,16 @@ together. Reports without fakes say which attributes they hold, and each of thes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from deniable.domain import Range
-from deniable.errors import InvalidParameter, not_among
+from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.formatting import format_count
-from deniable.plan.reports import Tallies, records_of, refuse_other_plan
+from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
 from deniable.plan.result import bins_of
 from deniable.records import Faked, Records
 from deniable.tables import frame_of
@@ -110,6 +112,48 @@ def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLike
                 continue
             found[attribute.name] = _label(plan, attribute.name, one)
     return RecordLikelihood(records.n, found, refused)
+
+
+def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikelihood:
+    """The most likely shares of every attribute from linked rounds: row i of each is the same person."""
+    from deniable.likelihood import mle_rounds
+
+    if isinstance(rounds, Reports | Tallies) or not isinstance(rounds, Iterable):
+        raise InvalidParameter(
+            "linked rounds are a list of the reports of each, plan.mle_rounds([first, second]), with the "
+            f"same people in the same rows, got {type(rounds).__name__}"
+        )
+    if plan.content.rounds is None:
+        raise InvalidParameter(
+            "this plan asks once, so that no answer is kept; all of its reports are of different people: "
+            "plan.mle(reports)"
+        )
+    every = [Records.stack(list(records_of(reports, plan.id))) for reports in rounds]
+    if not every or not every[0].n:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    found: dict[str, Likelihood] = {}
+    refused: dict[str, str] = {}
+    for j, name in enumerate(plan.names):
+        _refuse_other_people(name, j, every)
+        part: Any = plan.mechanism.mechanisms[j]
+        try:
+            one = mle_rounds(part, [records.columns[j] for records in every], **options)
+        except InvalidParameter as problem:
+            refused[name] = str(problem)
+            continue
+        found[name] = _label(plan, name, one)
+    return RecordLikelihood(every[0].n, found, refused)
+
+
+def _refuse_other_people(name: str, j: int, rounds: Sequence[Records]) -> None:
+    """The attribute that a person reports is kept, so that the same rows report it in every round."""
+    reporters = [records.reporters[j] for records in rounds if records.reporters is not None]
+    same = all(np.array_equal(one, reporters[0]) for one in reporters)
+    if len({records.n for records in rounds}) > 1 or not same:
+        raise InvalidReport(
+            f"{name!r} is not reported by the same rows in every round; linked rounds have the same people "
+            "in the same rows, and leave out people who missed one"
+        )
 
 
 def has_fakes(plan: Plan) -> bool:

@@ -408,6 +408,17 @@ class Plan:
         found: Likelihood | RecordLikelihood = find_likely(self, data, name, **options)
         return found
 
+    def mle_rounds(self, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
+        """The most likely shares from several rounds of the same people, whose answers do not change.
+
+        Row i of the reports of every round is person i. What people keep is summed over: `dn.mle_rounds`. A
+        collector does not know who sent what, so that only simulated people, and people who say who they are,
+        have linked rounds; otherwise each round has the shares of its own, `plan.mle`.
+        """
+        from deniable.plan.likely import find_from_rounds
+
+        return find_from_rounds(self, rounds, **options)
+
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
     ) -> int:

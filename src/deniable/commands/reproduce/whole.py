@@ -20,7 +20,7 @@ _QUICK_RUNS, _QUICK_EPSILONS = 2, (1.0, 4.0)
 
 @click.command("whole")
 @studies.options(
-    "5",
+    "20",
     f"Make only {_QUICK_RUNS} runs at two epsilons, on datasets that need no files.",
     options.name_option("--dataset", "The datasets.  [default: adult, ms-fimu]"),
     options.name_option("--method", "The ways to report.  [default: all]"),
@@ -29,10 +29,10 @@ _QUICK_RUNS, _QUICK_EPSILONS = 2, (1.0, 4.0)
 def reproduce_whole(
     dataset: Sequence[str], method: Sequence[str], epsilons: Sequence[float], choices: studies.Choices
 ) -> None:
-    """Whole reports with fakes against tallies.
+    """Whole reports against tallies (RS+FD, ALLOMFREE).
 
-    Reads the same reports of RS+FD and RS+RFD attribute by attribute and as a whole, and measures what the
-    most likely shares gain.
+    Reads the same reports of RS+FD and RS+RFD attribute by attribute and as a whole, and those of ALLOMFREE
+    round by round and person by person. Measures what the most likely shares gain.
     """
     from deniable.studies import whole
     from deniable.studies.plot.whole import plot_gains
@@ -74,5 +74,5 @@ def _format_errors(row: WholePoint) -> list[str]:
     return [
         *(f"{error:.3g}" for error in errors if error is not None),
         gain,
-        *(format_percent(part, 1) for part in parts if part is not None),
+        *(format_percent(part, 1) for part in parts),
     ]

@@ -1,0 +1,169 @@
+"""Builds the problem of finding shares from the reports of the same people over several rounds.
+
+A person whose answer does not change keeps a first answer, and each report is fresh noise on it. So reports
+of one person are not independent: given the answer, their likelihood is a sum over what may have been kept.
+It depends only on how many of the reports support each value. Where that is c, reports of bits are likelier
+for a value by a factor R(c), and reports that name values by 1 + w (r^c - 1), with w of the person's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, singledispatch
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array, Floats, Integers
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.estimate.consistency import simplex
+from deniable.likelihood.problem import Reported
+from deniable.likelihood.rows import Rows, Stacked, Supports, pack_bits
+from deniable.likelihood.supports import MOST_BYTES, pack_layers
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds.memoized import Repeated
+from deniable.words.simulated import remembering
+
+_AT_ONCE = 1 << 21
+_EVEN = 0.01  # how much of all values alike the first guess has
+
+
+def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Reported:
+    """The shares of the people who sent these reports: row i of each round is person i."""
+    if not isinstance(mechanism, Repeated):
+        raise InvalidParameter(
+            "linked rounds are for mechanisms that keep a first answer, such as dn.l_grr or dn.loloha; fresh "
+            f"reports of the same people are independent, got {type(mechanism).__name__}"
+        )
+    given = [np.asarray(reports) for reports in rounds]
+    if not given:
+        raise InvalidParameter("there are no rounds yet, so there is nothing to estimate")
+    tallies = [mechanism.tally(reports) for reports in given]  # refuses what cannot have been sent
+    sizes = [tally.n for tally in tallies]
+    if len(set(sizes)) > 1:
+        raise InvalidReport(
+            f"row i of every round is person i, so that all rounds have as many reports, got {sizes}; leave "
+            "out people who missed a round"
+        )
+    if not sizes[0]:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    rows = _build_rows(mechanism, given)
+    total = tallies[0]
+    for tally in tallies[1:]:
+        total += tally
+    even = np.full(mechanism.k, 1.0 / mechanism.k)
+    guess = even
+    if total.asked is None or total.asked.min() > 0:
+        guess = (1 - _EVEN) * simplex(mechanism.estimate(total).frequencies) + _EVEN * even
+    draw = partial(_draw_again, mechanism, sizes[0], len(given))
+    return Reported(sizes[0], rows, np.full(sizes[0], 1.0 / sizes[0]), guess / guess.sum(), draw)
+
+
+@singledispatch
+def _build_rows(mechanism: Repeated, _rounds: Sequence[Array]) -> Rows:
+    """How likely each person's reports are for each value: a row for each person, in any order."""
+    raise InvalidParameter(
+        f"the likelihood of linked reports of {type(mechanism).__name__} is not known here"
+    )
+
+
+@_build_rows.register
+def _build_kept_rows(mechanism: BitFlip, rounds: Sequence[Array]) -> Rows:
+    """Nothing is fresh: further reports of an answer are the first one again."""
+    if any((reports != rounds[0]).any() for reports in rounds[1:]):
+        raise InvalidReport(
+            "reports of bit flipping are the same in every round, unless the answer changes; some differ, "
+            "and linked rounds are for answers that do not change"
+        )
+    return Supports(mechanism.k, pack_layers(mechanism, rounds[0]))
+
+
+@_build_rows.register
+def _build_memoized_rows(mechanism: Memoized, rounds: Sequence[Array]) -> Rows:
+    bits = _pack_counts(mechanism, rounds)
+    if not mechanism.bitwise:
+        return _weigh_named(mechanism.k, mechanism, np.stack(rounds, axis=1).astype(np.int64), bits)
+    ratios = _compute_bit_ratios(mechanism, len(rounds))
+    steps = np.diff(ratios) / ratios[0]
+    return Supports(mechanism.k, [(layer, float(step)) for layer, step in zip(bits, steps, strict=True)])
+
+
+@_build_rows.register
+def _build_hashed_rows(mechanism: HashedMemoized, rounds: Sequence[Array]) -> Rows:
+    for name in ("a", "b"):
+        if any((reports[name] != rounds[0][name]).any() for reports in rounds[1:]):
+            raise InvalidReport(
+                "a person's hash function is kept, and some differ between rounds; is row i of every round "
+                "person i?"
+            )
+    named = np.stack([reports["bucket"] for reports in rounds], axis=1).astype(np.int64)
+    return _weigh_named(mechanism.k, mechanism.buckets, named, _pack_counts(mechanism, rounds))
+
+
+def _weigh_named(k: int, two: Memoized, named: Integers, bits: Sequence[Array]) -> Rows:
+    """People whose reports name values equally often, whichever these are, have one factor for each count."""
+    p, q = two.first.law.p, two.first.law.q
+    growth = np.log(two.second.law.p / two.second.law.q)
+    kinds, kind_of = np.unique(_count_repetitions(named), axis=0, return_inverse=True)
+    rows = []
+    for number, kind in enumerate(kinds):
+        who = np.flatnonzero(kind_of.reshape(-1) == number)
+        most = int(np.flatnonzero(kind)[-1]) + 1
+        # powers of r, divided by the largest of them, which may be more than a float holds
+        powers = np.exp(growth * (np.arange(most + 1) - most))
+        total = (two.k - kind.sum()) * powers[0] + float(kind[:most] @ powers[1:])
+        steps = (p - q) * np.diff(powers) / (q * total + (p - q) * powers[0])
+        layers = zip(bits[:most], steps.tolist(), strict=True)
+        rows.append(Supports(k, [(np.ascontiguousarray(layer[:, who]), step) for layer, step in layers]))
+    return rows[0] if len(rows) == 1 else Stacked(rows)
+
+
+def _compute_bit_ratios(mechanism: Memoized, rounds: int) -> Floats:
+    """How many times likelier a bit that was set in 0, 1, ... of all reports is from the true value."""
+    first, second = mechanism.first.law, mechanism.second.law
+    ones = np.arange(rounds + 1)
+    kept = ones * np.log(second.p) + (rounds - ones) * np.log1p(-second.p)
+    cleared = ones * np.log(second.q) + (rounds - ones) * np.log1p(-second.q)
+    true = np.logaddexp(np.log(first.p) + kept, np.log1p(-first.p) + cleared)
+    return np.asarray(np.exp(true - np.logaddexp(np.log(first.q) + kept, np.log1p(-first.q) + cleared)))
+
+
+def _count_repetitions(named: Integers) -> Integers:
+    """For each person, how many values were named once, twice, and so on."""
+    n, rounds = named.shape
+    found = np.zeros((n, rounds), dtype=np.int64)
+    step = max(1, _AT_ONCE // rounds**2)
+    for start in range(0, n, step):
+        some = named[start : start + step]
+        often = (some[:, :, None] == some[:, None]).sum(axis=2)
+        for times in range(1, rounds + 1):
+            found[start : start + step, times - 1] = (often == times).sum(axis=1) // times
+    return found
+
+
+def _pack_counts(mechanism: Repeated, rounds: Sequence[Array]) -> list[npt.NDArray[np.uint8]]:
+    """Which values at least one report of each person supports, at least two, and so on, as bits."""
+    n, k = len(rounds[0]), mechanism.k
+    if n * ((k + 7) // 8) * len(rounds) > MOST_BYTES:
+        raise InvalidParameter(
+            f"{len(rounds)} rounds of {n:,} people about {k:,} values do not fit in memory; take fewer rounds"
+        )
+    bits = [np.empty(((k + 7) // 8, n), dtype=np.uint8) for _ in rounds]
+    step = max(1, _AT_ONCE // k)
+    for start in range(0, n, step):
+        some = slice(start, start + step)
+        counts = np.zeros((len(rounds[0][some]), k), dtype=np.int32)
+        for reports in rounds:
+            counts += mechanism.support(reports[some])
+        for number, layer in enumerate(bits, 1):
+            layer[:, some] = pack_bits(counts >= number)
+    return bits
+
+
+def _draw_again(
+    mechanism: Repeated, n: int, rounds: int, shares: Floats, generator: np.random.Generator
+) -> Reported:
+    values = generator.choice(shares.size, n, p=shares / shares.sum())
+    seed = int(generator.integers(1 << 62))
+    made = [mechanism.privatize(values, remembering(seed, round=number)) for number in range(1, rounds + 1)]
+    return build_linked_problem(mechanism, made)
