@@ -1,0 +1,75 @@
+"""The test vectors of the specification of cross-tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.cross import CrossTable
+from deniable.cross.hypothesis import find_dependence, find_trend
+from deniable.cross.spread import OneReport
+from deniable.mechanisms import Tally
+
+F = np.array([[0.30, 0.10, 0.05], [0.15, 0.25, 0.15]])
+SMOKERS = np.array([0.15, 0.20, 0.25, 0.25, 0.15])[:, None] * np.array(
+    [[s, 1 - s] for s in (0.25, 0.30, 0.22, 0.15, 0.08)]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "expected"),
+    [
+        ("grr", 1.0, (3.183833, -0.601488, -0.645586, -0.430993, 5.041702)),
+        ("ss", 1.0, (2.752875, -0.533800, -0.554769, -0.478958, 4.710083)),
+        ("oue", 1.0, (4.192694, -0.030000, -0.045000, -0.005000, 11.745583)),
+        ("hr", 1.0, (4.592694, 0.078198, -0.045000, 0.644186, 15.793141)),
+        ("grr", 2.0, (0.676828, -0.117105, -0.139931, -0.052975, 0.937533)),
+    ],
+)
+def test_covariances_of_cells(name: str, epsilon: float, expected: tuple[float, ...]) -> None:
+    law = getattr(dn, name)(6, epsilon).law
+    f = F.ravel()
+    g = law.q + law.gain * f
+    c = (law.pairs.joint(f) - np.outer(g, g)) / law.gain**2
+    found = c[0, 0], c[0, 1], c[0, 5], c[1, 2], c[:3, :3].sum()
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+@pytest.mark.parametrize(("name", "row", "cell"), [("oue", 6.021542, 3.506690), ("hr", 6.805146, None)])
+def test_a_fixed_total_halves_the_variance_of_margins(name: str, row: float, cell: float | None) -> None:
+    c = OneReport(getattr(dn, name)(6, 1.0).law).covariance(F.ravel())
+    assert c[:3, :3].sum() == pytest.approx(row, abs=1e-6)
+    if cell is not None:
+        assert c[0, 0] == pytest.approx(cell, abs=1e-6)
+
+
+def test_a_table_of_counts() -> None:
+    m = dn.grr(6, 1.0)
+    estimate = m.estimate(Tally(3000, [800, 500, 430, 470, 420, 380]))
+    table = CrossTable.of(estimate, ["a0", "a1"], ["b0", "b1", "b2"])
+    expected = [0.615853, 0.166667, 0.061857, 0.121748, 0.046884, -0.013008]
+    np.testing.assert_allclose(table.cells.ravel(), expected, atol=1e-6)
+    assert table.shares[0, 0] == pytest.approx(0.729358, abs=1e-6)
+    assert table.stderr[0, 0] == pytest.approx(0.038940, abs=1e-6)
+    assert table.low[0, 0] == pytest.approx(0.655042, abs=1e-6)
+    assert table.high[0, 0] == pytest.approx(0.808440, abs=1e-6)
+    test = table.test()
+    assert test.statistic == pytest.approx(0.894576, abs=1e-6)
+    assert test.degrees == 2
+    assert test.p == pytest.approx(0.639360, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "each"),
+    [("grr", 1.0, 3.313596e-4), ("grr", 2.0, 2.744342e-3), ("ss", 1.0, 4.386572e-4)],
+)
+def test_noncentrality_of_one_report(name: str, epsilon: float, each: float) -> None:
+    spread = OneReport(getattr(dn, name)(10, epsilon).law)
+    assert find_dependence(SMOKERS, spread)[0] == pytest.approx(each, rel=1e-6)
+
+
+def test_noncentrality_of_a_trend() -> None:
+    spread = OneReport(dn.ss(10, 1.0).law)
+    found = find_trend(SMOKERS, spread, (np.arange(5.0), np.arange(2.0)))
+    assert found == pytest.approx(3.201377e-4, rel=1e-6)
