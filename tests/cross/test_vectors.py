@@ -7,8 +7,9 @@ import pytest
 
 import deniable as dn
 from deniable.cross import CrossTable
+from deniable.cross.agreement import View, agree
 from deniable.cross.hypothesis import find_dependence, find_trend
-from deniable.cross.spread import OneReport
+from deniable.cross.spread import OneReport, TwoReports
 from deniable.mechanisms import Tally
 
 F = np.array([[0.30, 0.10, 0.05], [0.15, 0.25, 0.15]])
@@ -73,3 +74,25 @@ def test_noncentrality_of_a_trend() -> None:
     spread = OneReport(dn.ss(10, 1.0).law)
     found = find_trend(SMOKERS, spread, (np.arange(5.0), np.arange(2.0)))
     assert found == pytest.approx(3.201377e-4, rel=1e-6)
+
+
+def test_two_reports_with_half_of_the_budget_each() -> None:
+    c = TwoReports(dn.grr(2, 0.5).law, dn.grr(3, 0.5).law).covariance(F.ravel())
+    np.testing.assert_allclose(np.diag(c)[:3], [32.642875, 31.218896, 29.605800], atol=2e-6)
+
+
+def test_tables_that_share_an_attribute_agree() -> None:
+    """The vector's variances, where each half of the people answers one of the two tables."""
+    other = np.array([[0.25, 0.20], [0.30, 0.25]])
+    views = [
+        View(names, cells, 2 * OneReport(dn.grr(cells.size, 1.0).law).covariance(cells.ravel()))
+        for names, cells in ((("a", "b"), F), (("a", "c"), other))
+    ]
+    margins = [view.covariance[:c, :c].sum() for view, c in zip(views, (3, 2), strict=True)]
+    np.testing.assert_allclose(margins, [10.083404, 5.532482], atol=1e-6)
+    first, second = agree(views)
+    np.testing.assert_allclose(first.covariance[:3, :3].sum(), 3.572404, atol=1e-6)
+    np.testing.assert_allclose(second.covariance[:2, :2].sum(), 3.572404, atol=1e-6)
+    np.testing.assert_allclose(views[0].covariance[0, 0], 6.367666, atol=1e-6)
+    np.testing.assert_allclose(first.covariance[0, 0], 5.317338, atol=1e-6)
+    np.testing.assert_allclose(second.covariance[0, 0], 3.632260, atol=1e-6)

@@ -36,6 +36,32 @@ class OneReport:
         return fix_total_of(found)
 
 
+@final
+@dataclass(frozen=True)
+class TwoReports:
+    """Two reports of one person, one about rows and one about columns, whose noise is independent."""
+
+    by_row: Law
+    by_column: Law
+
+    def covariance(self, cells: Floats) -> Floats:
+        rows, columns = _added_squares(self.by_row), _added_squares(self.by_column)
+        shares = cells.reshape(len(rows), len(columns))
+        mixed = np.tensordot(shares, columns, axes=1)
+        found = np.einsum("xij,xkl->ikjl", rows, mixed, optimize=True).reshape(cells.size, cells.size)
+        return fix_total_of(found - np.outer(cells, cells))
+
+
+def _added_squares(law: Law) -> Floats:
+    """The mean products of what a report adds to each two shares, for each true value."""
+    found = []
+    for value in np.eye(law.k):
+        supported = law.q + law.gain * value
+        blind = law.q * (supported[:, None] + supported) - law.q**2
+        found.append((law.pairs.joint(value) - blind) / law.gain**2)
+    return np.array(found)
+
+
 def fix_total(cells: Floats) -> Floats:
     """Cells that add up to 1, all moved alike."""
     return np.asarray(cells - (cells.sum() - 1) / cells.size)

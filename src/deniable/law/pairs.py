@@ -140,6 +140,16 @@ class Walsh(Pairs):
         means = walsh_transform(supported) / columns
         return np.asarray(means[..., :1] + (2 * self.p - 1) * means[..., 1 : k + 1])
 
+    def joint(self, shares: Floats) -> Floats:
+        """A pair is likelier with either of its values, and with the one whose row is the XOR of theirs."""
+        rows = np.arange(1, shares.size + 1)
+        by_row = np.zeros(1 << self.bits)
+        by_row[rows] = shares
+        both = shares[:, None] + shares + by_row[rows[:, None] ^ rows]
+        found = shares.sum() / 4 + (self.p / 2 - 1 / 4) * both
+        np.fill_diagonal(found, shares.sum() / 2 + (self.p - 1 / 2) * shares)
+        return np.asarray(found)
+
 
 @final
 @dataclass(frozen=True)
