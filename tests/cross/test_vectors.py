@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.agreement import View, agree
+from deniable.cross.agreement import agree
 from deniable.cross.hypothesis import find_dependence, find_trend
+from deniable.cross.source import Source
 from deniable.cross.spread import OneReport, TwoReports
+from deniable.law import Law
 from deniable.mechanisms import Tally
 
 F = np.array([[0.30, 0.10, 0.05], [0.15, 0.25, 0.15]])
@@ -39,7 +45,7 @@ def test_covariances_of_cells(name: str, epsilon: float, expected: tuple[float, 
 
 @pytest.mark.parametrize(("name", "row", "cell"), [("oue", 6.021542, 3.506690), ("hr", 6.805146, None)])
 def test_a_fixed_total_halves_the_variance_of_margins(name: str, row: float, cell: float | None) -> None:
-    c = OneReport(getattr(dn, name)(6, 1.0).law).covariance(F.ravel())
+    c = OneReport(getattr(dn, name)(6, 1.0).law).covariance(F.ravel(), np.eye(6))
     assert c[:3, :3].sum() == pytest.approx(row, abs=1e-6)
     if cell is not None:
         assert c[0, 0] == pytest.approx(cell, abs=1e-6)
@@ -47,8 +53,8 @@ def test_a_fixed_total_halves_the_variance_of_margins(name: str, row: float, cel
 
 def test_a_table_of_counts() -> None:
     m = dn.grr(6, 1.0)
-    estimate = m.estimate(Tally(3000, [800, 500, 430, 470, 420, 380]))
-    table = CrossTable.of(estimate, ["a0", "a1"], ["b0", "b1", "b2"])
+    estimate = m.estimate(Tally(3000, np.array([800, 500, 430, 470, 420, 380])))
+    table = CrossTable.of_estimate(estimate, ["a0", "a1"], ["b0", "b1", "b2"])
     expected = [0.615853, 0.166667, 0.061857, 0.121748, 0.046884, -0.013008]
     np.testing.assert_allclose(table.cells.ravel(), expected, atol=1e-6)
     assert table.shares[0, 0] == pytest.approx(0.729358, abs=1e-6)
@@ -66,33 +72,47 @@ def test_a_table_of_counts() -> None:
     [("grr", 1.0, 3.313596e-4), ("grr", 2.0, 2.744342e-3), ("ss", 1.0, 4.386572e-4)],
 )
 def test_noncentrality_of_one_report(name: str, epsilon: float, each: float) -> None:
-    spread = OneReport(getattr(dn, name)(10, epsilon).law)
+    spread = _spread(getattr(dn, name)(10, epsilon).law)
     assert find_dependence(SMOKERS, spread)[0] == pytest.approx(each, rel=1e-6)
 
 
 def test_noncentrality_of_a_trend() -> None:
-    spread = OneReport(dn.ss(10, 1.0).law)
+    spread = _spread(dn.ss(10, 1.0).law)
     found = find_trend(SMOKERS, spread, (np.arange(5.0), np.arange(2.0)))
     assert found == pytest.approx(3.201377e-4, rel=1e-6)
 
 
 def test_two_reports_with_half_of_the_budget_each() -> None:
-    c = TwoReports(dn.grr(2, 0.5).law, dn.grr(3, 0.5).law).covariance(F.ravel())
+    c = TwoReports(dn.grr(2, 0.5).law, dn.grr(3, 0.5).law).covariance(F.ravel(), np.eye(6))
     np.testing.assert_allclose(np.diag(c)[:3], [32.642875, 31.218896, 29.605800], atol=2e-6)
 
 
 def test_tables_that_share_an_attribute_agree() -> None:
     """The vector's variances, where each half of the people answers one of the two tables."""
     other = np.array([[0.25, 0.20], [0.30, 0.25]])
-    views = [
-        View(names, cells, 2 * OneReport(dn.grr(cells.size, 1.0).law).covariance(cells.ravel()))
+    sources = [
+        Source(names, cells.shape, 1, cells.ravel(), Halved(OneReport(dn.grr(cells.size, 1.0).law)))
         for names, cells in ((("a", "b"), F), (("a", "c"), other))
     ]
-    margins = [view.covariance[:c, :c].sum() for view, c in zip(views, (3, 2), strict=True)]
+    margins = [source.covariance(source.sums(["a"]))[0, 0] for source in sources]
     np.testing.assert_allclose(margins, [10.083404, 5.532482], atol=1e-6)
-    first, second = agree(views)
-    np.testing.assert_allclose(first.covariance[:3, :3].sum(), 3.572404, atol=1e-6)
-    np.testing.assert_allclose(second.covariance[:2, :2].sum(), 3.572404, atol=1e-6)
-    np.testing.assert_allclose(views[0].covariance[0, 0], 6.367666, atol=1e-6)
-    np.testing.assert_allclose(first.covariance[0, 0], 5.317338, atol=1e-6)
-    np.testing.assert_allclose(second.covariance[0, 0], 3.632260, atol=1e-6)
+    agreed = agree(sources)
+    found = [one.covariance(one.source.sums(["a"]))[0, 0] for one in agreed]
+    np.testing.assert_allclose(found, [3.572404, 3.572404], atol=1e-6)
+    cells = [one.covariance(np.eye(one.source.size))[0, 0] for one in agreed]
+    assert sources[0].covariance(np.eye(6))[0, 0] == pytest.approx(6.367666, abs=1e-6)
+    np.testing.assert_allclose(cells, [5.317338, 3.632260], atol=1e-6)
+
+
+@dataclass(frozen=True)
+class Halved:
+    """The spread of a report that only half of the people make."""
+
+    spread: OneReport
+
+    def covariance(self, cells: Floats, sums: Floats) -> Floats:
+        return 2 * self.spread.covariance(cells, sums)
+
+
+def _spread(law: Law) -> Callable[[Floats], Floats]:
+    return lambda cells: OneReport(law).covariance(cells.ravel(), np.eye(cells.size))

@@ -14,6 +14,7 @@ from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.reading import Reading, list_readings
 from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import RECORD_NAMES, Question
+from deniable.choose.views import Views, choose_views
 
 __all__ = [
     "HALF_WIDTH",
@@ -25,7 +26,9 @@ __all__ = [
     "Reading",
     "Size",
     "Use",
+    "Views",
     "advise_epsilon",
+    "choose_views",
     "consider",
     "consider_repeated",
     "epsilon_needed",

@@ -96,9 +96,14 @@ class Client:
 
         The draw depends on the plan and the device's secret alone, so that it is the same in every round.
         """
-        return self._find_questions(self._ledger.secret)
+        return self._name_questions(self._find_drawn(self._ledger.secret))
 
-    def _find_questions(self, secret: bytes) -> tuple[str, ...]:
+    def _name_questions(self, drawn: Sequence[str]) -> tuple[str, ...]:
+        """The questions of attributes, which are the attributes themselves but for tables."""
+        attributes = [one for one in self.plan.content.attributes if one.name in drawn]
+        return tuple(dict.fromkeys(name for one in attributes for name in one.columns))
+
+    def _find_drawn(self, secret: bytes) -> tuple[str, ...]:
         plan = self.plan
         if plan.content.ask == "all":
             return plan.names
@@ -129,22 +134,23 @@ class Client:
             allowed = f"a whole number from 1 to {self._wire.rounds}"
             raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
         answers = self._join_degrees(answers)
-        known = [*list_questions(self.plan.content.attributes), *self.plan.names]
+        known = [*list_questions(self.plan.content.attributes), *self._name_questions(self.plan.names)]
         for name in answers:
             if name not in known:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", dict.fromkeys(known)))
-        asked = self.questions
+        drawn = self._find_drawn(self._ledger.secret)
+        asked = self._name_questions(drawn)
         for name in answers:
-            if name in self.plan.names and name not in asked:
+            if name in self._name_questions(self.plan.names) and name not in asked:
                 raise InvalidParameter(
                     f"{name!r} was not drawn by this device, which asks only {', '.join(map(repr, asked))}; "
                     "leave it out, and do not ask it: client.questions has the names"
                 )
         # what cannot be reported is refused, whether or not there is a report
-        codes = self._encode_answers(answers, asked)
+        codes = self._encode_answers(answers, drawn)
 
         def draw(secret: bytes) -> bytes:
-            if self._find_questions(secret) != asked:
+            if self._find_drawn(secret) != drawn:
                 raise InvalidParameter("the ledger has another secret by now; ask client.questions again")
             made = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
             [body] = self._wire.bodies(made)
@@ -169,19 +175,20 @@ class Client:
         attributes = [one for one in self.plan.content.attributes if asked is None or one.name in asked]
         # an option that is left out where its question is answered was not chosen; the plan reads both
         given: dict[str, object] = {
-            one.name: None
+            name: None
             for one in attributes
+            for name in one.columns
             if one.answers is None and (one.several is None or one.several not in answers)
         }
         given |= dict(answers)
         for one in attributes:
-            name = one.several if one.several in given else one.name
             must = one.only_if is None and self.plan.content.missing_of(one) == "refuse"
-            if must and name in given and is_missing(given[name]):
-                raise InvalidValue(
-                    f"{name!r} has no answer, and this plan takes only records in which everything is "
-                    "answered"
-                )
+            for name in (one.several,) if one.several in given else one.columns:
+                if must and name in given and is_missing(given[name]):
+                    raise InvalidValue(
+                        f"{name!r} has no answer, and this plan takes only records in which everything is "
+                        "answered"
+                    )
         try:
             return self.plan.encode([given], asked)
         except InvalidValue as problem:  # a person who answers cannot change the study

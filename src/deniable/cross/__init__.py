@@ -1,6 +1,8 @@
 """Reads two answers at once: tables of shares, conditional shares, ratios and tests."""
 
 from deniable.cross.hypothesis import Test
+from deniable.cross.sides import Side
+from deniable.cross.source import Source
 from deniable.cross.table import CrossTable
 
-__all__ = ["CrossTable", "Test"]
+__all__ = ["CrossTable", "Side", "Source", "Test"]

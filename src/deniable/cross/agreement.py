@@ -1,71 +1,85 @@
-"""Makes tables agree on the attributes that they share, by generalized least squares, errors kept."""
+"""Makes tables agree on the questions that they share, by generalized least squares, errors kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.cross.source import Source
 
-Names = tuple[str, ...]
+_MOST_CELLS = 2048  # of one table, and of all together, whose covariances are kept
+_MOST_TOGETHER = 16_384
+_TINY = 1e-10  # of the largest variance: less is rounding
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class View:
-    """Cells of one table, an axis for each attribute, and their covariance, row by row."""
+class Agreed:
+    """The values of one source after it was made to agree with others."""
 
-    names: Names
-    cells: Floats
-    covariance: Floats
+    source: Source
+    values: Floats
+    weights: Floats | None = None
+    """How much each difference from others moves the values; None where it stays as it is."""
+    moved: Floats | None = None
+
+    def covariance(self, sums: Floats) -> Floats:
+        """Of weighted sums of the values."""
+        found = self.source.covariance(sums)
+        if self.weights is None or self.moved is None:
+            return found
+        return np.asarray(found - (sums @ self.weights) @ (sums @ self.moved).T)
 
 
-def agree(views: Sequence[View]) -> list[View]:
-    """The nearest tables, as their errors weigh, whose margins are the same wherever they share an attribute.
+def agree(sources: Sequence[Source]) -> list[Agreed]:
+    """The nearest tables, as their errors weigh, whose margins are the same wherever they share questions.
 
-    Errors of different tables are independent. Each table comes with its own covariance; those between
-    tables are not kept.
+    Errors of different sources are independent; those between them afterwards are not kept. A source with
+    people who are in no cell is about other people, and stays as it is, and so does one that is too large.
     """
-    starts = np.cumsum([0, *(view.cells.size for view in views)])
-    rows = _differences(views, starts)
-    if not rows.size:
-        return list(views)
-    flat = np.concatenate([view.cells.ravel() for view in views])
-    moved = np.zeros((starts[-1], len(rows)))
-    for view, start, stop in zip(views, starts, starts[1:], strict=False):
-        moved[start:stop] = view.covariance @ rows[:, start:stop].T
-    weights = np.linalg.solve(rows @ moved, moved.T).T
-    new = flat - weights @ (rows @ flat)
-    found = []
-    for view, start, stop in zip(views, starts, starts[1:], strict=False):
-        covariance = view.covariance - weights[start:stop] @ moved[start:stop].T
-        found.append(View(view.names, new[start:stop].reshape(view.cells.shape), covariance))
-    return found
+    joining = [source for source in sources if source.is_complete and source.size <= _MOST_CELLS]
+    if sum(source.size for source in joining) > _MOST_TOGETHER:
+        joining = []
+    starts = np.cumsum([0, *(source.size for source in joining)])
+    spans = [slice(*ends) for ends in pairwise(starts.tolist())]
+    rows = list(_list_differences(joining, spans, int(starts[-1])))
+    if not rows:
+        return [Agreed(source, source.values) for source in sources]
+    differences = np.concatenate(rows)
+    flat = np.concatenate([source.values for source in joining])
+    moved = np.concatenate(
+        [
+            source.covariance(np.eye(source.size)) @ differences[:, span].T
+            for source, span in zip(joining, spans, strict=True)
+        ]
+    )
+    # what two tables share is known from others, too, so that some differences follow from the rest
+    weights = moved @ np.linalg.pinv(differences @ moved, rcond=_TINY, hermitian=True)
+    new = flat - weights @ (differences @ flat)
+    found = {
+        id(source): Agreed(source, new[span], weights[span], moved[span])
+        for source, span in zip(joining, spans, strict=True)
+    }
+    return [found.get(id(source), Agreed(source, source.values)) for source in sources]
 
 
-def _differences(views: Sequence[View], starts: Floats) -> Floats:
-    """A row for each share of an attribute that two tables both tell: its difference in them."""
-    holders: dict[str, list[int]] = {}
-    for position, view in enumerate(views):
-        for name in view.names:
-            holders.setdefault(name, []).append(position)
-    rows = []
-    for name, held in holders.items():
-        margins = {position: _margin(views[position], name) for position in held}
-        for one, other in zip(held, held[1:], strict=False):
+def _list_differences(sources: Sequence[Source], spans: Sequence[slice], size: int) -> Iterator[Floats]:
+    """A row for each share that two sources both tell: its difference in them."""
+    holders: dict[tuple[str, ...], list[int]] = {}
+    for i in range(len(sources)):
+        for j in range(len(sources)):
+            shared = tuple(sorted(set(sources[i].names) & set(sources[j].names)))
+            if shared and i != j and i not in holders.setdefault(shared, []):
+                holders[shared].append(i)
+    for names, held in holders.items():
+        for one, other in pairwise(held):
+            difference = np.zeros((len(sources[one].sums(names)) - 1, size))
             # the last share is known from the others
-            difference = np.zeros((len(margins[one]) - 1, int(starts[-1])))
-            for sign, position in ((1.0, one), (-1.0, other)):
-                difference[:, starts[position] : starts[position + 1]] = sign * margins[position][:-1]
-            rows.append(difference)
-    return np.concatenate(rows) if rows else np.zeros((0, int(starts[-1])))
-
-
-def _margin(view: View, name: str) -> Floats:
-    """Sums the cells of a table to the shares of one attribute."""
-    axis = view.names.index(name)
-    at = np.indices(view.cells.shape)[axis].ravel()
-    return np.asarray(at == np.arange(view.cells.shape[axis])[:, None], dtype=np.float64)
+            difference[:, spans[one]] = sources[one].sums(names)[:-1]
+            difference[:, spans[other]] = -sources[other].sums(names)[:-1]
+            yield difference

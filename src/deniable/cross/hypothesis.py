@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
 
 from deniable.arrays import Floats
-from deniable.cross.spread import Spread
+from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import simplex
 from deniable.exact import number, whole_number
+
+Covariance = Callable[[Floats], Floats]
+"""The covariance of the cells of a table from one report, if this is the true table, row by row."""
+LEVEL = 0.05
+"""How often a test may find what is not there, unless another level is given."""
+_POWER = 0.8
+_TINY = 1e-12
+_MOST_PEOPLE = 1e15
 
 
 @final
@@ -19,72 +29,128 @@ from deniable.exact import number, whole_number
 class Test:
     """A chi-square statistic and its degrees of freedom; `p` is its probability if nothing is there."""
 
+    __test__ = False  # no test of pytest's
+
     statistic: float
     degrees: int
     n: int
     """How many reports it is of."""
     question: str = "independence"
+    """What is tested: "independence", "no trend", "no difference" or "no change"."""
+    detectable: float | None = None
+    """How much the share of any column in any one row must differ from that of the others to be found by 80 %
+    of studies like this one; None where that is not the question.
+    """
 
     @property
     def p(self) -> float:
-        """How often reports of independent answers have a statistic at least as large."""
-        return float(stats.chi2.sf(self.statistic, self.degrees))
+        """How often reports have a statistic at least as large where nothing is there."""
+        return float(chdtrc(self.degrees, self.statistic))
 
     @property
     def effect(self) -> float:
         """How much each report adds to the statistic on average, estimated without bias, 0 at least."""
         return max(self.statistic - self.degrees, 0.0) / self.n
 
-    def power(self, n: int, level: float = 0.05, effect: float | None = None) -> float:
+    def power(self, n: int, level: float = LEVEL, effect: float | None = None) -> float:
         """How often so many reports find it, if this dependence, or another `effect`, is the true one."""
         return find_power(self.effect if effect is None else effect, self.degrees, n, level)
 
+    def __str__(self) -> str:
+        found = "is rejected" if self.p < LEVEL else "is not rejected"
+        p = f"p = {self.p:.3f}" if self.p >= 0.001 else "p < 0.001"
+        degrees = "1 degree" if self.degrees == 1 else f"{self.degrees} degrees"
+        return (
+            f"{self.question} {found} at {100 * LEVEL:g} %: chi-square {self.statistic:.2f} with {degrees} "
+            f"of freedom, {p}"
+        )
 
-def find_power(effect: float, degrees: int, n: int, level: float = 0.05) -> float:
+
+def find_power(effect: float, degrees: int, n: int, level: float = LEVEL) -> float:
     """How often a test at this level finds an effect, by the noncentral chi-square distribution."""
-    limit = stats.chi2.isf(number("a level", level, 0.0, 1.0), degrees)
-    noncentral = whole_number("n", n, 1) * effect
-    if noncentral == 0:
-        return float(stats.chi2.sf(limit, degrees))
-    return float(stats.ncx2.sf(limit, degrees, noncentral))
+    return _power_of(whole_number("n", n, 1) * effect, degrees, number("a level", level, 0.0, 1.0))
 
 
-def find_dependence(cells: Floats, spread: Spread) -> tuple[float, int]:
+def find_people(effect: float, degrees: int, power: float = _POWER, level: float = LEVEL) -> int:
+    """How many reports it takes to find an effect this often.
+
+    >>> find_people(3.313596e-4, 4), find_people(2.744342e-3, 4)
+    (36020, 4350)
+    """
+    if not effect > 0 or find_noncentral(degrees, power, level) / effect > _MOST_PEOPLE:
+        raise InvalidParameter("nothing is there to be found: no number of people would show it")
+    return math.ceil(find_noncentral(degrees, power, level) / effect)
+
+
+def find_noncentral(degrees: int, power: float = _POWER, level: float = LEVEL) -> float:
+    """The noncentrality at which a test finds what is there this often."""
+    level = number("a level", level, 0.0, 1.0)
+    return float(chndtrinc(chdtri(degrees, level), degrees, 1 - number("a power", power, level, 1.0)))
+
+
+def _power_of(noncentral: float, degrees: int, level: float) -> float:
+    return 1 - float(chndtr(chdtri(degrees, level), degrees, noncentral))
+
+
+def find_dependence(cells: Floats, covariance: Covariance) -> tuple[float, int]:
     """What each report adds to the statistic of independence, and the degrees of freedom.
 
     The differences from independence are weighed by their own covariance under the nearest independent
     table.
     """
     rows, columns = cells.shape
-    apart = cells - np.outer(cells.sum(axis=1), cells.sum(axis=0))
+    apart = cells * cells.sum() - np.outer(cells.sum(axis=1), cells.sum(axis=0))
     null = find_null(cells)
     slopes = _slopes(null)
-    error = slopes @ spread.covariance(null.ravel()) @ slopes.T
+    error = slopes @ covariance(null) @ slopes.T
     wanted = apart[:-1, :-1].ravel()
     return float(wanted @ np.linalg.solve(error, wanted)), (rows - 1) * (columns - 1)
 
 
-def find_trend(cells: Floats, spread: Spread, points: tuple[Floats, Floats]) -> float:
+def find_detectable(cells: Floats, covariance: Covariance, n: int) -> float:
+    """How much any share of one row must differ from the others' to be found by 80 % of such studies.
+
+    The other columns of the row give what one of them takes, as they have it.
+    """
+    null = find_null(cells)
+    slopes = _slopes(null)
+    by_row, by_column = null.sum(axis=1), null.sum(axis=0) / max(null.sum(), _TINY)
+    moves = []
+    for a, base in enumerate(by_row):
+        for b, share in enumerate(by_column):
+            move = np.zeros(null.shape)
+            move[a] = -base * by_column / max(1 - share, _TINY)
+            move[a, b] = base
+            moves.append(move.ravel())
+    apart = slopes @ np.array(moves).T
+    effects = (apart * np.linalg.solve(slopes @ covariance(null) @ slopes.T, apart)).sum(axis=0)
+    least = float(effects.min())
+    degrees = (null.shape[0] - 1) * (null.shape[1] - 1)
+    return math.sqrt(find_noncentral(degrees) / (n * least)) if least > 0 else math.inf
+
+
+def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floats]) -> float:
     """What each report adds to the squared statistic of a linear trend of these positions."""
-    centered = [at - cells.sum(axis=1 - axis) @ at for axis, at in enumerate(points)]
+    centered = [at - cells.sum(axis=1 - axis) @ at / cells.sum() for axis, at in enumerate(points)]
     weights = np.outer(*centered).ravel()
-    error = float(weights @ spread.covariance(find_null(cells).ravel()) @ weights)
+    error = float(weights @ covariance(find_null(cells)) @ weights)
     return float(weights @ cells.ravel()) ** 2 / error
 
 
 def find_null(cells: Floats) -> Floats:
     """The independent table with the nearest possible margins."""
-    return np.outer(simplex(cells.sum(axis=1)), simplex(cells.sum(axis=0)))
+    total = min(max(float(cells.sum()), 0.0), 1.0)
+    by_row, by_column = (simplex(cells.sum(axis=axis)) for axis in (1, 0))
+    return np.outer(by_row, by_column) * total
 
 
 def _slopes(null: Floats) -> Floats:
     """How the differences from independence, without the last row and column, move with the cells."""
     rows, columns = null.shape
     by_row, by_column = null.sum(axis=1), null.sum(axis=0)
-    slopes = np.zeros((rows, columns, rows, columns))
-    for i in range(rows):
-        for j in range(columns):
-            slopes[i, j, i, j] += 1.0
-            slopes[i, j, i, :] -= by_column[j]
-            slopes[i, j, :, j] -= by_row[i]
-    return slopes[:-1, :-1].reshape(-1, rows * columns)
+    one_row, one_column = np.eye(rows)[:-1], np.eye(columns)[:-1]
+    slopes = null.sum() * np.einsum("ik,jl->ijkl", one_row, one_column)
+    slopes -= np.einsum("ik,j,l->ijkl", one_row, by_column[:-1], np.ones(columns))
+    slopes -= np.einsum("i,k,jl->ijkl", by_row[:-1], np.ones(rows), one_column)
+    slopes += null[:-1, :-1, None, None]
+    return np.asarray(slopes.reshape(-1, rows * columns))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, final
 
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.law import Law
+from deniable.law import Law, Marginal
+
+Supports = Law | Marginal
+"""A law of reports that support values."""
 
 
 class Spread(Protocol):
     """How far one report's cells are from the truth, together."""
 
-    def covariance(self, cells: Floats) -> Floats:
-        """The covariance of the cells that one report gives, if these are the true ones, row by row."""
+    def covariance(self, cells: Floats, sums: Floats) -> Floats:
+        """The covariance of weighted sums, one by row, of the cells that one report gives, if these are the
+        true ones.
+        """
 
 
 @final
@@ -27,13 +33,13 @@ class OneReport:
     halves the variance of margins.
     """
 
-    law: Law
+    law: Supports
 
-    def covariance(self, cells: Floats) -> Floats:
-        law = self.law
-        supported = law.q + law.gain * cells
-        found = (law.pairs.joint(cells) - np.outer(supported, supported)) / law.gain**2
-        return fix_total_of(found)
+    def covariance(self, cells: Floats, sums: Floats) -> Floats:
+        law, centered = self.law, _fix_total_of(sums)
+        supported = centered @ (law.q + law.gain * cells)
+        joint = law.pairs.joint_sums(centered, cells)
+        return np.asarray((joint - np.outer(supported, supported)) / law.gain**2)
 
 
 @final
@@ -41,18 +47,24 @@ class OneReport:
 class TwoReports:
     """Two reports of one person, one about rows and one about columns, whose noise is independent."""
 
-    by_row: Law
-    by_column: Law
+    by_row: Supports
+    by_column: Supports
 
-    def covariance(self, cells: Floats) -> Floats:
-        rows, columns = _added_squares(self.by_row), _added_squares(self.by_column)
-        shares = cells.reshape(len(rows), len(columns))
-        mixed = np.tensordot(shares, columns, axes=1)
-        found = np.einsum("xij,xkl->ikjl", rows, mixed, optimize=True).reshape(cells.size, cells.size)
-        return fix_total_of(found - np.outer(cells, cells))
+    def covariance(self, cells: Floats, sums: Floats) -> Floats:
+        shares = cells.reshape(self.by_row.k, self.by_column.k)
+        centered = _fix_total_of(sums)
+        mixed = np.tensordot(shares, self._squares[1], axes=1)
+        found = np.einsum("xij,xkl->ikjl", self._squares[0], mixed, optimize=True).reshape(
+            cells.size, cells.size
+        )
+        return np.asarray(centered @ (found - np.outer(cells, cells)) @ centered.T)
+
+    @cached_property
+    def _squares(self) -> tuple[Floats, Floats]:
+        return _mean_products(self.by_row), _mean_products(self.by_column)
 
 
-def _added_squares(law: Law) -> Floats:
+def _mean_products(law: Supports) -> Floats:
     """The mean products of what a report adds to each two shares, for each true value."""
     found = []
     for value in np.eye(law.k):
@@ -67,7 +79,6 @@ def fix_total(cells: Floats) -> Floats:
     return np.asarray(cells - (cells.sum() - 1) / cells.size)
 
 
-def fix_total_of(covariance: Floats) -> Floats:
-    """The covariance of cells whose total is fixed."""
-    centered = covariance - covariance.mean(axis=0)
-    return np.asarray(centered - centered.mean(axis=1, keepdims=True))
+def _fix_total_of(sums: Floats) -> Floats:
+    """Weights of sums of cells whose total is not yet fixed."""
+    return np.asarray(sums - sums.mean(axis=1, keepdims=True))

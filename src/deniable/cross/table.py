@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.cross.hypothesis import Test, find_dependence, find_trend
-from deniable.cross.spread import OneReport, Spread, fix_total
-from deniable.errors import InvalidParameter, not_among
+from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_trend
+from deniable.cross.sides import Side
+from deniable.cross.spread import OneReport, Supports, fix_total
+from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
+from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.law import Law
+from deniable.formatting import format_percent, format_table
 from deniable.summaries import Summary
 from deniable.summaries.ratios import fieller_ends, ratio_error
+from deniable.tables import Backend, frame_of_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_WHOLE = (0.0, 1.0)
+_RATIOS = (0.0, math.inf)
 
 
 @final
@@ -28,41 +38,79 @@ class CrossTable:
 
     Cells are unbiased: they may be negative. Shares of a row's people come with Fieller's intervals, cut to
     0..1; where too little is known of the row, the interval is all of that.
+
+    >>> from deniable.mechanisms import Tally, grr
+    >>> estimate = grr(4, 2.0).estimate(Tally(1000, np.array([400, 300, 200, 100])))
+    >>> table = CrossTable.of_estimate(estimate, ["f", "m"], ["yes", "no"])
+    >>> table.shares.round(2).tolist()
+    [[0.6, 0.4], [0.97, 0.03]]
     """
 
+    by: Side
+    """The question whose answers are the rows."""
+    of: Side
+    """The question whose answers are the columns."""
     n: int
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    """How many reports it is of."""
     cells: Floats
-    spread: Spread = field(repr=False)
+    """The unbiased shares of all people, by rows and columns."""
+    covariance: Floats
+    """Of the cells, row by row."""
+    spread: Callable[[Floats], Floats] = field(repr=False)
+    """The covariance of the cells from one report, if the true table is another one: for tests."""
+    own: Floats = field(repr=False)
+    """The cells by the reports about both questions alone, which tests are of."""
     level: float = 0.95
 
     @staticmethod
-    def of(
-        estimate: Estimate, rows: Sequence[str], columns: Sequence[str], level: float = 0.95
+    def of_estimate(
+        estimate: Estimate,
+        rows: Sequence[str],
+        columns: Sequence[str],
+        level: float = 0.95,
     ) -> CrossTable:
         """From an estimate of all pairs, row by row."""
-        if estimate.k != len(rows) * len(columns):
-            raise InvalidParameter(
-                f"a table of {len(rows)} rows and {len(columns)} columns has {len(rows) * len(columns)} cells, "
-                f"and the estimate has {estimate.k} values"
-            )
-        if not isinstance(estimate.law, Law):
+        if not isinstance(estimate.law, Supports):
             raise InvalidParameter("a table needs counts of support, and these shares are not counts")
-        cells = fix_total(estimate.frequencies).reshape(len(rows), len(columns))
-        number("a confidence level", level, 0.0, 1.0)
-        return CrossTable(estimate.n, tuple(rows), tuple(columns), cells, OneReport(estimate.law), level)
+        by, of = Side("rows", tuple(rows)), Side("columns", tuple(columns))
+        if estimate.k != by.size * of.size:
+            raise InvalidParameter(
+                f"a table of {by.size} rows and {of.size} columns has {by.size * of.size} cells, and the "
+                f"estimate has {estimate.k} values"
+            )
+        cells, one = fix_total(estimate.frequencies), OneReport(estimate.law)
+        each = np.eye(estimate.k)
+        table = cells.reshape(by.size, of.size)
+        return CrossTable(
+            by,
+            of,
+            estimate.n,
+            table,
+            one.covariance(cells, each) / estimate.n,
+            lambda other: one.covariance(other.ravel(), each),
+            table,
+            number("a confidence level", level, 0.0, 1.0),
+        )
 
-    @cached_property
-    def covariance(self) -> Floats:
-        """The covariance of the cells, row by row."""
-        return self.spread.covariance(self.cells.ravel()) / self.n
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The rows' names."""
+        return self.by.labels
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self.of.labels
+
+    def at(self, level: float) -> CrossTable:
+        """The same at another confidence level."""
+        return replace(self, level=number("a confidence level", level, 0.0, 1.0))
 
     @cached_property
     def _conditional(self) -> list[list[Summary]]:
         return [
-            [self._divide(*self._cell(a, b), limits=(0.0, 1.0)) for b in range(len(self.columns))]
-            for a in range(len(self.rows))
+            [self._divide(*self._cell(a, b), limits=_WHOLE) for b in range(self.of.size)]
+            for a in range(self.by.size)
         ]
 
     @cached_property
@@ -85,34 +133,128 @@ class CrossTable:
         """The standard errors of the shares, to first order; infinite where nobody is seen in the row."""
         return np.array([[one.stderr for one in row] for row in self._conditional])
 
+    @property
+    def is_known(self) -> npt.NDArray[np.bool_]:
+        """Whether anything is known of a share: whether its interval is not all from 0 to 1."""
+        return np.asarray((self.low > 0) | (self.high < 1))
+
+    @property
+    def drawn(self) -> Floats:
+        """The shares, each within its interval; where nothing is known, the middle of it."""
+        return np.where(self.is_known & ~np.isnan(self.shares), self.shares, (self.low + self.high) / 2)
+
+    def base(self, row: str) -> Summary:
+        """The share of a row's people among all."""
+        return self._sum(self._cell(self.by.find(row), 0)[1])
+
+    def total(self, column: str) -> Summary:
+        """The share of a column's people among all."""
+        weights = np.zeros(self.cells.shape)
+        weights[:, self.of.find(column)] = 1.0
+        return self._sum(weights.ravel())
+
     def test(self) -> Test:
         """Whether the two answers are independent, by a chi-square statistic that knows the noise."""
-        each, degrees = find_dependence(self.cells, self.spread)
-        return Test(self.n * each, degrees, self.n)
+        each, degrees = find_dependence(self.own, self.spread)
+        missed = find_detectable(self.own, self.spread, self.n)
+        return Test(self.n * each, degrees, self.n, detectable=missed)
 
     def trend(self, rows: Sequence[float] | None = None, columns: Sequence[float] | None = None) -> Test:
-        """Whether one answer grows or falls with the other; positions are 0, 1, 2, ... unless given."""
-        points = (_positions(rows, len(self.rows), "rows"), _positions(columns, len(self.columns), "columns"))
-        return Test(self.n * find_trend(self.cells, self.spread, points), 1, self.n, "no trend")
+        """Whether one answer grows or falls with the other.
+
+        Positions are those of the answers on a scale of numbers, unless they are given; else 0, 1, 2, ...
+        """
+        points = self.by.positions(rows), self.of.positions(columns)
+        return Test(self.n * find_trend(self.own, self.spread, points), 1, self.n, "no trend")
+
+    def difference(self, row: str, other: str, column: str | None = None) -> Summary:
+        """How much larger a column's share is in one row than in another, to first order."""
+        b = self.of.find(column)
+        found = [self._cell(self.by.find(one), b) for one in (row, other)]
+        ratios = [(float(top @ self._flat), float(bottom @ self._flat)) for top, bottom in found]
+        if min(bottom for _, bottom in ratios) <= 0:
+            return Summary(math.nan, math.inf, -1.0, 1.0)
+        slopes = [(top - x / y * bottom) / y for (top, bottom), (x, y) in zip(found, ratios, strict=True)]
+        value = ratios[0][0] / ratios[0][1] - ratios[1][0] / ratios[1][1]
+        error = self._error(slopes[0] - slopes[1])
+        reach = self._reach * error
+        return Summary(value, error, max(value - reach, -1.0), min(value + reach, 1.0))
 
     def ratio(self, row: str, other: str, column: str | None = None) -> Summary:
         """How many times as large a column's share is in one row as in another (the relative risk)."""
-        b = self._column(column)
-        (x, y), (u, v) = ((self._cell(self._row(one), b)) for one in (row, other))
+        (x, y), (u, v) = self._two_cells(row, other, column)
         # x / y over u / v is one fraction; its top and bottom are products, with their slopes
-        top, bottom = _product(self._flat, x, v), _product(self._flat, u, y)
-        return self._divide_products(top, bottom)
+        return self._divide_products(_product(self._flat, x, v), _product(self._flat, u, y))
 
     def odds(self, row: str, other: str, column: str | None = None) -> Summary:
         """The same ratio of odds: of the column against all others."""
-        b = self._column(column)
-        (x, y), (u, v) = ((self._cell(self._row(one), b)) for one in (row, other))
-        top, bottom = _product(self._flat, x, v - u), _product(self._flat, u, y - x)
-        return self._divide_products(top, bottom)
+        (x, y), (u, v) = self._two_cells(row, other, column)
+        return self._divide_products(_product(self._flat, x, v - u), _product(self._flat, u, y - x))
+
+    def records(self) -> list[dict[str, Any]]:
+        """A dictionary for each cell: the unbiased share of all people, and the share of the row's people."""
+        found = []
+        for a, row in enumerate(self.rows):
+            for b, column in enumerate(self.columns):
+                one, at = self._conditional[a][b], a * self.of.size + b
+                found.append(
+                    {
+                        self.by.name: row,
+                        self.of.name: column,
+                        "cell": float(self.cells[a, b]),
+                        "cell_stderr": math.sqrt(self.covariance[at, at]),
+                        "share": one.value,
+                        "low": one.low,
+                        "high": one.high,
+                        "stderr": one.stderr,
+                        "known": bool(self.is_known[a, b]),
+                        "n": self.n,
+                        "level": self.level,
+                    }
+                )
+        return found
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """The same as a dataframe of the library you already have: pandas, polars or pyarrow."""
+        return frame_of_rows(self.records(), backend)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: the share of each column in every row, with its interval."""
+        from deniable.cross.plot import plot_table
+
+        return plot_table(self)
+
+    def __str__(self) -> str:
+        heading = (
+            f"{self.of.name} by {self.by.name}: shares of each row's people ({self.n:,} reports), "
+            f"{100 * self.level:g} % intervals"
+        )
+        rows = [
+            [row, _format(self.base(row), True), *map(_format, some, self.is_known[a])]
+            for a, (row, some) in enumerate(zip(self.rows, self._conditional, strict=True))
+        ]
+        lines = format_table([self.by.name, "of all", *self.columns], rows)
+        return "\n".join([heading, *lines, str(self.test())])
+
+    def __repr__(self) -> str:
+        size = f"{self.by.size} x {self.of.size}"
+        return f"<CrossTable of {self.of.name} by {self.by.name}: {size}, {self.n:,} reports>"
 
     @property
     def _flat(self) -> Floats:
         return self.cells.ravel()
+
+    @property
+    def _reach(self) -> float:
+        return reach_of((1 - self.level) / 2)
+
+    def _error(self, weights: Floats) -> float:
+        return math.sqrt(max(float(weights @ self.covariance @ weights), 0.0))
+
+    def _sum(self, weights: Floats) -> Summary:
+        value, error = float(weights @ self._flat), self._error(weights)
+        low, high = (min(max(value + sign * self._reach * error, 0.0), 1.0) for sign in (-1, 1))
+        return Summary(value, error, low, high)
 
     def _cell(self, a: int, b: int) -> tuple[Floats, Floats]:
         """The weights of one cell, and of its whole row."""
@@ -121,12 +263,16 @@ class CrossTable:
         row[a] = 1.0
         return cell.ravel(), row.ravel()
 
+    def _two_cells(self, row: str, other: str, column: str | None) -> list[tuple[Floats, Floats]]:
+        b = self.of.find(column)
+        return [self._cell(self.by.find(one), b) for one in (row, other)]
+
     def _divide(self, top: Floats, bottom: Floats, limits: tuple[float, float]) -> Summary:
         """A ratio of two sums of cells, with these weights."""
         return self._ratio(float(top @ self._flat), float(bottom @ self._flat), top, bottom, limits)
 
     def _divide_products(self, top: _Product, bottom: _Product) -> Summary:
-        return self._ratio(top[0], bottom[0], top[1], bottom[1], (0.0, math.inf))
+        return self._ratio(top[0], bottom[0], top[1], bottom[1], _RATIOS)
 
     def _ratio(
         self, top: float, bottom: float, by_top: Floats, by_bottom: Floats, limits: tuple[float, float]
@@ -140,12 +286,6 @@ class CrossTable:
         value = min(max(top / bottom, limits[0]), limits[1]) if bottom > 0 else math.nan
         return Summary(value, ratio_error(top, bottom, variances, both), low, high)
 
-    def _row(self, name: str) -> int:
-        return _index(name, self.rows, "a row")
-
-    def _column(self, name: str | None) -> int:
-        return 0 if name is None else _index(name, self.columns, "a column")
-
 
 _Product = tuple[float, Floats]
 
@@ -156,14 +296,7 @@ def _product(cells: Floats, one: Floats, other: Floats) -> _Product:
     return a * b, b * one + a * other
 
 
-def _index(name: str, names: Sequence[str], what: str) -> int:
-    if name not in names:
-        raise InvalidParameter(not_among(name, what, names))
-    return names.index(name)
-
-
-def _positions(given: Sequence[float] | None, count: int, what: str) -> Floats:
-    points = np.arange(count) if given is None else np.asarray(given)
-    if points.shape != (count,) or not np.isfinite(points.astype(np.float64)).all():
-        raise InvalidParameter(f"the positions of {what} are {count} numbers, got {given!r}")
-    return points.astype(np.float64)
+def _format(one: Summary, is_known: bool) -> str:
+    if not is_known or math.isnan(one.value):
+        return "not known"
+    return f"{format_percent(one.value)} ({format_percent(one.low)} to {format_percent(one.high)})"

@@ -49,6 +49,10 @@ class Pairs(ABC):
             found[one[some], other[some]] = (both - alone[one[some]] - alone[other[some]]) / 2
         return np.asarray(np.triu(found) + np.triu(found, 1).T)
 
+    def joint_sums(self, table: Floats, shares: Floats) -> Floats:
+        """The mean products of each two weighted sums that a report supports, of a table's rows."""
+        return np.asarray(table @ self.joint(shares) @ table.T)
+
     @property
     def slopes(self) -> tuple[float, float]:
         """About how much likelier a pair gets with the share of one of its values, and with any other's."""
@@ -105,6 +109,13 @@ class Alike(Pairs):
         found = self.apart + (self.together - self.apart) * (shares[:, None] + shares)
         np.fill_diagonal(found, self.q + (self.p - self.q) * shares)
         return np.asarray(found)
+
+    def joint_sums(self, table: Floats, shares: Floats) -> Floats:
+        """Without a table of all pairs, of which there may be billions."""
+        slope, totals, reached = self.together - self.apart, table.sum(axis=1), table @ shares
+        alone = self.q - self.apart + (self.p - self.q - 2 * slope) * shares
+        mixed = slope * np.outer(reached, totals)
+        return np.asarray(self.apart * np.outer(totals, totals) + mixed + mixed.T + (table * alone) @ table.T)
 
     def squares(self, weights: Floats) -> Floats:
         total, own = weights.sum(axis=-1, keepdims=True), weights**2

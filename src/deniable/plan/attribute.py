@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final, get_args
 
-from deniable.domain import Categories, Domain, checked_text
+from deniable.domain import Categories, Domain, Product, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.plan.notation import Json, checked_fields, checked_integer, checked_list, checked_string
@@ -79,6 +79,17 @@ class Attribute:
             whole_number(what, self.answered, 1, EVERYBODY - 1, reason="answered")
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Under which names answers are given: its own, or those of the questions of a table."""
+        return self.domain.names if isinstance(self.domain, Product) else (self.name,)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The names of what people are asked for it."""
+        question = self.several or self.answers
+        return self.columns if question is None else (question,)
+
+    @property
     def option(self) -> str:
         """What this option is called in its question; empty where it is none."""
         start = f"{self.several}: "
@@ -130,8 +141,7 @@ def list_several(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, 
 
 def list_questions(attributes: Sequence[Attribute]) -> list[str]:
     """What people are asked, in order: attributes, but for options and for whether one is answered."""
-    names = (one.several or one.name for one in attributes if one.answers is None)
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(name for one in attributes if one.answers is None for name in one.questions))
 
 
 def list_changed(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
@@ -139,7 +149,8 @@ def list_changed(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
     own: dict[str, list[str]] = {}
     depending: dict[str, list[str]] = {}
     for one in attributes:
-        own.setdefault(one.several or one.answers or one.name, []).append(one.name)
+        for question in one.questions:
+            own.setdefault(question, []).append(one.name)
         if one.only_if is not None:
             depending.setdefault(one.only_if.name, []).append(one.name)
     found = {}
@@ -168,6 +179,17 @@ def list_related(attributes: Sequence[Attribute]) -> list[tuple[str, ...]]:
     return [tuple(names) for names in found.values() if len(names) > 1]
 
 
+def list_domains(attributes: Sequence[Attribute]) -> dict[str, Domain]:
+    """The values of every question that is neither one of several options nor asked with another one."""
+    found: dict[str, Domain] = {}
+    for one in attributes:
+        if isinstance(one.domain, Product):
+            found |= one.domain.factors
+        elif one.several is None and one.answers is None:
+            found[one.name] = one.domain
+    return found
+
+
 def check_questions(
     attributes: Sequence[Attribute], extras: Mapping[str, Sequence[str]], usual: Missing = "refuse"
 ) -> None:
@@ -176,6 +198,7 @@ def check_questions(
     """
     by_name = {one.name: one for one in attributes}
     policies = {one.name: one.missing or usual for one in attributes}
+    _check_tables(attributes)
     for name, options in list_several(attributes).items():
         if name in by_name or len(options) < 2:
             text = f"{name!r} has two options or more, and is not an attribute itself"
@@ -220,6 +243,29 @@ def refuse_answered(one: Attribute, policy: Missing) -> None:
             'missing = "value"',
             "answered",
         )
+
+
+def _check_tables(attributes: Sequence[Attribute]) -> None:
+    """Refuse tables of questions that are not the same wherever they are asked."""
+    several = list_several(attributes)
+    asked: dict[str, tuple[Domain, Missing | None]] = {}
+    for one in attributes:
+        factors = ((one.name, one.domain),)
+        if isinstance(one.domain, Product):
+            factors = one.domain.factors
+            if one.name != one.domain.name or one.only_if or one.several or one.answers:
+                raise InvalidParameter(
+                    f"{one.name!r} is a table, which everybody fills in: it is called {one.domain.name!r}",
+                    "tables",
+                )
+        for name, domain in factors:
+            here = domain, one.missing
+            if name in several or asked.setdefault(name, here) != here:
+                raise InvalidParameter(
+                    f"{name!r} is asked in two ways; its values and what a missing answer means must be the "
+                    "same in every table",
+                    "tables",
+                )
 
 
 def _check_condition(one: Attribute, by_name: Mapping[str, Attribute]) -> None:

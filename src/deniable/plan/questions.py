@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.domain import NO_ANSWER, is_missing, refuse_missing, to_list
+from deniable.domain import NO_ANSWER, Product, is_missing, refuse_missing, to_list
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue, not_among
 from deniable.exact import round_up
@@ -51,6 +51,8 @@ def choose_columns(
     for one in attributes:
         if one.several in whole:
             found.setdefault(str(one.several), ())
+        elif isinstance(one.domain, Product):
+            found |= {name: (*domain.labels, *content.extras(one)) for name, domain in one.domain.factors}
         elif one.answers is None or one.name in there:
             found[one.name] = content.labels(one)
     return found
@@ -63,6 +65,8 @@ def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) 
         if name in columns:
             found |= split_options(name, options, columns[name])
     for one in attributes:
+        if isinstance(one.domain, Product):
+            found[one.name] = {name: columns[name] for name in one.domain.names}
         if one.answers is not None and one.name not in found and one.answers in found:
             found[one.name] = [
                 "no" if lacks_answer(answer) else None if _is_skipped(answer) else "yes"
@@ -170,6 +174,10 @@ def _encode_attribute(
 
 def read_codes(one: Attribute, column: Any) -> tuple[Integers, _Mask]:
     """The codes of the domain, -1 for a missing answer; and where it says that it does not apply."""
+    if isinstance(one.domain, Product):
+        factors = [Attribute(name, domain) for name, domain in one.domain.factors]
+        codes = one.domain.join([read_codes(factor, column[factor.name])[0] for factor in factors])
+        return codes, np.zeros(codes.size, dtype=np.bool_)
     skipped: _Mask = np.zeros(0, dtype=np.bool_)
     if one.only_if is not None:
         answers = to_list(column, one.name)

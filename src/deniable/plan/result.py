@@ -18,6 +18,7 @@ from deniable.tables import Backend, frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from deniable.cross import CrossTable
     from deniable.plan.plan import Plan
     from deniable.plan.reports import Tallies
     from deniable.summaries import Summary
@@ -203,6 +204,16 @@ class Result(Mapping[str, Any]):
         `l_osue`, ...). With "others", other people answered each time, as in a plan that asks once.
         """
         return compare_results(earlier, self, level, people)
+
+    def cross(self, of: str, by: str, level: float = 0.95) -> CrossTable:
+        """The table of two questions that were asked `together`: what share of each row's people, `by`, gave
+        each answer to the other, `of`.
+
+        Long ranges are rows of groups. Tables that share a question are made to agree on it.
+        """
+        from deniable.plan.crossing import cross_result
+
+        return cross_result(self, of, by, level)
 
     def plot(self, level: float = 0.95, unbiased: bool = False) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.

@@ -38,6 +38,7 @@ from deniable.plan.consent import complete_texts
 from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.plan import Plan
+from deniable.plan.products import join_attributes, read_together
 from deniable.plan.questionnaire import (
     divide_pages,
     is_filled,
@@ -124,6 +125,11 @@ class Study:
     people needed and the choice of mechanisms count it in, and the plan holds it in thousandths.
     """
 
+    together: Sequence[Sequence[str]] = ()
+    """Questions whose answers are wanted in one table: [("age", "smoker")]. A report holds both, as one
+    value.
+    """
+
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
             raise InvalidParameter(
@@ -139,10 +145,11 @@ class Study:
             object.__setattr__(self, "missing", MappingProxyType(policies))
         only_if = read_conditions(self.only_if, list(named))
         object.__setattr__(self, "only_if", MappingProxyType(only_if))
+        object.__setattr__(self, "together", read_together(self.together, list(named)))
+        object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
         len(self._asked)  # made now, so that what is wrong with a question is said now
         answered = read_answered(self.answered, list(named), list(self._asked.values()))
         object.__setattr__(self, "answered", MappingProxyType(answered))
-        object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
         object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
         if not isinstance(self.objective, Objective):
             raise InvalidParameter(
@@ -257,7 +264,11 @@ class Study:
     def _asked(self) -> Mapping[str, Attribute]:
         """The attributes, which questions with several options have many of."""
         policies = read_policies(self.missing, list(self.attributes))
-        return list_attributes(self.attributes, policies, self.only_if)
+        found = list_attributes(self.attributes, policies, self.only_if)
+        if not self.together:
+            return found
+        epsilon = self.epsilon_first if self.epsilon is None else self.epsilon
+        return join_attributes(found, self.together, epsilon, self.importance)
 
     @cached_property
     def _metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
@@ -437,12 +448,14 @@ class Study:
         return replace(one, domain=one.domain.plain, answered=count_answered(self._turnout(one)))
 
     def _turnout(self, one: Attribute) -> float:
-        return self.answered.get(one.several or one.name, 1.0)
+        return min(self.answered.get(name, 1.0) for name in one.questions)
 
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one
         that comes later.
         """
+        if self.together and (self.survey is None or not self.survey.pages):
+            return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
         plain = all(one == Attribute(one.name, one.domain, one.missing) for one in self._asked.values())
         if plain or names == list(self._asked) or (self.survey is not None and self.survey.pages):
             return self.survey
@@ -546,7 +559,7 @@ class Study:
         return Question(
             k,
             list_readings(domain, k, self._turnout(one)),
-            self.importance.get(one.name, self.importance.get(one.several or one.answers or one.name, 1.0)),
+            max(self.importance.get(one.name, self.importance.get(name, 1.0)) for name in one.questions),
             self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),
         )

@@ -31,7 +31,7 @@ def read_answered(
         if found[name] != near:
             raise InvalidParameter(f"{what} is in thousandths, such as {near:g}, got {share!r}")
         for one in attributes:
-            if name in (one.name, one.several):
+            if name in (one.several, *one.columns):
                 refuse_answered(one, one.missing or "refuse")
     return found
 

@@ -1,0 +1,43 @@
+"""Describes one side of a table: a question, and the answers that are its rows or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.errors import InvalidParameter, not_among
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """A question, its answers, and where these are on a scale of numbers, if there is one."""
+
+    name: str
+    labels: tuple[str, ...]
+    points: tuple[float, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many answers there are."""
+        return len(self.labels)
+
+    def find(self, label: str | None) -> int:
+        """The number of an answer; the first if none is named."""
+        if label is None:
+            return 0
+        if label not in self.labels:
+            raise InvalidParameter(not_among(label, f"an answer to {self.name!r} in this table", self.labels))
+        return self.labels.index(label)
+
+    def positions(self, given: Sequence[float] | None = None) -> Floats:
+        """Where the answers are: as given, by their scale, or 0, 1, 2, ..."""
+        own = np.arange(self.size) if self.points is None else self.points
+        points = np.asarray(own if given is None else given, dtype=np.float64)
+        if points.shape != (self.size,) or not np.isfinite(points).all():
+            raise InvalidParameter(f"the positions of {self.name!r} are {self.size} numbers, got {given!r}")
+        return points

@@ -1,0 +1,65 @@
+"""Holds what one kind of report says about several questions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.cross.spread import Spread
+from deniable.estimate.consistency import simplex
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The unbiased shares of all cells of some questions, and how they vary.
+
+    Values beside the cells, such as no answer, come last. All of them add up to 1.
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    n: int
+    values: Floats
+    spread: Spread
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return int(np.prod(self.shape))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everybody is in one of the cells."""
+        return self.values.size == self.size
+
+    def covariance(self, sums: Floats) -> Floats:
+        """Of weighted sums of the values."""
+        return np.asarray(self.spread.covariance(self.values, sums) / self.n)
+
+    def sums(self, names: Sequence[str]) -> Floats:
+        """The weights by which the values are summed to the table of these questions, in this order."""
+        axes = [self.names.index(name) for name in names]
+        at = np.indices(self.shape)[axes].reshape(len(axes), -1)
+        shape = tuple(self.shape[axis] for axis in axes)
+        where = np.ravel_multi_index(tuple(at), shape)
+        found = np.zeros((int(np.prod(shape)), self.values.size))
+        found[where, np.arange(self.size)] = 1.0
+        return found
+
+    def expand(self, names: Sequence[str], table: Floats) -> Floats:
+        """All values of people for whom this is the table of two questions, and nothing else depends."""
+        cells = simplex(self.values[: self.size]).reshape(self.shape)
+        axes = [self.names.index(name) for name in names]
+        found = table.transpose(np.argsort(axes))
+        rest = cells.sum(axis=tuple(axes))
+        for axis in sorted(set(range(len(self.shape))) - set(axes)):
+            found = np.expand_dims(found, axis)
+        for axis in sorted(axes):
+            rest = np.expand_dims(rest, axis)
+        beside = np.clip(self.values[self.size :], 0.0, None)
+        return np.concatenate([(found * rest).ravel() * (1 - beside.sum()), beside])

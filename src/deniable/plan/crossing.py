@@ -1,0 +1,150 @@
+"""Reads tables of two questions off the results of a plan: from all reports that hold both, made to agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.cross import CrossTable, Side, Source
+from deniable.cross.agreement import agree
+from deniable.cross.spread import OneReport, Supports, fix_total
+from deniable.domain import Domain, Product, Range
+from deniable.domain.groups import list_groups
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import number
+from deniable.plan.attribute import list_domains, list_questions
+
+if TYPE_CHECKING:
+    from deniable.plan.document import Content
+    from deniable.plan.result import Result
+
+
+def list_tables(content: Content) -> list[tuple[str, str]]:
+    """Every pair of questions that reports hold together, as it was asked for."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for one in content.attributes:
+        if isinstance(one.domain, Product):
+            names = one.domain.names
+            for i, by in enumerate(names):
+                for of in names[i + 1 :]:
+                    found.setdefault(frozenset((by, of)), (by, of))
+    return list(found.values())
+
+
+def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
+    """The table of two questions, by all reports that hold both."""
+    content = None if result.plan is None else result.plan.content
+    if content is None:
+        raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
+    questions = list_questions(content.attributes)
+    for name in (of, by):
+        if name not in questions:
+            raise InvalidParameter(not_among(name, "a question", questions))
+    if of == by:
+        raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
+    sources = list_sources(result)
+    held = [i for i, source in enumerate(sources) if {of, by} <= set(source.names)]
+    if not held:
+        raise InvalidParameter(_explain_apart(content, result, of, by))
+    domains = list_domains(content.attributes)
+    rows, columns = (_Margin.of(name, domains[name]) for name in (by, of))
+    summed = np.kron(rows.sums, columns.sums)
+
+    def sum_of(source: Source) -> Floats:
+        return np.asarray(summed @ source.sums((by, of)))
+
+    # sources that agree tell the same of what they share
+    agreed = agree(sources)[held[0]]
+    sums = sum_of(sources[held[0]])
+    # tests are of the reports themselves: what is borrowed from other tables is not independent of them
+    own = [sources[i] for i in held]
+    n = sum(source.n for source in own)
+    raw = sum(source.n * (sum_of(source) @ source.values) for source in own) / n
+    shape = rows.side.size, columns.side.size
+
+    def spread(table: Floats) -> Floats:
+        found = np.zeros((table.size, table.size))
+        for source in own:
+            true = source.expand((by, of), rows.spread(columns.spread(table.T).T))
+            found += source.n / n * source.spread.covariance(true, sum_of(source))
+        return found
+
+    return CrossTable(
+        rows.side,
+        columns.side,
+        n,
+        (sums @ agreed.values).reshape(shape),
+        agreed.covariance(sums),
+        spread,
+        np.asarray(raw).reshape(shape),
+        number("a confidence level", level, 0.0, 1.0),
+    )
+
+
+def list_sources(result: Result) -> list[Source]:
+    """What the reports of each table say, and those about one question alone."""
+    assert result.plan is not None
+    found = []
+    for one in result.plan.content.attributes:
+        estimate = result.estimates.get(one.name)
+        if estimate is None or one.only_if or one.several or one.answers:
+            continue
+        if not isinstance(estimate.law, Supports):  # metric values are in no table
+            continue
+        names: tuple[str, ...] = one.columns
+        shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
+        found.append(
+            Source(names, shape, estimate.n, fix_total(estimate.frequencies), OneReport(estimate.law))
+        )
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Margin:
+    """One side of a table: all answers to a question, or groups of neighboring ones where there are many."""
+
+    side: Side
+    sums: Floats
+    """The weights of answers in each row or column."""
+
+    @staticmethod
+    def of(name: str, domain: Domain) -> _Margin:
+        groups = list_groups(domain)
+        middles = None
+        if isinstance(domain, Range) and not (domain.open_low or domain.open_high):
+            middles = np.array([(low + high) / 2 for low, high in pairwise(domain.edges)])
+        if not groups:
+            points = None if middles is None else tuple(middles.tolist())
+            return _Margin(Side(name, domain.labels, points), np.eye(domain.k))
+        sums = np.zeros((len(groups), domain.k))
+        for row, (_, values) in zip(sums, groups, strict=True):
+            row[values] = 1.0
+        points = None if middles is None else tuple((sums @ middles / sums.sum(axis=1)).tolist())
+        return _Margin(Side(name, tuple(label for label, _ in groups), points), sums)
+
+    def spread(self, table: Floats) -> Floats:
+        """A table of all answers, whose groups have these rows, spread evenly."""
+        return np.asarray((self.sums / self.sums.sum(axis=1, keepdims=True)).T @ table)
+
+
+def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
+    """Why there is no table, and what to do."""
+    both = [one.name for one in content.attributes if of in one.questions or by in one.questions]
+    waiting = [name for name in both if name in result.unreported]
+    if waiting and any({of, by} <= set(one.questions) for one in content.attributes):
+        return f"there are no reports about {waiting[0]!r} yet"
+    if content.mechanism.reported > 1 and content.mechanism.fake(0) is None:
+        return (
+            f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
+            f"plan.cross(reports, {of!r}, by={by!r})"
+        )
+    held = "only one real answer" if content.mechanism.fake(0) is not None else "only one of the questions"
+    return (
+        f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; ask for "
+        f"both at once: together = [[{by!r}, {of!r}]]"
+    )

@@ -1,0 +1,101 @@
+"""Makes one attribute of questions whose answers are wanted together, so that tables of them can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from deniable.choose import choose_views
+from deniable.domain import Product
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import positive_epsilon
+from deniable.plan.attribute import Attribute
+
+Together = tuple[tuple[str, ...], ...]
+
+
+def read_together(given: object, questions: Sequence[str]) -> Together:
+    """The questions that are wanted together: pairs, or more of which every pair is wanted."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter(_explain(given))
+    found = []
+    for some in given:
+        if isinstance(some, str) or not isinstance(some, Sequence) or len(some) < 2:
+            raise InvalidParameter(_explain(given))
+        for name in some:
+            if name not in questions:
+                raise InvalidParameter(not_among(str(name), "a question that is asked together", questions))
+        if len(set(some)) < len(some):
+            raise InvalidParameter(f"together: {list(some)} names a question twice")
+        found.append(tuple(some))
+    return tuple(found)
+
+
+def _explain(given: object) -> str:
+    return f'together is a list of pairs of questions, such as [["age", "smoker"]], got {given!r}'
+
+
+def list_pairs(together: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """Every pair that is wanted, once."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for some in together:
+        for pair in combinations(some, 2):
+            found.setdefault(frozenset(pair), pair)
+    return list(found.values())
+
+
+def join_attributes(
+    attributes: Mapping[str, Attribute],
+    together: Sequence[Sequence[str]],
+    epsilon: float | None,
+    importance: Mapping[str, float],
+) -> dict[str, Attribute]:
+    """The same attributes; those that are wanted together in tables, by which these err least."""
+    pairs = list_pairs(together)
+    asked = list(dict.fromkeys(name for pair in pairs for name in pair))
+    for name in asked:
+        _refuse_unfit(name, attributes)
+    ordered = [name for name in attributes if name in asked]
+    views = choose_views(
+        [attributes[name].domain.k for name in ordered],
+        [(ordered.index(one), ordered.index(other)) for one, other in pairs],
+        positive_epsilon(1.0 if epsilon is None else epsilon),  # a study without one is refused later
+        [max(importance.get(name, 1.0) for name in pair) for pair in pairs],
+        len(attributes) - len(ordered),
+    )
+    # a table is called as it was asked for
+    named = {frozenset(pair): pair for pair in pairs}
+    found: dict[str, Attribute] = {}
+    for table in views.tables:
+        names: tuple[str, ...] = tuple(ordered[j] for j in table)
+        one = _join([attributes[name] for name in named.get(frozenset(names), names)])
+        if one.name in attributes:
+            raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
+        found[one.name] = one
+    return found | {name: one for name, one in attributes.items() if name not in asked}
+
+
+def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
+    """Refuse what no table can hold."""
+    one = attributes.get(name)
+    if one is None:
+        raise InvalidParameter(
+            f"{name!r} asks for all that apply, so that it is no column of a table; ask a yes/no question"
+        )
+    depending = [each.name for each in attributes.values() if each.only_if and each.only_if.name == name]
+    if one.only_if is not None or depending:
+        raise InvalidParameter(
+            f"{name!r} cannot be in a table, since {'it' if one.only_if else repr(depending[0])} applies "
+            "only to some; make not applicable one of its values"
+        )
+
+
+def _join(some: Sequence[Attribute]) -> Attribute:
+    domain = Product([(one.name, one.domain) for one in some])
+    policies = {one.missing for one in some}
+    if len(policies) > 1:
+        raise InvalidParameter(
+            f"{' and '.join(repr(one.name) for one in some)} are asked together, so that a missing answer "
+            "must mean the same for all of them; give them the same missing"
+        )
+    return Attribute(domain.name, domain, policies.pop())
