@@ -17,6 +17,7 @@ from deniable import __version__
 from deniable.commands.access import manage_access
 from deniable.commands.attack import attack_plan
 from deniable.commands.audit import audit_client
+from deniable.commands.cross import read_cross
 from deniable.commands.demo import run_demo
 from deniable.commands.design import design_study
 from deniable.commands.estimate import estimate_file
@@ -94,6 +95,7 @@ for _verb in (
     manage_store,
     manage_access,
     estimate_file,
+    read_cross,
     attack_plan,
     audit_client,
     list_protocols,

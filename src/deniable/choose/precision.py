@@ -31,7 +31,7 @@ class Precision:
 
     attribute: str
     what: str
-    """What it is: "share", "group", "block", "mean" or "median"."""
+    """What it is: "share", "group", "block", "mean", "median", "cell" or "row share"."""
     count: int
     """How many of them there are."""
     people: int
@@ -111,6 +111,8 @@ class Precision:
         among = "" if self.answered == 1.0 else f", if {format_percent(self.answered)} answer"
         if self.width is not None:
             return f"the {self.what}{among}"
+        if self.what == "row share":
+            return f"shares of {format_count(self.count, 'value')} in each row{among}"
         return f"shares of {format_count(self.count, {'share': 'value'}.get(self.what, self.what))}{among}"
 
     def judge(self) -> str:

@@ -7,15 +7,16 @@ groups and the mean, of a map its blocks, of a number its mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import final
 
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.domain import Domain, Range
+from deniable.domain import Domain, Product, Range
 from deniable.domain.grid import Grid
 from deniable.domain.groups import list_groups
 from deniable.domain.number import Number
@@ -29,7 +30,9 @@ class Reading:
     """Weighted sums of an attribute's shares; its error is their variance, averaged over the sums."""
 
     what: str
-    """What it is, for one of them: "share", "group", "block", "mean", "median"."""
+    """What it is, for one of them: "share", "group", "block", "mean", "median"; "cell" of a table, and the
+    "row share" of a cell among the people of its row.
+    """
     table: Floats | None = None
     """The weights of every sum, by rows; None for the share of each value, and for the mean of a number."""
     width: float | None = None
@@ -63,8 +66,13 @@ class Reading:
             return (1 - 1 / self.answers) / self.answers
         return float(self.table[:, : self.answers].var(axis=1).mean())
 
+    parts: int | None = None
+    """Into how many parts a whole is divided, where that is not by all of them."""
+
     def count(self, law: ReportLaw) -> int:
-        """How many sums there are."""
+        """How many sums there are; of row shares, in each row."""
+        if self.parts is not None:
+            return self.parts
         if self.table is not None:
             return len(self.table)
         return law.k if self.answers is None else self.answers
@@ -77,6 +85,7 @@ def _average_noise(reading: Reading, law: ReportLaw) -> float:
     return float(law.sum_errors(reading.table).mean())
 
 
+_MOST_WEIGHTS = 1 << 20  # of sums of cells, which are looked at one by one
 _MOST_ALONE = 256  # shares of more values are so small that their sum does not matter to each
 SHARES = (Reading("share"),)
 """What is read of an attribute unless its domain says more: the share of each value."""
@@ -97,6 +106,8 @@ def list_readings(domain: Domain, k: int, answered: float = 1.0) -> tuple[Readin
         return tuple(_among(one, domain, k, answered) for one in list_readings(domain, k))
     if isinstance(domain, Number):
         return (Reading("mean", width=domain.high - domain.low),)
+    if isinstance(domain, Product):
+        return tuple(_read_cells(domain, k))
     groups = [values for _, values in list_groups(domain)]
     if groups:
         table = np.zeros((len(groups) + k - domain.k, k))
@@ -107,6 +118,28 @@ def list_readings(domain: Domain, k: int, answered: float = 1.0) -> tuple[Readin
     else:
         first = SHARES[0]
     return (first, _middle(domain, k)) if isinstance(domain, Range) else (first,)
+
+
+def _read_cells(domain: Product, k: int) -> Iterator[Reading]:
+    """The cells of every pair of questions, and of a pair the shares of a row's people."""
+    cells = np.arange(domain.k).reshape(domain.shape)
+    pairs = list(combinations(range(cells.ndim), 2))
+    sizes = [domain.shape[a] * domain.shape[b] for a, b in pairs]
+    if sum(sizes) * k > _MOST_WEIGHTS:
+        yield Reading("cell")
+        return
+    for (a, b), size in zip(pairs, sizes, strict=True):
+        if len(pairs) == 1 and k == domain.k:
+            yield Reading("cell")
+        else:
+            table = np.zeros((size, k))
+            for row, values in zip(table, np.moveaxis(cells, (a, b), (0, 1)).reshape(size, -1), strict=True):
+                row[values] = 1.0
+            yield Reading("cell", table)
+    if len(pairs) == 1:
+        rows, columns = domain.shape
+        share = np.kron(np.eye(rows), np.eye(columns) - 1 / columns) * rows
+        yield Reading("row share", np.pad(share, ((0, 0), (0, k - domain.k))), parts=columns)
 
 
 def _among(reading: Reading, domain: Domain, k: int, answered: float) -> Reading:

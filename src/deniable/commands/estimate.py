@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, options, reading, writing
-from deniable.commands.shared.options import FILE, REAL, ROUND, real, round_number
+from deniable.commands.shared.options import FILE, REAL, real, round_number
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 
@@ -28,13 +28,8 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 @click.command("estimate")
 @click.argument("plan", type=FILE)
 @click.argument("reports", type=FILE, required=False)
-@click.option(
-    "--from",
-    "source",
-    metavar="ADDRESS",
-    help="A collector (http://…) or its store (sqlite:///…, postgresql://…), instead of REPORTS.",
-)
-@click.option("--round", "number", type=ROUND, help="The round, with --from.")
+@options.source
+@options.source_round
 @click.option(
     "--change-from",
     "since",
@@ -46,18 +41,11 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
     type=click.Choice(["same", "others"]),
     help="Who answered in both rounds, for a narrower interval of the change.  [default: not known]",
 )
-@click.option(
-    "--token-file",
-    type=FILE,
-    help="The file of the operator's token, with --from http://….  [default: DENIABLE_TOKEN, or "
-    "operator.token in this folder]",
-)
+@options.token_file
 @writing.out
 @writing.plot("the shares")
 @writing.figures("every attribute")
-@click.option(
-    "--level", type=REAL, default="0.95", show_default=True, help="The confidence of the intervals."
-)
+@options.level
 @click.option(
     "--project",
     metavar="STEP",
@@ -160,7 +148,7 @@ def estimate_file(
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
     watch = HealthWatch(read)
-    token = None if source is None else _find_token(source, token_file)
+    token = None if source is None else reading.find_token(source, token_file)
     if reports is not None:
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show, watch)
@@ -259,15 +247,3 @@ def _read_targets(given: Sequence[str]) -> dict[str, list[str]]:
             raise InvalidParameter(f"a target is an attribute and its value, such as town=Rome, got {text!r}")
         found.setdefault(name, []).append(value)
     return found
-
-
-def _find_token(source: str, token_file: Path | None) -> str | None:
-    """The token for a collector; a store takes none."""
-    from deniable.collect.reading import find_token, token_file_for
-
-    if not source.startswith(("http://", "https://")):
-        return None
-    file = token_file_for(source, token_file)
-    if file is not None and token_file is None:
-        click.echo(f"the operator's token is from {file}", err=True)
-    return find_token(file)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from deniable.choose import Precision
     from deniable.plan import Plan
 
+_EPSILONS = (0.5, 1.0, 2.0, 4.0)
+
 
 @click.command("people")
 @click.argument("study", type=FILE)
@@ -33,15 +35,47 @@ if TYPE_CHECKING:
     type=Number(partial(whole, least=1, most=10**15)),
     help="The number of people who answer, such as 800.",
 )
+@click.option(
+    "--difference",
+    type=Number(positive),
+    help="The difference of two shares that must be found, in points, such as 5; with --of and --by.",
+)
+@click.option("--of", metavar="QUESTION", help="The question whose shares differ, with --difference.")
+@click.option("--by", metavar="QUESTION", help="The question whose answers are compared, with --difference.")
+@click.option(
+    "--share",
+    type=Number(positive),
+    help="The smaller of the two shares, in percent, with --difference.  [default: 25]",
+)
 @console.as_json
-def size_study(study: Path, error: float | None, people: int | None, as_json: bool) -> None:
+def size_study(
+    study: Path,
+    error: float | None,
+    people: int | None,
+    difference: float | None,
+    of: str | None,
+    by: str | None,
+    share: float | None,
+    as_json: bool,
+) -> None:
     """Say how many people a study takes.
 
     With --error it is the number for that margin of error. With --people it is what this many people give,
-    question by question. Means and medians may be off by as many hundredths of the range.
+    question by question. Means and medians may be off by as many hundredths of the range. With --difference
+    it is the number for which a test finds that difference between two rows of a table, four times out of
+    five.
     """
-    if (error is None) == (people is None):
-        raise InvalidParameter("give either --error, such as 3 points, or --people, such as 800")
+    if sum(given is not None for given in (error, people, difference)) != 1:
+        raise InvalidParameter(
+            "give one of --error, such as 3 points, --people, such as 800, and --difference, such as 5 points"
+        )
+    if difference is not None:
+        if of is None or by is None:
+            raise InvalidParameter("--difference takes --of and --by, the two questions of a table")
+        _tell_difference(study, difference, of, by, 25.0 if share is None else share, as_json)
+        return
+    if of or by or share is not None:
+        raise InvalidParameter("--of, --by and --share are for --difference")
     if error is not None and error >= 100:
         raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
     plan = reading.plan_study(study, people or 1)
@@ -52,6 +86,29 @@ def size_study(study: Path, error: float | None, people: int | None, as_json: bo
         click.echo("\n".join(_tell_needed(plan, found, error)))
     else:
         click.echo("\n".join(_tell_given(plan, found)))
+
+
+def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
+    """How many people find a difference, at the study's epsilon and at others."""
+    from deniable.plan.differences import count_people
+
+    if difference + share >= 100:
+        raise InvalidParameter(f"shares are below 100 %, got {share:g} % and {share + difference:g} %")
+    plans = reading.plan_epsilons(study, _EPSILONS)
+    found = {
+        epsilon: count_people(plan, of, by, difference / 100, share / 100) for epsilon, plan in plans.items()
+    }
+    own = next(iter(found))
+    if as_json:
+        asked = {"of": of, "by": by, "difference": difference, "share": share}
+        rows = [{"epsilon": epsilon, "people": people} for epsilon, people in found.items()]
+        console.print_json(asked | {"people": found[own], "epsilons": rows})
+        return
+    others = [f"{people:,} at {epsilon:g}" for epsilon, people in found.items() if epsilon != own]
+    click.echo(
+        f"To tell {share:g} % from {share + difference:g} % for {of!r} in two rows of {by!r}, in four "
+        f"studies of five (5 % test): {found[own]:,} people at epsilon {own:g}, {', '.join(others)}."
+    )
 
 
 def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:

@@ -214,6 +214,27 @@ class CrossTable:
                 )
         return found
 
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON; an infinite number is null."""
+        found = self.test()
+        test = {
+            "statistic": found.statistic,
+            "degrees": found.degrees,
+            "p": found.p,
+            "detectable": _finite(found.detectable),
+        }
+        rows = [{name: _finite(value) for name, value in row.items()} for row in self.records()]
+        return {
+            "of": self.of.name,
+            "by": self.by.name,
+            "n": self.n,
+            "level": self.level,
+            "rows": list(self.rows),
+            "columns": list(self.columns),
+            "cells": rows,
+            "test": test,
+        }
+
     def frame(self, backend: Backend | None = None) -> Any:
         """The same as a dataframe of the library you already have: pandas, polars or pyarrow."""
         return frame_of_rows(self.records(), backend)
@@ -294,6 +315,10 @@ def _product(cells: Floats, one: Floats, other: Floats) -> _Product:
     """The product of two sums of cells, and how it moves with each cell."""
     a, b = float(one @ cells), float(other @ cells)
     return a * b, b * one + a * other
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _format(one: Summary, is_known: bool) -> str:

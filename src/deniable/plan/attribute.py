@@ -198,7 +198,6 @@ def check_questions(
     """
     by_name = {one.name: one for one in attributes}
     policies = {one.name: one.missing or usual for one in attributes}
-    _check_tables(attributes)
     for name, options in list_several(attributes).items():
         if name in by_name or len(options) < 2:
             text = f"{name!r} has two options or more, and is not an attribute itself"
@@ -209,6 +208,7 @@ def check_questions(
                 "for missing answers"
             )
             raise InvalidParameter(text, "questions")
+    _check_tables(attributes)
     for one in attributes:
         for label in extras[one.name]:
             if isinstance(one.domain, Categories) and label in one.domain.labels:
@@ -250,7 +250,7 @@ def _check_tables(attributes: Sequence[Attribute]) -> None:
     several = list_several(attributes)
     asked: dict[str, tuple[Domain, Missing | None]] = {}
     for one in attributes:
-        factors = ((one.name, one.domain),)
+        factors: tuple[tuple[str, Domain], ...] = ((one.name, one.domain),)
         if isinstance(one.domain, Product):
             factors = one.domain.factors
             if one.name != one.domain.name or one.only_if or one.several or one.answers:

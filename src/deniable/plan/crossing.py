@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
@@ -11,16 +12,23 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side, Source
 from deniable.cross.agreement import agree
-from deniable.cross.spread import OneReport, Supports, fix_total
+from deniable.cross.spread import OneReport, Supports, TwoReports, fix_total
 from deniable.domain import Domain, Product, Range
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number
+from deniable.law import Law
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import list_domains, list_questions
+from deniable.records import Records
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content
+    from deniable.plan.plan import Plan
     from deniable.plan.result import Result
+
+
+_BLOCK = 1 << 14  # reports whose supports are in memory at once
 
 
 def list_tables(content: Content) -> list[tuple[str, str]]:
@@ -40,16 +48,70 @@ def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
     content = None if result.plan is None else result.plan.content
     if content is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
+    _check_questions(content, of, by)
+    sources = list_sources(result)
+    if not any({of, by} <= set(source.names) for source in sources):
+        raise InvalidParameter(_explain_apart(content, result, of, by))
+    return _read_table(content, sources, of, by, level)
+
+
+def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level: float) -> CrossTable:
+    """The table of two questions that reports hold apart, from the reports themselves: each is two reports,
+    whose noise is independent.
+    """
+    content = plan.content
+    _check_questions(content, of, by)
+    both = [plan.names.index(name) for name in (by, of) if name in plan.names]
+    laws = [content.mechanism.marginal(j) for j in both]
+    if content.mechanism.fake(0) is not None:
+        raise InvalidParameter(_explain_one(content, of, by))
+    one, other = laws if len(laws) == len((by, of)) else (None, None)
+    if not isinstance(one, Law) or not isinstance(other, Law):
+        raise InvalidParameter(f"{of!r} and {by!r} must be questions with values, each reported alone")
+    if any(content.extras(content.attributes[j]) for j in both):
+        raise InvalidParameter(
+            f"{of!r} or {by!r} has values beside its answers (no answer, not applicable), of which a table "
+            f"of separate reports knows nothing; ask for both at once: together = [[{by!r}, {of!r}]]"
+        )
+    n, alone, joint = 0, [np.zeros(law.k) for law in (one, other)], np.zeros((one.k, other.k))
+    for records in blocks:
+        for supports in _list_supports(records, both, [plan.mechanism.mechanisms[j] for j in both]):
+            n += len(supports[0])
+            joint += supports[0].T @ supports[1]
+            alone = [sums + some.sum(axis=0) for sums, some in zip(alone, supports, strict=True)]
+    if not n:
+        raise InvalidParameter(_explain_one(content, of, by))
+    expected = np.add.outer(alone[0] * other.q, alone[1] * one.q) - n * one.q * other.q
+    cells = (joint - expected) / (n * one.gain * other.gain)
+    source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(one, other))
+    return _read_table(content, [source], of, by, level)
+
+
+def _list_supports(
+    records: Records, both: Sequence[int], parts: Sequence[ExactMechanism]
+) -> Iterator[list[Floats]]:
+    """What reports that hold both attributes support, in blocks."""
+    columns = [records.columns[j] for j in both]
+    if records.reporters is not None:
+        one, other = (records.reporters[j] for j in both)
+        _, *found = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+        columns = [column[at] for column, at in zip(columns, found, strict=True)]
+    for start in range(0, len(columns[0]), _BLOCK):
+        some = (column[start : start + _BLOCK] for column in columns)
+        yield [part.support(block).astype(np.float64) for part, block in zip(parts, some, strict=True)]
+
+
+def _check_questions(content: Content, of: str, by: str) -> None:
     questions = list_questions(content.attributes)
     for name in (of, by):
         if name not in questions:
             raise InvalidParameter(not_among(name, "a question", questions))
     if of == by:
         raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
-    sources = list_sources(result)
+
+
+def _read_table(content: Content, sources: Sequence[Source], of: str, by: str, level: float) -> CrossTable:
     held = [i for i, source in enumerate(sources) if {of, by} <= set(source.names)]
-    if not held:
-        raise InvalidParameter(_explain_apart(content, result, of, by))
     domains = list_domains(content.attributes)
     rows, columns = (_Margin.of(name, domains[name]) for name in (by, of))
     summed = np.kron(rows.sums, columns.sums)
@@ -143,6 +205,11 @@ def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
             f"plan.cross(reports, {of!r}, by={by!r})"
         )
+    return _explain_one(content, of, by)
+
+
+def _explain_one(content: Content, of: str, by: str) -> str:
+    """Why reports about one question at a time make no table."""
     held = "only one real answer" if content.mechanism.fake(0) is not None else "only one of the questions"
     return (
         f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; ask for "

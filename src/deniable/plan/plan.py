@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.choose import Considered, Precision
+    from deniable.cross import CrossTable
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
 
@@ -418,6 +419,20 @@ class Plan:
         from deniable.plan.likely import find_from_rounds
 
         return find_from_rounds(self, rounds, **options)
+
+    def cross(
+        self, reports: Reports | Iterable[Reports], of: str, by: str, level: float = 0.95
+    ) -> CrossTable:
+        """The table of two questions: what share of each row's people, `by`, gave each answer to `of`.
+
+        Where a report holds both as one value, this is `plan.estimate(plan.tally(reports)).cross(of, by)`.
+        Reports that hold both apart (mechanism "split") are read in pairs; these tell far less.
+        """
+        from deniable.plan.crossing import cross_reports, list_tables
+
+        if any({of, by} == set(pair) for pair in list_tables(self.content)):
+            return self.estimate(self.tally(reports)).cross(of, by, level)
+        return cross_reports(self, records_of(reports, self.id), of, by, level)
 
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False

@@ -133,6 +133,23 @@ separator = click.option(
     help="The character between the cells of a CSV file.  [default: a comma; in .tsv, a tab]",
 )
 
+source = click.option(
+    "--from",
+    "source",
+    metavar="ADDRESS",
+    help="A collector (http://…) or its store (sqlite:///…, postgresql://…), instead of REPORTS.",
+)
+source_round = click.option("--round", "number", type=ROUND, help="The round, with --from.")
+token_file = click.option(
+    "--token-file",
+    type=FILE,
+    help="The file of the operator's token, with --from http://….  [default: DENIABLE_TOKEN, or "
+    "operator.token in this folder]",
+)
+level = click.option(
+    "--level", type=REAL, default="0.95", show_default=True, help="The confidence of the intervals."
+)
+
 
 def name_option(name: str, text: str, **more: Any) -> Callable[[Any], Any]:
     """An option that takes names, in one go with commas or one at a time."""

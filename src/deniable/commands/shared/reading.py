@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
     from deniable.plan import Plan, Tallies
     from deniable.plan.health import HealthWatch
+    from deniable.plan.study import Study
     from deniable.tables import Show
 
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
@@ -18,11 +22,27 @@ _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
     """The plan of a study in a file; a cap on the influence of fake reports replaces that of the file."""
+    study = _read_study(path)
+    if influence is not None:
+        study = replace(study, objective=replace(study.objective, influence_cap=influence))
+    return _make_plan(path, study, people)
+
+
+def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
+    """The plans of a study at its own epsilon, and at others."""
+    study = _read_study(path)
+    if study.epsilon is None:
+        raise DeniableError(f"{path.name}: this is for studies that ask once, with one epsilon for all")
+    tried = dict.fromkeys([study.epsilon, *epsilons])
+    return {epsilon: _make_plan(path, replace(study, epsilon=epsilon), 1) for epsilon in tried}
+
+
+def _read_study(path: Path) -> Study:
     from deniable.plan.study import Study
     from deniable.tables import file_kind
 
     try:
-        study = Study.read(path)
+        return Study.read(path)
     except InvalidParameter as problem:
         kind = file_kind(path)
         if kind and kind != "a study":
@@ -30,9 +50,10 @@ def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
                 f"{path.name} is {kind}, not a study; deniable init writes an example of one"
             ) from None
         raise DeniableError(str(problem)) from None
+
+
+def _make_plan(path: Path, study: Study, people: int) -> Plan:
     try:
-        if influence is not None:
-            study = replace(study, objective=replace(study.objective, influence_cap=influence))
         return study.plan(people)
     except InvalidParameter as problem:
         raise DeniableError(f"{path.name}: {problem}") from None
@@ -64,3 +85,15 @@ def read_tallies(plan: Plan, path: Path, show: Show, watch: HealthWatch | None =
     if not total.n:
         raise InvalidReport(f"there are no reports in {path.name}")
     return total
+
+
+def find_token(source: str, token_file: Path | None) -> str | None:
+    """The token for a collector; a store takes none."""
+    from deniable.collect import reading
+
+    if not source.startswith(("http://", "https://")):
+        return None
+    file = reading.token_file_for(source, token_file)
+    if file is not None and token_file is None:
+        click.echo(f"the operator's token is from {file}", err=True)
+    return reading.find_token(file)
