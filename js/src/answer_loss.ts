@@ -10,10 +10,8 @@ const MOST_JOINED = 256; // questions of several attributes, whose losses are co
 /** The attributes that an answer to each question can change: its own, and all that depend on these. */
 const listChanged = (attributes: readonly Attribute[]): Map<string, Set<string>> => {
   const found = new Map<string, Set<string>>();
-  for (const { name, several, answers } of attributes) {
-    const question = several ?? answers ?? name;
-    found.set(question, (found.get(question) ?? new Set()).add(name));
-  }
+  for (const { name, questions } of attributes)
+    for (const question of questions) found.set(question, (found.get(question) ?? new Set()).add(name));
   for (const changed of found.values())
     for (const before of changed)
       for (const { name, onlyIf } of attributes) if (onlyIf?.name === before) changed.add(name);

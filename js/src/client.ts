@@ -93,8 +93,14 @@ export class Client {
    * draw depends on the plan and the device's secret alone, so that it is the same in every round.
    */
   async questions(): Promise<string[]> {
+    const drawn = await this.drawn();
+    const asked = this.plan.attributes.filter(({ name }) => drawn.includes(name));
+    return [...new Set(asked.flatMap(({ columns }) => columns))];
+  }
+
+  private async drawn(): Promise<string[]> {
     const memory = await remembered(this.secret ?? this.ledger.secret, this.plan.id);
-    return drawQuestions(this.plan, new Row(new Uint32Array(), memory));
+    return drawAttributes(this.plan, new Row(new Uint32Array(), memory));
   }
 
   /**
@@ -118,7 +124,7 @@ export class Client {
         "a plan with rounds takes one report a round; change the answer in the next",
       );
     // what cannot be reported is refused, whether or not there is a report
-    plan.encode(answers, await this.questions());
+    plan.encode(answers, await this.drawn());
     const before = ledger.find(plan, round);
     if (before && !change) return fromBytes(plan, before);
     refuseAboveCap(ledger, plan, this.cap);
@@ -211,8 +217,8 @@ const DISCREET = {
   referrerPolicy: "no-referrer",
 } as const;
 
-/** The names of the questions that a device with these words asks. */
-const drawQuestions = async ({ ask, attributes, mechanism }: Plan, row: Row): Promise<string[]> => {
+/** The names of the attributes that a device with these words asks about. */
+const drawAttributes = async ({ ask, attributes, mechanism }: Plan, row: Row): Promise<string[]> => {
   const isDrawn = ask === "all" ? undefined : await mechanism.drawn?.(row);
   return attributes.filter((_, j) => isDrawn?.[j] ?? true).map(({ name }) => name);
 };
@@ -225,7 +231,7 @@ export async function makeReport(
   row: Row,
   id: (body: Bytes) => Promise<Halves>,
 ): Promise<Report> {
-  const codes = plan.encode(answers, await drawQuestions(plan, row));
+  const codes = plan.encode(answers, await drawAttributes(plan, row));
   for (const [j, attribute] of plan.attributes.entries()) {
     if ((codes[j] as number) < 0)
       codes[j] = below(

@@ -8,6 +8,7 @@ import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
 import type { Grid } from "./grid.js";
 import type { Numbers } from "./number.js";
+import type { Product } from "./product.js";
 
 /** The code of a missing answer. */
 export const NO_ANSWER = -1;
@@ -20,7 +21,7 @@ const SHOWN = 8;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The values an attribute can have, in order. */
-export type Domain = Categories | Range | Grid | Numbers;
+export type Domain = Categories | Range | Grid | Numbers | Product;
 
 export interface Values {
   /** The number of values. */

@@ -86,7 +86,7 @@ async function answered(
     const { secret } = person;
     const client = new Client(plan, secret === undefined ? options : { ...options, secret });
     const asked = await client.questions();
-    const known = plan.attributes.map(({ name }) => name);
+    const known = plan.attributes.flatMap(({ columns }) => columns);
     const given = Object.entries(person.answers); // a whole record, of which a device may ask only some
     const answers = Object.fromEntries(
       given.filter(([name]) => asked.includes(name) || !known.includes(name)),

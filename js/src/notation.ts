@@ -83,7 +83,7 @@ export const hasRareKind = (text: string): boolean => {
 /** What an attribute's values are. */
 export const domain = (data: unknown, rare?: RareKinds): Domain => {
   const kind = checkedKind(data, "a domain", ["categories", "range", ...Object.keys({ ...rare?.domains })]);
-  if (rare?.domains[kind]) return rare.domains[kind](data);
+  if (rare?.domains[kind]) return rare.domains[kind](data, rare);
   if (kind === "categories") {
     const { labels } = checkedFields(data, "categories", ["kind", "labels"]);
     return new Categories(checkedList(labels, "labels").map((label) => checkedString(label, "a label")));

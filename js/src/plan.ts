@@ -125,6 +125,7 @@ export class Plan {
     must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    if (this.attributes.some((one) => one.domain.kind === "product")) rare?.checkTables(this.attributes);
     if (this.hasQuestions) rare?.checkQuestions(this.attributes);
     this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
     must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
@@ -237,13 +238,14 @@ export class Plan {
   encode(answers: Answers, names = this.attributes.map(({ name }) => name)): number[] {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     // misspelt, it would be taken as no answer
-    const known = this.attributes.flatMap(({ several }) => several ?? []);
-    const unknown = Object.keys(answers).find((name) => !names.includes(name) && !known.includes(name));
-    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(names)})`);
+    const asked = this.attributes
+      .filter(({ name }) => names.includes(name))
+      .flatMap(({ columns }) => columns);
+    const known = [...asked, ...this.attributes.map(({ several }) => several)];
+    const unknown = Object.keys(answers).find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(asked)})`);
     if (this.hasQuestions && this.rare) return this.rare.encodeAnswers(this.attributes, answers);
-    return this.attributes.map((one) =>
-      !names.includes(one.name) ? 0 : one.code(Object.hasOwn(answers, one.name) ? answers[one.name] : null),
-    );
+    return this.attributes.map((one) => (names.includes(one.name) ? one.code(one.answer(answers)) : 0));
   }
 
   private checkSizes(): void {

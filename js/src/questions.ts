@@ -86,7 +86,7 @@ export const encodeAnswers = (attributes: readonly Attribute[], answers: Answers
   const code = (one: Attribute): number => {
     const known = found.get(one.name);
     if (known !== undefined) return known;
-    const made = encode(one, Object.hasOwn(given, one.name) ? given[one.name] : null);
+    const made = encode(one, one.answer(given));
     found.set(one.name, made);
     return made;
   };

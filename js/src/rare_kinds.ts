@@ -6,11 +6,13 @@
 import * as distances from "./distance_kinds.js";
 import * as kept from "./kept_kinds.js";
 import * as numbers from "./number_kinds.js";
+import * as tables from "./table_kinds.js";
 
 export const mechanisms = { ...distances.mechanisms, ...numbers.mechanisms, ...kept.mechanisms };
-export const domains = { ...distances.domains, ...numbers.domains };
+export const domains = { ...distances.domains, ...numbers.domains, ...tables.domains };
 
 export { boundRelated, checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
 export { statedMetric, verifiedMetric } from "./distance_kinds.js";
 export { records } from "./faked_kinds.js";
 export { readMaps } from "./map_kinds.js";
+export { checkTables } from "./table_kinds.js";

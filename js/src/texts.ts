@@ -79,7 +79,7 @@ export const readTexts = (data: unknown, title: string, attributes: readonly Ask
     must(Object.keys(texts).length, "canonical", () => `the plan ${NOT_CANONICAL}: an empty text`);
     for (const kind of ["question", "help"]) if (kind in texts) read(texts[kind], kind);
     const options = attributes.filter((each) => each.several === name);
-    const domain = attributes.find((each) => each.name === name && !each.several && !each.answers)?.domain;
+    const domain = attributes.flatMap(domainsOf).find((each) => each.name === name)?.domain;
     must(domain || options.length, "texts", () => `${shown(name)} has a text, and is not an attribute`);
     const size = domain?.kind === "categories" ? domain.k : options.length;
     const isScale = domain?.kind === "range" && domain.unit === "whole";
@@ -112,11 +112,16 @@ interface Asked {
   readonly domain: Domain;
   readonly several: string | null;
   readonly answers: string | null;
+  readonly questions: readonly string[];
 }
+
+/** The questions of an attribute that have values of their own. */
+const domainsOf = ({ name, domain, several, answers }: Asked): readonly { name: string; domain: Domain }[] =>
+  domain.kind === "product" ? domain.factors : several || answers ? [] : [{ name, domain }];
 
 /** Every question is on one page, once. */
 const readPages = (data: unknown, attributes: readonly Asked[]): void => {
-  const asked = new Set(attributes.filter((one) => !one.answers).map((one) => one.several ?? one.name));
+  const asked = new Set(attributes.filter((one) => !one.answers).flatMap(({ questions }) => questions));
   const pages = checkedList(data, "pages").map((page) => checkedList(page, "a page"));
   const names = pages.flat().map((name) => checkedString(name, "a question's name"));
   must(
