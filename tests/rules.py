@@ -20,7 +20,7 @@ from deniable.plan.notation import mechanism_to_dict
 from deniable.records import Prior, Sample
 from deniable.wire import Report, Wire, to_batch
 from deniable.words import FULL
-from tests import questionnaires
+from tests import products, questionnaires
 from tests.vectors import (
     COLORS,
     KS,
@@ -397,6 +397,8 @@ def b64(raw: bytes) -> str:
 def questions() -> Iterator[Case]:
     for name, refused, plan, change in questionnaires.changes():
         yield changed(questionnaires.changed(plan, change), refused, f"questions, {name}")
+    for name, refused, plan, change in products.changes():
+        yield changed(questionnaires.changed(plan, change), refused, f"tables, {name}")
 
 
 VISIBLE = [

@@ -23,7 +23,7 @@ from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
-from tests import questionnaires
+from tests import products, questionnaires
 from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -417,11 +417,14 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "metric/reports": metric,
     "nested": nested,
     "questions": questionnaires.plans,
+    "tables": products.plans,
 }
 
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
+    if any(" x " in name for name in plan.names):
+        return products.answers_of(plan)
     if "works" in plan.names:
         return questionnaires.ANSWERS["distant" if "pay" in plan.names else "work"]
     if set(plan.names) == set(QUESTIONS):
@@ -488,6 +491,7 @@ def device_plans() -> dict[str, Plan]:
     some = {name: nested()[name] for name in ("a sample and fakes", "nested, no answer is random")}
     some |= {"by weights": sample()["by weights"], "kept, by weights": repeated()["repeated, by weights"]}
     some |= {f"questions, {name}": plan for name, plan in questionnaires.plans().items()}
+    some |= {f"tables, {name}": plan for name, plan in products.plans().items()}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     return one_of_each() | metric_of_each() | some
@@ -525,13 +529,15 @@ def asked_cases() -> Iterator[dict[str, Any]]:
         "two": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
         "weights": of(dn.smp(KS, 1.0, "grr", weights=[1, 2, 4])),
         "in a split": of(inside, missing="random"),
+        "tables": products.SMOKING.plan(people=1000),
     }
     for name, plan in plans.items():
         plan = plan.with_ask("sampled")
+        given = products.ANSWERS[0] if name == "tables" else ANSWERS[0]
         for number in range(3):
             secret = hashlib.sha256(f"{name} {number}".encode()).digest()
             client = dn.Client(plan, secret=secret, cap=ANY_CAP)
-            answers = {one: ANSWERS[0][one] for one in client.questions}
+            answers = {one: given[one] for one in client.questions}
             yield {
                 "name": f"only drawn questions, {name}, {number}",
                 "plan": plan.to_json(),

@@ -238,14 +238,13 @@ export class Plan {
   encode(answers: Answers, names = this.attributes.map(({ name }) => name)): number[] {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     // misspelt, it would be taken as no answer
-    const asked = this.attributes
-      .filter(({ name }) => names.includes(name))
-      .flatMap(({ columns }) => columns);
-    const known = [...asked, ...this.attributes.map(({ several }) => several)];
-    const unknown = Object.keys(answers).find((name) => !known.includes(name));
+    const drawn = new Set(names);
+    const asked = this.attributes.filter(({ name }) => drawn.has(name)).flatMap(({ columns }) => columns);
+    const known = new Set([...asked, ...this.attributes.map(({ several }) => several)]);
+    const unknown = Object.keys(answers).find((name) => !known.has(name));
     if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(asked)})`);
     if (this.hasQuestions && this.rare) return this.rare.encodeAnswers(this.attributes, answers);
-    return this.attributes.map((one) => (names.includes(one.name) ? one.code(one.answer(answers)) : 0));
+    return this.attributes.map((one) => (drawn.has(one.name) ? one.code(one.answer(answers)) : 0));
   }
 
   private checkSizes(): void {

@@ -195,7 +195,10 @@ def check_content(plan: Data) -> None:
     if "maps" in plan:
         check_maps(plan["maps"], {one["name"]: one["domain"] for one in asked})
     if "texts" in plan:
-        questions = {one["name"]: one["domain"] for one in asked if not {"several", "answers"} & set(one)}
+        questions: dict[str, Any] = {}
+        for one in asked:
+            if not {"several", "answers"} & set(one):
+                questions |= {each["name"]: each["domain"] for each in factors_of(one)}
         for one in asked:
             if "several" in one:
                 options = questions.setdefault(one["several"], {"kind": "several", "labels": []})
@@ -223,8 +226,27 @@ def check_optional(one: Data, usual: str) -> None:
         must("answers" not in one, "answered")
 
 
+def factors_of(one: Data) -> list[Any]:
+    """The questions of an attribute: itself, or those of a table."""
+    return list(one["domain"]["factors"]) if one["domain"]["kind"] == "product" else [one]
+
+
+def check_tables(asked: Sequence[Data]) -> None:
+    seen: dict[str, Any] = {}
+    for one in asked:
+        if one["domain"]["kind"] == "product":
+            must(one["name"] == " x ".join(each["name"] for each in factors_of(one)), "tables")
+            must(not {"only_if", "several", "answers"} & set(one), "tables")
+        for each in factors_of(one):
+            here = each["domain"], one.get("missing")
+            must(seen.setdefault(each["name"], here) == here, "tables")
+            must(all(each["name"] != other.get("several") for other in asked), "tables")
+
+
 def check_questions(asked: Sequence[Data]) -> None:
     by_name = {one["name"]: one for one in asked}
+    if any(one["domain"]["kind"] == "product" for one in asked):
+        check_tables(asked)
     for one in asked:
         yes_no = one["domain"].get("labels") == ["yes", "no"]
         if "several" in one:
@@ -433,6 +455,15 @@ def check_domain(domain: Any) -> int:
         must(low < high, "number")
         check_digits(domain, (low, high), "number")
         return (1 << 32) + 1
+    elif kind == "product":
+        size = 1
+        factors = typed(fields(domain, "kind", "factors")["factors"], list)
+        for one in factors:
+            check_text(typed(fields(one, "name", "domain")["name"], str))
+            must(typed(one["domain"], dict).get("kind") in ("categories", "range"), "kind")
+            size *= check_domain(one["domain"])
+        must(2 <= len({one["name"] for one in factors}) == len(factors) <= 16, "product")
+        must(size <= 1 << 16, "product")
     else:
         must(kind == "grid", "kind")
         fields(domain, "kind", "south", "west", "north", "east", "rows", "columns")
