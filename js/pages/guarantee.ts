@@ -19,7 +19,7 @@ export function inQuotes(plan: Plan, name: string): Child {
 /** How often an answer is guessed right, in words; and from the reports of all rounds. */
 function guessed(plan: Plan, name: string): Guessed {
   const found = plan.bestGuess(name);
-  const { domain } = plan.attributes.find((one) => one.name === name) as Attribute;
+  const { domain } = plan.asked.find((one) => one.name === name) as Attribute;
   const among = Math.round(1e6 / found.blind) / 1e6; // where more people have one answer, no whole number
   const values = {
     what: domain.kind === "number" ? t("guess_half") : "",
@@ -51,7 +51,7 @@ export interface Guessed {
  * folded away is not worse than what is not. A page with several of them has a key for each.
  */
 export function promise(plan: Plan, key = ""): HTMLElement {
-  const guesses = plan.attributes.map(({ name }) => guessed(plan, name));
+  const guesses = plan.asked.map(({ name }) => guessed(plan, name));
   const easiest = largest(guesses);
   const alone = guesses.length === 1;
   const distant = guesses

@@ -157,7 +157,13 @@ export function paragraphs(plan: Plan, text: Text | undefined): HTMLElement[] {
 
 /** What is asked: the question, or the attribute's name; of an option, both. */
 export function asking(plan: Plan, name: string): HTMLElement {
-  const { several, option, answers } = plan.attributes.find((one) => one.name === name) ?? {};
+  const { several, option, answers, parts = [] } = plan.attributes.find((one) => one.name === name) ?? {};
+  if (parts.length > 1)
+    return h(
+      "span",
+      {},
+      parts.map((one, i) => [i > 0 && " × ", asking(plan, one.name)]),
+    );
   if (several)
     return h(
       "span",
@@ -176,7 +182,7 @@ export function labelsOf(plan: Plan, name: string): readonly string[] | undefine
   const tag = matched([chosen], Object.keys(labels), "");
   if (base(tag) === base(chosen)) return labels[tag];
   // the values themselves are in the first language, but for those of a question that is answered by yes or no
-  const domain = plan.attributes.find((one) => one.name === name)?.domain;
+  const domain = plan.asked.find((one) => one.name === name)?.domain;
   const isYesNo = domain?.kind === "categories" && String(domain.labels) === "yes,no";
   return isYesNo && catalog !== "en" ? [t("yes"), t("no")] : undefined;
 }

@@ -146,7 +146,7 @@ export async function showPlans(
     const title = h("h2", { tabindex: -1 }, quoted(part.title));
     const where =
       open.length > 1 && h("p", { class: "soft" }, t("plans_part", { n: i + 1, all: open.length }));
-    const drawn = part.plan.ask === "all" ? null : drawnFirst(part.asked.length, part.plan.attributes.length);
+    const drawn = part.plan.ask === "all" ? null : drawnFirst(part.asked.length, part.plan.asked.length);
     const form = forms[i] as HTMLFormElement;
     tools.answering({ forms, part: i, show: (part) => void (part < open.length && show(part)) });
     put(
@@ -205,9 +205,7 @@ async function offered(
   }
   if (isAboveTogether([...before.map((part) => part.plan), plan])) return { left: "plans_limit" };
   const isAll = plan.ask === "all";
-  const asked = isAll
-    ? plan.attributes.map(({ name }) => name)
-    : await (await following()).drawQuestions(plan);
+  const asked = isAll ? plan.asked.map(({ name }) => name) : await (await following()).drawQuestions(plan);
   return { ...one, asked, made: null };
 }
 

@@ -9,7 +9,7 @@ export interface Item {
   readonly name: string;
   /** Its attribute, or its options. */
   readonly attributes: readonly Attribute[];
-  /** The number of the first of them in the plan. */
+  /** Its number among all that is asked. */
   readonly j: number;
   /** Whether people may give no answer. */
   readonly optional: boolean;
@@ -22,7 +22,7 @@ export function pagesOf(plan: Plan): Item[][] {
   const { attributes } = plan;
   const about = new Map(attributes.map((one) => [one.name, one]));
   const items = new Map<string, Item>();
-  for (const [j, one] of attributes.entries()) {
+  for (const [j, one] of plan.asked.entries()) {
     const name = one.several ?? one.name;
     if (one.answers !== null || items.has(name)) continue;
     const asked = one.several === null ? [one] : attributes.filter((each) => each.several === one.several);

@@ -243,14 +243,12 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     return;
   }
   const isAll = plan.ask === "all";
-  const asked = isAll
-    ? plan.attributes.map(({ name }) => name)
-    : await (await following()).drawQuestions(plan);
+  const asked = isAll ? plan.asked.map(({ name }) => name) : await (await following()).drawQuestions(plan);
   if (mine !== turn) return;
   put(
     head,
     promise(plan),
-    ...(isAll ? [] : [drawnFirst(asked.length, plan.attributes.length)]),
+    ...(isAll ? [] : [drawnFirst(asked.length, plan.asked.length)]),
     ...told,
     (form = questions(plan, asked, kinds, async (given) => {
       const part = await following().catch(() => null);

@@ -57,6 +57,15 @@ export class Attribute {
     return question === null ? this.columns : [question];
   }
 
+  /** What people are asked: this, or each question of a table. */
+  get parts(): readonly Attribute[] {
+    const { domain, missing, answered } = this;
+    if (domain.kind !== "product") return [this];
+    return domain.factors.map(
+      (one) => new Attribute(one.name, one.domain, missing, false, null, null, null, answered),
+    );
+  }
+
   /** @internal The answer to it; of a table, a list of answers. One that is left out is missing. */
   answer(given: Readonly<Record<string, unknown>>): unknown {
     const found = this.columns.map((name) => (Object.hasOwn(given, name) ? given[name] : null));

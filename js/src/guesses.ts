@@ -35,13 +35,24 @@ export const findGuess = (
   const oneReport = Math.max(one, related?.oneReport ?? 0);
   const allReports = Math.max(all, related?.allReports ?? 0);
   const blind = related?.blind ?? 1 / among;
+  const found = { blind, wholeReport, oneReport, allReports };
+  return tell(found, real < size, isRepeatedly, what, related ? often(blind) : `1 in ${among}`);
+};
+
+/** The same figures, and what they say in plain words. */
+export const tell = (
+  found: Omit<BestGuess, "sentence">,
+  isDrawn: boolean,
+  isRepeatedly: boolean,
+  what: string,
+  blindly: string,
+): BestGuess => {
   const again = isRepeatedly
-    ? `; anyone who sees all of them, if your answer does not change: ${often(allReports)}`
+    ? `; anyone who sees all of them, if your answer does not change: ${often(found.allReports)}`
     : "";
-  const known = real < size ? `; anyone who knows that it holds this answer: ${often(oneReport)}` : "";
-  const blindly = related ? often(blind) : `1 in ${among}`;
-  const sentence = `anyone who sees your report guesses right${what} at most ${often(wholeReport)}${known}${again}; blind guessing: ${blindly}`;
-  return { blind, wholeReport, oneReport, allReports, sentence };
+  const known = isDrawn ? `; anyone who knows that it holds this answer: ${often(found.oneReport)}` : "";
+  const sentence = `anyone who sees your report guesses right${what} at most ${often(found.wholeReport)}${known}${again}; blind guessing: ${blindly}`;
+  return { ...found, sentence };
 };
 
 /** r / (r + k - 1). */

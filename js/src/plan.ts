@@ -156,6 +156,14 @@ export class Plan {
     return plan;
   }
 
+  /** What people are asked: the attributes, but the questions of tables in their place, each once. */
+  get asked(): readonly Attribute[] {
+    const found = new Map<string, Attribute>();
+    for (const one of this.attributes.flatMap(({ parts }) => parts))
+      if (!found.has(one.name)) found.set(one.name, one);
+    return [...found.values()];
+  }
+
   /** @internal The mechanisms, one per attribute. */
   get mechanisms(): readonly Mechanism[] {
     return this.mechanism.mechanisms;
@@ -219,6 +227,8 @@ export class Plan {
   bestGuess(attribute: string): BestGuess {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.mechanisms[j];
+    const isFactor = !part && this.asked.some((one) => one.name === attribute);
+    if (isFactor && this.rare) return this.rare.guessFactor(this, attribute);
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
     const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
     return findGuess(part, this.held(j), this.rounds !== null, related || undefined);

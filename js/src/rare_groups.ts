@@ -32,6 +32,7 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
     verifiedMetric: distances?.verifiedMetric ?? (() => undefined), // nothing with distances was read
     boundRelated: questions?.boundRelated ?? refuse,
     counted: questions?.counted ?? refuse,
+    guessFactor: tables?.guessFactor ?? refuse,
     checkTables: tables?.checkTables ?? refuse,
     checkQuestions: questions?.checkQuestions ?? refuse,
     encodeAnswers: questions?.encodeAnswers ?? refuse,

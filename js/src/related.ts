@@ -1,18 +1,16 @@
 /** Bounds how often an answer is guessed right from a whole report, where questions depend on each other. */
 
 import type { Attribute } from "./attribute.js";
-import { type Loss, logUp, NANO, type Ratio, toNano } from "./exact.js";
+import { type Bounds, boundGuess } from "./bounds.js";
+import { NANO } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 import { NOT_APPLICABLE } from "./questions.js";
 import { isRepeated } from "./repeated.js";
 
 /** Of an attacker who thinks all values equally likely, where a question applies; all but `blind` are bounds. */
-export interface RelatedGuess {
+export interface RelatedGuess extends Bounds {
   readonly blind: number;
-  readonly wholeReport: number;
-  readonly oneReport: number;
-  readonly allReports: number;
 }
 
 /** That of an attribute; undefined where nothing depends on it, nor it on anything. */
@@ -37,31 +35,19 @@ export const boundRelated = (plan: Plan, attribute: Attribute): RelatedGuess | u
   // where random values stand for what does not apply, a report says nothing about other answers
   const isDrawn = ({ onlyIf, extras }: Attribute): boolean => onlyIf !== null && !extras.length;
   const telling = related.filter((one) => one === attribute || !isDrawn(one));
-  const inside = new Set(telling.map(partOf));
   // who guesses well that it does not apply guesses badly what it is: the sum of both is enough
   const part = partOf(attribute);
   const chance = isDrawn(attribute) && !isRepeated(part) && part.guess?.chance;
   const most = chance ? 1 - often + often * (Number((chance[0] * NANO) / chance[1] + 1n) / 1e9) : 1;
-  // a report multiplies the odds by the ratio at most; a billionth more outweighs what a float rounds
-  const bound = (loss: Loss): number => {
-    const odds = Math.exp((Number(toNano(loss)) + 1) / 1e9) * blind;
-    return Math.min(odds === Infinity ? 1 : odds / (odds + 1 - blind), most);
+  const among = related.map(({ name }) => at(name));
+  return {
+    blind,
+    ...boundGuess(
+      plan,
+      telling.map(({ name }) => at(name)),
+      blind,
+      most,
+      among,
+    ),
   };
-  const among = (ratioOf: (one: Mechanism) => Ratio, isLinked = false): number =>
-    bound(plan.mechanism.loss((one) => (inside.has(one) ? logUp(ratioOf(one)) : 0n), isLinked));
-  const oneReport = among(({ ratio }) => ratio);
-  const allReports = among((one) => (isRepeated(one) ? one.forever : one.ratio), true);
-  const own = (one: Attribute): number => {
-    const [real, size] = plan.held(at(one.name));
-    return (Number(real) / Number(size)) * (bound(logUp(partOf(one).ratio)) - blind);
-  };
-  let last = 0;
-  const isOne = plan.mechanism.groups.some(({ size, named }) => {
-    const first = last;
-    last += size;
-    return named === 1 && related.every(({ name }) => at(name) >= first && at(name) < last);
-  });
-  const sum = isOne ? telling.reduce((total, one) => total + own(one), blind) : oneReport;
-  const wholeReport = sum > oneReport - 1e-9 ? oneReport : sum;
-  return { blind, oneReport, wholeReport, allReports };
 };

@@ -1,3 +1,3 @@
 /** Reads questions that are reported together, as cells of a table. */
 
-export { checkTables, domains } from "./product.js";
+export { checkTables, domains, guessFactor } from "./product.js";
