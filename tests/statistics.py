@@ -76,6 +76,14 @@ FEW_REPEATS, FEW_HELD = 200, 0.9
 """Small populations for what is said of few reports, and how many of them two standard errors hold at least:
 nine in ten, since few folds tell the error itself roughly. 79 % may then pass.
 """
+CROSSED_STUDIES, CROSSED_HELD = 500, (0.9, 0.98)
+"""Studies for each case of a conditional share, and how many of the intervals hold at least and at most: true
+rates are from 92 to 97 %, and 500 studies may be 2 points off.
+"""
+TESTED_STUDIES, CROSSED_SIZE = 800, (0.025, 0.075)
+"""Studies for the size and the power of a test: a size from 3.5 to 6.5 % may then read as these, and a power
+is off by 1.5 points either way.
+"""
 HASH_FUNCTIONS = 20_000
 """Functions drawn from the hash family to compare averages over it."""
 ATTACKED = 20_000

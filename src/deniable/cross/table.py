@@ -21,7 +21,7 @@ from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.formatting import format_percent, format_table
 from deniable.summaries import Summary
-from deniable.summaries.ratios import fieller_ends, ratio_error
+from deniable.summaries.ratios import fieller_within, ratio_error
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class CrossTable:
     """The shares of people with two answers, one by row and one by column, and how far they may be off.
 
     Cells are unbiased: they may be negative. Shares of a row's people come with Fieller's intervals, cut to
-    0..1; where too little is known of the row, the interval is all of that.
+    0..1; where too little is known of the row, an interval is all of that.
 
     >>> from deniable.mechanisms import Tally, grr
     >>> estimate = grr(4, 2.0).estimate(Tally(1000, np.array([400, 300, 200, 100])))
@@ -302,8 +302,7 @@ class CrossTable:
         across, along = self.covariance @ by_top, self.covariance @ by_bottom
         variances = (float(by_top @ across), float(by_bottom @ along))
         both = float(by_top @ along)
-        ends = fieller_ends(top, bottom, variances, both, (1 - self.level) / 2)
-        low, high = (min(max(end, limits[0]), limits[1]) for end in (limits if ends is None else ends))
+        low, high = fieller_within(top, bottom, variances, both, (1 - self.level) / 2, limits)
         value = min(max(top / bottom, limits[0]), limits[1]) if bottom > 0 else math.nan
         return Summary(value, ratio_error(top, bottom, variances, both), low, high)
 

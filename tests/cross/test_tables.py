@@ -1,0 +1,218 @@
+"""Tables of two answers: exact in small cases, intervals and tests that hold, and faults that are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import deniable as dn
+from deniable.arrays import Floats, Integers
+from deniable.cross import CrossTable
+from deniable.cross.hypothesis import find_dependence, find_power, find_trend
+from deniable.cross.spread import OneReport, TwoReports
+from deniable.law import Law
+from deniable.mechanisms import ExactMechanism, Tally
+from tests.statistics import CROSSED_HELD, CROSSED_SIZE, CROSSED_STUDIES, TESTED_STUDIES
+
+Spread = Callable[[Floats], Floats]
+AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])
+SHARES = np.array([[s, 1 - s] for s in (0.25, 0.30, 0.22, 0.15, 0.08)])
+SMOKERS = AGES[:, None] * SHARES
+FEW = np.array([0.02, 0.24, 0.25, 0.25, 0.24])[:, None] * SHARES
+"""The same with a small first row."""
+
+
+@pytest.mark.parametrize("name", ["grr", "ss", "oue", "sue", "hr"])
+def test_covariances_are_those_of_all_reports(name: str) -> None:
+    """Each report that a person can make, with its probability, against the closed form."""
+    f, law = np.array([0.4, 0.25, 0.2, 0.15]), getattr(dn, name)(4, 1.0).law
+    supports, likelihoods = _list_reports(name, 4)
+    added = (supports - law.q) / law.gain
+    added -= (added.sum(axis=1, keepdims=True) - 1) / 4
+    chances = likelihoods @ f
+    np.testing.assert_allclose(chances @ added, f, atol=1e-12)
+    exact = (added * chances[:, None]).T @ added - np.outer(f, f)
+    np.testing.assert_allclose(OneReport(law).covariance(f, np.eye(4)), exact, atol=1e-9)
+    sums = np.array([[1.0, 1.0, 0.0, 0.0], [0.5, -1.0, 0.0, 2.0]])
+    np.testing.assert_allclose(OneReport(law).covariance(f, sums), sums @ exact @ sums.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "hr"])
+def test_covariances_of_two_reports_are_those_of_all_pairs(name: str) -> None:
+    f = np.array([[0.3, 0.1, 0.05], [0.15, 0.25, 0.15]])
+    laws = [getattr(dn, name)(k, 1.0).law for k in f.shape]
+    found = [_list_reports(name, k) for k in f.shape]
+    added = [(supports - law.q) / law.gain for (supports, _), law in zip(found, laws, strict=True)]
+    mean, square = np.zeros(6), np.zeros((6, 6))
+    for i, j in product(*(range(len(supports)) for supports, _ in found)):
+        chance = float(found[0][1][i] @ f @ found[1][1][j])
+        both = np.outer(added[0][i], added[1][j]).ravel()
+        both -= (both.sum() - 1) / 6
+        mean += chance * both
+        square += chance * np.outer(both, both)
+    np.testing.assert_allclose(mean, f.ravel(), atol=1e-12)
+    exact = square - np.outer(f, f)
+    np.testing.assert_allclose(TwoReports(*laws).covariance(f.ravel(), np.eye(6)), exact, atol=1e-9)
+
+
+def _list_reports(name: str, k: int) -> tuple[Floats, Floats]:
+    """What every report supports, and how likely it is for each value."""
+    mechanism = getattr(dn, name)(k, 1.0)
+    made = mechanism.privatize(np.arange(20_000) % k, dn.seeded(3))
+    _, first = np.unique(made.view(np.uint8).reshape(len(made), -1), axis=0, return_index=True)
+    supports = mechanism.support(made[first])
+    if name == "hr":  # all reports are alike
+        chances = np.where(supports, mechanism.law.p, 1 - mechanism.law.p) / (len(supports) / 2)
+    else:
+        logs = [mechanism.law.log_likelihood(int(one.sum())) for one in supports]
+        chances = np.exp([np.where(one, *both) for one, both in zip(supports, logs, strict=True)])
+    np.testing.assert_allclose(chances.sum(axis=0), 1.0, atol=1e-12)  # so that none is missing
+    return supports.astype(float), chances
+
+
+def _simulate(mechanism: ExactMechanism, cells: Floats, n: int, studies: int, seed: int) -> Integers:
+    """The counts of many studies, a row each."""
+    rng, law = np.random.default_rng(seed), mechanism.law
+    assert isinstance(law, Law)
+    if mechanism.names_value:
+        return rng.multinomial(n, law.q + law.gain * cells.ravel(), size=studies)
+    people = rng.multinomial(n, cells.ravel(), size=studies)
+    answers = np.concatenate([np.repeat(np.arange(law.k), one) for one in people])
+    supports = mechanism.support(mechanism.privatize(answers, dn.seeded(seed)))
+    return np.asarray(supports.reshape(studies, n, law.k).sum(axis=1))
+
+
+def _read(mechanism: ExactMechanism, counts: Integers, n: int, shape: tuple[int, int]) -> CrossTable:
+    labels = [list(map(str, range(size))) for size in shape]
+    return CrossTable.of_estimate(mechanism.estimate(Tally(n, counts)), *labels)
+
+
+CASES = list(product(["grr", "ss"], [0.5, 1.0, 2.0, 4.0], [500, 2000, 20_000], [SMOKERS, FEW]))
+"""The 48 cases of the specification."""
+
+
+def test_intervals_of_conditional_shares_hold() -> None:
+    """Over all cases, and in none of them much less often than they say."""
+    held = []
+    for i, (name, epsilon, n, cells) in enumerate(CASES):
+        mechanism = getattr(dn, name)(cells.size, epsilon)
+        studies = CROSSED_STUDIES if name == "grr" else max(CROSSED_STUDIES * 500 // n, 10)
+        counts = _simulate(mechanism, cells, n, studies, seed=i)
+        tables = [_read(mechanism, one, n, cells.shape) for one in counts]
+        held.append([bool(table.low[0, 0] <= 0.25 <= table.high[0, 0]) for table in tables])
+    exact = [np.mean(one) for one, case in zip(held, CASES, strict=True) if case[0] == "grr"]
+    assert min(exact) >= CROSSED_HELD[0]
+    assert max(exact) <= CROSSED_HELD[1]
+    assert 0.93 <= np.mean([hit for one in held for hit in one]) <= 0.965
+
+
+def test_intervals_by_first_order_errors_do_not_hold() -> None:
+    """The planted fault: they are far too wide where a row is small, and miss where it is not."""
+    mechanism, n = dn.grr(10, 1.0), 2000
+    counts = _simulate(mechanism, SMOKERS, n, CROSSED_STUDIES, seed=5)
+    tables = [_read(mechanism, one, n, (5, 2)) for one in counts]
+    widths = [2 * 1.96 * table.stderr[0, 0] for table in tables]
+    assert np.median(widths) > 1.2 * np.median([table.high[0, 0] - table.low[0, 0] for table in tables])
+
+
+NULLS = {
+    "2x2": np.outer([0.8, 0.2], [0.9, 0.1]),
+    "4x4": np.outer([0.4, 0.3, 0.2, 0.1], [0.25] * 4),
+    "5x2": np.outer(AGES, [0.2, 0.8]),
+}
+
+
+def _spread(law: Law) -> Spread:
+    return lambda cells: OneReport(law).covariance(cells.ravel(), np.eye(cells.size))
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [(name, epsilon) for name in NULLS for epsilon in (1.0, 4.0)])
+def test_sizes_of_tests_are_right(name: str, epsilon: float) -> None:
+    cells, n = NULLS[name], 5000
+    mechanism = dn.grr(cells.size, epsilon)
+    law = mechanism.law
+    found = []
+    for counts in _simulate(mechanism, cells, n, TESTED_STUDIES, seed=11):
+        shares = ((counts / n - law.q) / law.gain).reshape(cells.shape)
+        each, degrees = find_dependence(shares, _spread(law))
+        found.append(n * each > stats.chi2.isf(0.05, degrees))
+    assert CROSSED_SIZE[0] <= np.mean(found) <= CROSSED_SIZE[1]
+
+
+def test_a_naive_test_of_reports_finds_what_is_not_there() -> None:
+    """The planted fault: reports of independent answers are not independent."""
+    cells, n = NULLS["2x2"], 5000
+    counts = _simulate(dn.grr(4, 1.0), cells, n, 200, seed=12).reshape(-1, 2, 2)
+    assert np.mean([stats.chi2_contingency(one, correction=False).pvalue < 0.05 for one in counts]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("cells", "epsilon", "n"),
+    [(np.array([[0.35, 0.15], [0.25, 0.25]]), 1.0, 2000), (SMOKERS, 2.0, 4000), (SMOKERS, 1.0, 20_000)],
+)
+def test_power_is_as_predicted(cells: Floats, epsilon: float, n: int) -> None:
+    mechanism = dn.grr(cells.size, epsilon)
+    law = mechanism.law
+    each, degrees = find_dependence(cells, _spread(law))
+    found = []
+    for counts in _simulate(mechanism, cells, n, TESTED_STUDIES, seed=13):
+        shares = ((counts / n - law.q) / law.gain).reshape(cells.shape)
+        found.append(n * find_dependence(shares, _spread(law))[0] > stats.chi2.isf(0.05, degrees))
+    assert np.mean(found) == pytest.approx(find_power(each, degrees, n), abs=0.03 + 0.015)
+
+
+def test_a_trend_is_found_more_often_than_any_dependence() -> None:
+    law = dn.ss(10, 1.0).law
+    trend = find_trend(SMOKERS, _spread(law), (np.arange(5.0), np.arange(2.0)))
+    each, degrees = find_dependence(SMOKERS, _spread(law))
+    assert find_power(trend, 1, 20_000) > find_power(each, degrees, 20_000)
+
+
+def test_pairs_of_hadamard_rows_are_not_alike() -> None:
+    """The planted fault: with exchangeable pairs the error of a sum is 16 % too small."""
+    everybody = np.eye(16)[2]
+    law = dn.hr(16, 1.0).law
+    joint = law.pairs.joint(everybody)
+    supported = law.q + law.gain * everybody
+    found = float(((joint - np.outer(supported, supported)) / law.gain**2)[:2, :2].sum())
+    assert found == pytest.approx(13.693296, abs=1e-6)
+    off = joint[~np.eye(16, dtype=bool)].mean()
+    alike = np.where(np.eye(16, dtype=bool), joint, off)
+    wrong = float(((alike - np.outer(supported, supported)) / law.gain**2)[:2, :2].sum())
+    assert wrong < 0.8 * found
+
+
+def test_ratios_hold() -> None:
+    """The relative risk and the odds ratio, at the truth 0.25 / 0.30 and 7 / 9."""
+    mechanism, n = dn.grr(10, 2.0), 4000
+    counts = _simulate(mechanism, SMOKERS, n, 400, seed=14)
+    tables = [_read(mechanism, one, n, (5, 2)) for one in counts]
+    for truth, found in (
+        (0.25 / 0.3, [table.ratio("0", "1") for table in tables]),
+        ((0.25 / 0.75) / (0.3 / 0.7), [table.odds("0", "1") for table in tables]),
+        (-0.05, [table.difference("0", "1") for table in tables]),
+    ):
+        assert 0.92 <= np.mean([one.low <= truth <= one.high for one in found]) <= 1.0
+
+
+def test_what_is_not_known_is_said() -> None:
+    table = _read(dn.grr(4, 0.1), np.array([26, 25, 24, 25]), 100, (2, 2))
+    assert not table.is_known.any()
+    assert "not known" in str(table)
+    assert table.frame("pandas")["known"].tolist() == [False] * 4
+    assert np.array_equal(table.low, np.zeros((2, 2)))
+    assert table.at(0.5).level == 0.5
+
+
+def test_positions_and_names_are_checked() -> None:
+    table = _read(dn.grr(4, 2.0), np.array([400, 300, 200, 100]), 1000, (2, 2))
+    with pytest.raises(dn.InvalidParameter, match="'3' is not an answer to 'rows' in this table"):
+        table.ratio("0", "3")
+    with pytest.raises(dn.InvalidParameter, match="the positions of 'columns' are 2 numbers"):
+        table.trend(columns=[1.0, 2.0, 3.0])
+    with pytest.raises(dn.InvalidParameter, match="a table of 2 rows and 3 columns has 6 cells"):
+        CrossTable.of_estimate(dn.grr(4, 2.0).estimate(Tally(4, np.ones(4, dtype=int))), "ab", "abc")
