@@ -87,8 +87,10 @@ def _simulate(mechanism: ExactMechanism, cells: Floats, n: int, studies: int, se
 
 
 def _read(mechanism: ExactMechanism, counts: Integers, n: int, shape: tuple[int, int]) -> CrossTable:
-    labels = [list(map(str, range(size))) for size in shape]
-    return CrossTable.of_estimate(mechanism.estimate(Tally(n, counts)), *labels)
+    rows, columns = (list(map(str, range(size))) for size in shape)
+    estimate = mechanism.estimate(Tally(n, counts))
+    assert isinstance(estimate, dn.Estimate)
+    return CrossTable.of_estimate(estimate, rows, columns)
 
 
 CASES = list(product(["grr", "ss"], [0.5, 1.0, 2.0, 4.0], [500, 2000, 20_000], [SMOKERS, FEW]))
