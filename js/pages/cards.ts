@@ -63,7 +63,11 @@ function leaves(plan: Plan, report: Report, title: string, key: string): HTMLEle
       "dl",
       {},
       plan.attributes.map((one) => [
-        h("dt", {}, asking(plan, one.name)),
+        h(
+          "dt",
+          {},
+          one.parts.map(({ name }, i) => [i > 0 && " × ", asking(plan, name)]),
+        ),
         h("dd", {}, spoken(plan, said.get(one.name), one)),
       ]),
     ),
@@ -84,8 +88,13 @@ function spoken(plan: Plan, said: Said | undefined, attribute: Attribute): HTMLE
       soft("stands_for", { number: h("bdi", { class: "chip" }, signed(Number(supports[0]))) }),
     );
   const single = domain.kind === "range" && domain.step === 1 && domain.digits === 0;
-  const plain = (label: string): string =>
-    localized(plan, attribute, single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
+  const plain = (label: string): string => {
+    if (domain.kind !== "product")
+      return localized(plan, attribute, single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
+    if (attribute.extras.includes(label)) return localized(plan, attribute.parts[0] as Attribute, label);
+    const codes = domain.split(attribute.labels.indexOf(label));
+    return attribute.parts.map((one, i) => localized(plan, one, one.label(codes[i] as number))).join(" × ");
+  };
   if (!supports.length)
     return h("span", { class: "soft" }, about ? t("points_none_of", { n: about.length }) : t("points_none"));
   const more = supports.length - MOST;

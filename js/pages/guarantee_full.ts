@@ -133,7 +133,7 @@ function listed(plan: Plan, names: readonly string[]): Child {
 
 /** Whether every attribute is a question; a box to tick is none, nor is whether a question is answered. */
 function areQuestions(plan: Plan): boolean {
-  return plan.attributes.every(({ several, answers }) => several === null && answers === null);
+  return plan.attributes.every(({ questions: [question], name }) => question === name);
 }
 
 function exact(plan: Plan): HTMLElement {

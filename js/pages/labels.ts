@@ -7,12 +7,6 @@ import { count, month, spoken, t } from "./messages.js";
 /** A value's name in the person's language. */
 export function localized(plan: Plan, attribute: Attribute, label: string): string {
   const { name, domain } = attribute;
-  if (domain.kind === "product") {
-    const code = attribute.labels.indexOf(label);
-    if (code >= domain.k) return nothing();
-    const codes = domain.split(code);
-    return attribute.parts.map((one, i) => localized(plan, one, one.label(codes[i] as number))).join(" × ");
-  }
   if (attribute.onlyIf && label === "not applicable") return t("not_applicable");
   if (attribute.several ?? attribute.answers) return label === "yes" || label === "no" ? t(label) : nothing();
   if (domain.kind === "range" && domain.unit && attribute.labels.indexOf(label) < domain.k)

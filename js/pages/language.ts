@@ -157,13 +157,7 @@ export function paragraphs(plan: Plan, text: Text | undefined): HTMLElement[] {
 
 /** What is asked: the question, or the attribute's name; of an option, both. */
 export function asking(plan: Plan, name: string): HTMLElement {
-  const { several, option, answers, parts = [] } = plan.attributes.find((one) => one.name === name) ?? {};
-  if (parts.length > 1)
-    return h(
-      "span",
-      {},
-      parts.map((one, i) => [i > 0 && " × ", asking(plan, one.name)]),
-    );
+  const { several, option, answers } = plan.attributes.find((one) => one.name === name) ?? {};
   if (several)
     return h(
       "span",

@@ -48,7 +48,7 @@ export class Attribute {
 
   /** Under which names answers are given: its own, or those of the questions of a table. */
   get columns(): readonly string[] {
-    return this.domain.kind === "product" ? this.domain.names : [this.name];
+    return this.parts.map(({ name }) => name);
   }
 
   /** The names of what people are asked for it. */
@@ -69,7 +69,7 @@ export class Attribute {
   /** @internal The answer to it; of a table, a list of answers. One that is left out is missing. */
   answer(given: Readonly<Record<string, unknown>>): unknown {
     const found = this.columns.map((name) => (Object.hasOwn(given, name) ? given[name] : null));
-    return this.domain.kind === "product" ? found : found[0];
+    return found.length > 1 ? found : found[0];
   }
 
   /** What this option is called in its question; empty where it is none. */

@@ -125,7 +125,7 @@ export class Plan {
     must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
-    if (this.attributes.some((one) => one.domain.kind === "product")) rare?.checkTables(this.attributes);
+    rare?.checkTables(this.attributes);
     if (this.hasQuestions) rare?.checkQuestions(this.attributes);
     this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
     must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
@@ -158,10 +158,9 @@ export class Plan {
 
   /** What people are asked: the attributes, but the questions of tables in their place, each once. */
   get asked(): readonly Attribute[] {
-    const found = new Map<string, Attribute>();
-    for (const one of this.attributes.flatMap(({ parts }) => parts))
-      if (!found.has(one.name)) found.set(one.name, one);
-    return [...found.values()];
+    const names = new Set<string>();
+    const isNew = ({ name }: Attribute): unknown => !names.has(name) && names.add(name);
+    return this.attributes.flatMap(({ parts }) => parts).filter(isNew);
   }
 
   /** @internal The mechanisms, one per attribute. */
@@ -227,8 +226,8 @@ export class Plan {
   bestGuess(attribute: string): BestGuess {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.mechanisms[j];
-    const isFactor = !part && this.asked.some((one) => one.name === attribute);
-    if (isFactor && this.rare) return this.rare.guessFactor(this, attribute);
+    const factor = !part && this.asked.find((one) => one.name === attribute);
+    if (factor && this.rare) return this.rare.guessFactor(this, factor, this.rare.boundGuess);
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
     const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
     return findGuess(part, this.held(j), this.rounds !== null, related || undefined);

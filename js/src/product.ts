@@ -1,7 +1,7 @@
 /** Defines the values of several questions that are reported as one: a cell of their table. */
 
 import type { Attribute } from "./attribute.js";
-import { boundGuess } from "./bounds.js";
+import type { boundGuess } from "./bounds.js";
 import { type Categories, checkedText, type Domain, NO_ANSWER, type Range, type Values } from "./domain.js";
 import { InvalidValue, must, shown } from "./errors.js";
 import { type BestGuess, tell } from "./guesses.js";
@@ -104,10 +104,13 @@ export const checkTables = (attributes: readonly Attribute[]): void => {
 };
 
 /** How often one answer of a table is guessed right, at most. */
-export const guessFactor = (plan: Plan, name: string): BestGuess => {
+export const guessFactor = (
+  plan: Plan,
+  { name, domain: { k } }: Attribute,
+  bound: typeof boundGuess,
+): BestGuess => {
   const held = [...plan.attributes.keys()].filter((j) => plan.attributes[j]?.columns.includes(name));
-  const { k } = (plan.asked.find((one) => one.name === name) as Attribute).domain;
-  const found = boundGuess(plan, held, 1 / k);
+  const found = bound(plan, held, 1 / k);
   const isDrawn = found.wholeReport < found.oneReport;
   return tell({ blind: 1 / k, ...found }, isDrawn, plan.rounds !== null, "", `1 in ${k}`);
 };

@@ -10,7 +10,7 @@ const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
 const KEPT = /"kind":"(memoized|hashed-memoized|bit-flip)"/;
 const FAKED = /"kind":"faked"|"weights":/;
 const TABLES = /"kind":"product"/;
-const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"/;
+const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"|"kind":"product"/;
 
 /** The kinds that occur in a canonical text; all others are refused as unknown. */
 export const loadRareKinds = async (text: string): Promise<RareKinds> => {
@@ -30,10 +30,11 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
     readMaps: maps?.readMaps ?? refuse,
     statedMetric: distances?.statedMetric ?? refuse,
     verifiedMetric: distances?.verifiedMetric ?? (() => undefined), // nothing with distances was read
+    boundGuess: questions?.boundGuess ?? refuse,
     boundRelated: questions?.boundRelated ?? refuse,
     counted: questions?.counted ?? refuse,
     guessFactor: tables?.guessFactor ?? refuse,
-    checkTables: tables?.checkTables ?? refuse,
+    checkTables: tables?.checkTables ?? (() => undefined), // no table was read
     checkQuestions: questions?.checkQuestions ?? refuse,
     encodeAnswers: questions?.encodeAnswers ?? refuse,
   };

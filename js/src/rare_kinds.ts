@@ -11,7 +11,7 @@ import * as tables from "./table_kinds.js";
 export const mechanisms = { ...distances.mechanisms, ...numbers.mechanisms, ...kept.mechanisms };
 export const domains = { ...distances.domains, ...numbers.domains, ...tables.domains };
 
-export { boundRelated, checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
+export { boundGuess, boundRelated, checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
 export { statedMetric, verifiedMetric } from "./distance_kinds.js";
 export { records } from "./faked_kinds.js";
 export { readMaps } from "./map_kinds.js";
