@@ -88,6 +88,11 @@ SECTIONS = (
         "[Means and quantiles](estimates.md#means-and-quantiles).",
     ),
     Section(
+        "Tables of two answers",
+        ("cross",),
+        "`result.cross(of, by)` makes them. See [Two answers at once](cross.md).",
+    ),
+    Section(
         "The best channel",
         ("channels",),
         "See [Which channel is best](likelihood.md#which-channel-is-best).",

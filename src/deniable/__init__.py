@@ -94,6 +94,7 @@ if _typing.TYPE_CHECKING:
     from deniable import data as data
     from deniable.channels import BestChannel, best_channel
     from deniable.choose import Objective
+    from deniable.cross import CrossTable
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
     from deniable.likelihood import Likelihood, mle, mle_groups, mle_record, mle_rounds
@@ -155,6 +156,7 @@ _LATER = (
     "choose",
     "likelihood",
     "channels",
+    "cross",
     "summaries",
 )
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts
@@ -179,6 +181,7 @@ __all__ = [
     "Client",
     "ContinuousWave",
     "CopiedLedger",
+    "CrossTable",
     "DeniableError",
     "DeniableWarning",
     "Direct",

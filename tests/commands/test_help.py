@@ -31,6 +31,7 @@ ORDER = [
         "access",
     ),
     "estimate",
+    "cross",
     *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
 ]
 """First a study from its beginning to its end, then what can be done without one."""

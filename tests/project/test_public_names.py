@@ -28,6 +28,7 @@ PUBLIC = [
     "Client",
     "ContinuousWave",
     "CopiedLedger",
+    "CrossTable",
     "DeniableError",
     "DeniableWarning",
     "Direct",

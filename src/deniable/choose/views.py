@@ -81,9 +81,10 @@ class Search:
 
     def score(self, used: Floats) -> float:
         """N times the mean variance of a cell of the wanted pairs, if these tables are sampled alike."""
-        return float(self._scores(used[None, :])[0])
+        return float(self.scores(used[None, :])[0])
 
-    def _scores(self, used: Floats) -> Floats:
+    def scores(self, used: Floats) -> Floats:
+        """The same of several choices, one by row."""
         with np.errstate(divide="ignore"):  # what no table holds is never known
             variances = np.maximum(used.sum(axis=1) + self.alone, 1)[:, None] / (used @ self.precision)
         return np.asarray(variances @ self.weights)
@@ -94,7 +95,7 @@ class Search:
         if count > _FEW:
             return min(map(self.improve, self.starts()), key=self.score)
         choices = (np.arange(1, 1 << count)[:, None] >> np.arange(count) & 1).astype(np.float64)
-        return np.asarray(choices[np.argmin(self._scores(choices))])
+        return np.asarray(choices[np.argmin(self.scores(choices))])
 
     def starts(self) -> Iterator[Floats]:
         """The wanted pairs, all views of three, and the view of all, where there are such."""
@@ -108,7 +109,7 @@ class Search:
         """Adds and leaves out tables as long as that helps; a view may take the place of all its pairs."""
         while True:
             moves = np.concatenate(list(self._moves(used)))
-            scores = self._scores(moves)
+            scores = self.scores(moves)
             best = int(np.argmin(scores))
             if not scores[best] < self.score(used) * _GAIN:
                 return used

@@ -1,0 +1,86 @@
+"""`deniable cross`, and `deniable people --difference`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.running import Run
+
+STUDY = """\
+title = "Smoking"
+epsilon = 2.0
+together = [["age", "smoker"]]
+[attributes]
+age = { low = 18, high = 78, step = 12 }
+smoker = { yes_no = true }
+"""
+
+
+@pytest.fixture
+def asked(run: Run) -> None:
+    """A plan and reports of 4,000 people, in the folder."""
+    rng = np.random.default_rng(1)
+    Path("study.toml").write_text(STUDY)
+    with Path("answers.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["age", "smoker"])
+        for age in rng.integers(18, 78, 4000):
+            table.writerow([age, "yes" if rng.random() < (0.5 if age < 42 else 0.1) else "no"])
+    assert run("plan", "study.toml", "--people", "4000", "-o", "plan.json").code == 0
+    assert run("privatize", "plan.json", "answers.csv", "-o", "reports.parquet").code == 0
+
+
+def test_a_table_is_shown_written_and_drawn(run: Run, asked: None) -> None:
+    shown = run(
+        "cross",
+        "plan.json",
+        "reports.parquet",
+        "--of",
+        "smoker",
+        "--by",
+        "age",
+        "-o",
+        "t.csv",
+        "--plot",
+        "t.png",
+    )
+    assert shown.code == 0, shown.err
+    assert "smoker by age: shares of each row's people (4,000 reports)" in shown.out
+    assert "independence is rejected at 5 %" in shown.out
+    rows = list(csv.DictReader(Path("t.csv").read_text().splitlines()))
+    assert len(rows) == 10
+    assert Path("t.png").read_bytes()[:4] == b"\x89PNG"
+    told = json.loads(
+        run("cross", "plan.json", "reports.parquet", "--of", "smoker", "--by", "age", "--json").out
+    )
+    assert (told["of"], told["by"], told["columns"]) == ("smoker", "age", ["yes", "no"])
+    assert [row["share"] for row in told["cells"]] == pytest.approx([float(row["share"]) for row in rows])
+    assert told["test"]["p"] < 0.001
+
+
+def test_what_is_no_table_is_refused(run: Run, asked: None) -> None:
+    wrong = run("cross", "plan.json", "reports.parquet", "--of", "smoker", "--by", "town")
+    assert (wrong.code, wrong.err) == (2, "error: 'town' is not a question (age, smoker)\n")
+    assert "give one of both" in run("cross", "plan.json", "--of", "smoker", "--by", "age").err
+
+
+def test_people_for_a_difference(run: Run, asked: None) -> None:
+    found = run("people", "study.toml", "--difference", "5", "--of", "smoker", "--by", "age")
+    assert "53,961 people at epsilon 2" in found.out
+    assert "308,985 at 1" in found.out
+    told = json.loads(
+        run("people", "study.toml", "--difference", "5", "--of", "smoker", "--by", "age", "--json").out
+    )
+    assert told["people"] == 53_961
+    assert "takes --of and --by" in run("people", "study.toml", "--difference", "5").err
+    assert (
+        "below 100 %"
+        in run("people", "study.toml", "--difference", "80", "--of", "smoker", "--by", "age").err
+    )
+    assert "are for --difference" in run("people", "study.toml", "--people", "5", "--of", "smoker").err
+    assert "give one of" in run("people", "study.toml").err

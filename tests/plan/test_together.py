@@ -1,0 +1,194 @@
+"""Studies that ask questions together: plans, answers, tables, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.plan.differences import count_people
+from tests.products import SMOKING
+
+N = 60_000
+
+
+def _people() -> dict[str, object]:
+    rng = np.random.default_rng(3)
+    ages = rng.choice(5, N, p=[0.15, 0.20, 0.25, 0.25, 0.15])
+    smokes = rng.random(N) < np.array([0.25, 0.30, 0.22, 0.15, 0.08])[ages]
+    return {
+        "age": 18 + 12 * ages,
+        "smoker": np.where(smokes, "yes", "no"),
+        "sex": rng.choice(["f", "m"], N),
+        "mood": rng.integers(1, 6, N),
+    }
+
+
+@pytest.fixture(scope="module")
+def result() -> dn.plan.Result:
+    plan = replace(SMOKING, epsilon=3.0).plan(people=N)
+    return plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(5))))
+
+
+def test_tables_hold_the_truth_and_agree(result: dn.plan.Result) -> None:
+    by_age, by_sex = result.cross("smoker", by="age"), result.cross("smoker", by="sex")
+    truth = np.array([0.25, 0.30, 0.22, 0.15, 0.08])
+    assert (np.abs(by_age.shares[:, 0] - truth) < 5 * by_age.stderr[:, 0]).all()
+    assert by_age.total("yes").value == pytest.approx(by_sex.total("yes").value, abs=1e-12)
+    assert by_age.test().p < 1e-6
+    assert by_sex.test().p > 1e-3
+    assert by_age.trend().p < 1e-6
+    turned = result.cross("age", by="smoker")
+    np.testing.assert_allclose(turned.cells, by_age.cells.T, atol=1e-12)
+
+
+def test_a_table_that_borrows_errs_less(result: dn.plan.Result) -> None:
+    table = result.cross("smoker", by="sex")
+    alone = dn.CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])
+    assert (np.diag(table.covariance) < np.diag(alone.covariance)).all()
+    assert table.total("yes").stderr < 0.8 * alone.total("yes").stderr
+
+
+def test_long_ranges_are_rows_of_groups() -> None:
+    study = dn.Study({"age": dn.Range(20, 70), "smoker": ["yes", "no"]}, 3.0, together=[("age", "smoker")])
+    plan = study.plan(people=N)
+    people = _people()
+    given = {"age": np.minimum(np.asarray(people["age"]) + 2, 69), "smoker": people["smoker"]}
+    table = plan.estimate(plan.tally(plan.privatize(given, dn.seeded(6)))).cross("smoker", by="age")
+    assert table.rows == tuple(f"{low} to under {low + 5}" for low in range(20, 70, 5))
+    assert table.by.points == tuple(low + 2.5 for low in range(20, 70, 5))
+
+
+def test_views_of_three_are_read_in_pairs() -> None:
+    bits = {name: ["0", "1"] for name in "abc"}
+    plan = dn.Study(bits, epsilon=3.0, together=[("a", "b", "c")]).plan(people=N)
+    assert plan.names == ("a x b x c",)
+    rng = np.random.default_rng(1)
+    a, c = rng.integers(0, 2, N), rng.integers(0, 2, N)
+    people = {
+        "a": a.astype(str),
+        "b": np.where(rng.random(N) < 0.8, a, 1 - a).astype(str),
+        "c": c.astype(str),
+    }
+    result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(7))))
+    assert result.cross("b", by="a").shares[0, 0] == pytest.approx(0.8, abs=0.03)
+    assert result.cross("c", by="a").test().p > 1e-4
+    assert result.cross("b", by="a").test().p < 1e-9
+
+
+def test_no_answer_is_beside_the_table() -> None:
+    plan = replace(SMOKING, epsilon=3.0, missing="value").plan(people=N)
+    people = _people()
+    half = np.arange(N) % 4 == 0
+    people["smoker"] = [
+        None if lacks else answer for lacks, answer in zip(half, np.asarray(people["smoker"]), strict=True)
+    ]
+    result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(8))))
+    table = result.cross("smoker", by="age")
+    assert float(table.cells.sum()) == pytest.approx(0.75, abs=0.05)
+    assert table.shares[1, 0] == pytest.approx(0.3, abs=5 * table.stderr[1, 0])
+    assert table.test().p < 1e-6
+
+
+def test_split_reports_are_read_in_pairs() -> None:
+    plain = replace(SMOKING, epsilon=6.0, together=(), mechanism="split", survey=None)
+    plan = plain.plan(people=N)
+    reports = plan.privatize(_people(), dn.seeded(9))
+    table = plan.cross(reports, "smoker", by="age")
+    assert table.shares[1, 0] == pytest.approx(0.3, abs=5 * table.stderr[1, 0])
+    assert plan.cross([reports, reports], "smoker", by="age").n == 2 * N
+    with pytest.raises(dn.InvalidParameter, match="the reports themselves hold both"):
+        plan.estimate(plan.tally(reports)).cross("smoker", by="age")
+    two = dn.Plan.of(plain.attributes, dn.smp([5, 2, 2, 5], 6.0, "grr", attributes=2), people=N)
+    found = two.cross(two.privatize(_people(), dn.seeded(10)), "smoker", by="age")
+    assert found.n == pytest.approx(N / 6, rel=0.05)
+    assert found.shares[1, 0] == pytest.approx(0.3, abs=5 * found.stderr[1, 0])
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "why"), [("sample", "only one of the"), ("faked", "only one real answer")]
+)
+def test_reports_without_dependence_say_so(mechanism: str, why: str) -> None:
+    plan = replace(SMOKING, together=(), mechanism=mechanism, survey=None).plan(people=1000)
+    reports = plan.privatize({name: column[:1000] for name, column in _people().items()}, dn.seeded(1))  # type: ignore[index]
+    with pytest.raises(dn.InvalidParameter, match=f"{why}.*no number of reports.*together"):
+        plan.cross(reports, "smoker", by="age")
+    with pytest.raises(dn.InvalidParameter, match=f"{why}.*no number of reports.*together"):
+        plan.estimate(plan.tally(reports)).cross("smoker", "age")
+
+
+def test_people_for_a_difference() -> None:
+    """The numbers of the specification; another question that is sampled takes its part of the people."""
+    asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
+    for epsilon, people in ((1.0, 308_985), (2.0, 53_961)):
+        plan = dn.Study(asked, epsilon=epsilon, together=[("age", "smoker")]).plan(people=1000)
+        assert count_people(plan, "smoker", "age", 0.05) == people
+    more = dn.Study({**asked, "town": ["a", "b"]}, 2.0, together=[("age", "smoker")], mechanism="sample")
+    assert count_people(more.plan(people=1000), "smoker", "age", 0.05) == pytest.approx(2 * 53_961, abs=2)
+    with pytest.raises(dn.InvalidParameter, match="no report holds both"):
+        count_people(more.plan(people=1000), "smoker", "town", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("age", "a list of pairs"),
+        (["age", "smoker"], "a list of pairs"),
+        ([("age",)], "a list of pairs"),
+        ([("age", "smokes")], "'smokes' is not a question.*did you mean 'smoker'"),
+        ([("age", "age")], "names a question twice"),
+        ([("age", "media")], "asks for all that apply"),
+        ([("age", "hours")], "it applies only to some"),
+        ([("works", "age")], "'hours' applies only to some"),
+        ([("age", "pay")], "'pay' cannot be in a table"),
+        ([("age", "year")], "at most 65,536 cells"),
+        ([("age", "smoker"), ("age", "sex")], "must mean the same"),
+    ],
+)
+def test_what_no_table_holds_is_refused(given: object, why: str) -> None:
+    asked = {
+        "age": dn.Range(18, 78, step=12),
+        "smoker": ["yes", "no"],
+        "sex": ["f", "m"],
+        "works": ["yes", "no"],
+        "hours": dn.Range(0, 60, step=20),
+        "media": dn.Several(["tv", "web"]),
+        "pay": dn.Number(0, 1000),
+        "year": dn.Range(0, 20_000),
+    }
+    with pytest.raises(dn.InvalidParameter, match=why):
+        dn.Study(
+            asked,
+            1.0,
+            only_if={"hours": {"works": "yes"}},
+            missing={"sex": True},
+            together=given,  # type: ignore[arg-type]
+        )
+
+
+def test_a_study_with_tables_is_a_value() -> None:
+    assert pickle.loads(pickle.dumps(SMOKING)) == SMOKING
+    assert hash(SMOKING) == hash(replace(SMOKING))
+    data = {
+        "epsilon": 1.0,
+        "together": [["age", "smoker"]],
+        "attributes": {"age": [1, 2], "smoker": ["yes", "no"]},
+    }
+    assert dn.Study.from_dict(data).together == (("age", "smoker"),)
+
+
+def test_what_will_be_read_of_a_table_is_stated() -> None:
+    """As in section 6 of the specification, if all answers are equally frequent."""
+    asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=1.0, together=[("age", "smoker")]).plan(people=20_000)
+    cells, rows = plan.precisions()
+    assert (cells.what, cells.describe(), cells.format_margin()) == (
+        "cell",
+        "shares of 10 cells",
+        "2.4 points",
+    )
+    assert (rows.what, rows.describe()) == ("row share", "shares of 2 values in each row")
+    assert 0.07 < rows.margin < 0.11
