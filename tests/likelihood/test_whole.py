@@ -30,6 +30,7 @@ from deniable.likelihood.information import Information, observe_information
 from deniable.likelihood.mixture import Mixture
 from deniable.likelihood.problem import Reported
 from deniable.likelihood.rows import shared
+from deniable.likelihood.solving import choice
 from deniable.likelihood.wholes import Attribute, build_whole_problem
 from deniable.plan import Reports
 from deniable.records import Blank, Faked, Records
@@ -182,6 +183,15 @@ def test_the_curvature_is_that_of_the_table() -> None:
         table = np.array([rows.forward(row) for row in np.eye(rows.k)]).T
         assert np.allclose(rows.gram(weights), (table.T * weights) @ table)
         assert np.allclose(rows.backward(weights), weights @ table)
+
+
+def test_many_named_reports_stay_with_the_interior_point() -> None:
+    """Its steps take pairs of attributes there, not pairs of values; SQUAREM took twenty times longer."""
+    for protocol, size, chosen in (("grr", 10**9, "interior"), ("oue-z", 10**8, "squarem")):
+        mechanism = dn.rsfd([40, 40, 20], 2.0, protocol)
+        problem = build_whole_problem(mechanism, mechanism.privatize(people(50, mechanism), dn.seeded(1)))
+        problem.rows.size = size
+        assert choice(problem) == chosen
 
 
 def scatter(studies: Sequence[Sequence[Information]], truth: Sequence[Floats], what: str) -> None:

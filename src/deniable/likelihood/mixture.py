@@ -101,6 +101,12 @@ class Mixture(Rows):
         return self.k + self.size + 4 * len(self.parts)
 
     @property
+    def work(self) -> float:
+        if all(isinstance(part, NamedPart) for part in self.parts):
+            return float(self.size) * len(self.parts) ** 2 + float(self.k) ** 3
+        return super().work
+
+    @property
     def even(self) -> Floats:
         return np.concatenate([np.full(part.k, 1.0 / part.k) for part in self.parts])
 

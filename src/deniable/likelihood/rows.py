@@ -48,6 +48,11 @@ class Rows(ABC):
         return self.k + self.size
 
     @property
+    def work(self) -> float:
+        """The multiplications in a step of the interior point."""
+        return float(self.size + self.k) * self.k * self.k
+
+    @property
     def even(self) -> Floats:
         """All values alike."""
         return np.full(self.k, 1.0 / self.k)
