@@ -11,6 +11,8 @@ import { around, besides, figured, inside, NOISY, percent, signed, within } from
 import type { Estimates, Mean, Row, View } from "./results.js";
 import { table } from "./tables.js";
 
+export { cross, fetchCross, pairsOf } from "./cross_panel.js";
+
 const GROUPED =
   "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
 const SMOOTHED = "Neighboring values were made alike. The intervals are those of the unbiased shares.";

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+import deniable as dn
 from deniable.collect.access import hash_token
 from deniable.collect.intake import hash_invitation
 from deniable.collect.store import open_store
@@ -27,6 +28,9 @@ from tests.collector import BINARY, HTTP, JSON, OPERATOR, Running, collecting, s
 from tests.keys import signing_key
 
 ONE, AGAIN = small_plan("One round"), small_plan("Asked again", rounds=True)
+TOGETHER = dn.Study(
+    {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, 2.0, together=[("color", "smokes")]
+).plan(people=1000)
 INVITED = small_plan("By invitation")
 TICKETED = small_plan("With tickets").with_ticket_key(signing_key(0).public)
 ADMITTING = {case["plan"]: Plan.from_json(case["plan"]) for _, case in vectors.read_file("invitations")}
@@ -71,7 +75,7 @@ def collector() -> Iterator[Running]:
         for role, token in TOKENS.items():
             store.access.add(f"a-{role}", role, hash_token(token))
         store.close()
-        plans = [ONE, AGAIN, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
+        plans = [ONE, AGAIN, TOGETHER, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
         keys = {plan.ticket_key: plan.id for plan in plans}
         options = ["--minimum", "50", "--store", f"sqlite:///{folder}/here.db"]
         for number in range(2):
@@ -172,6 +176,7 @@ def of_batches(running: Running) -> Iterator[Exchange]:
 
     raw = to_batch(some_reports(ONE, MANY))
     yield sent(200, "application/json", raw)
+    yield sent(200, "application/json", to_batch(some_reports(TOGETHER, MANY)))
     yield sent(400, "malformed", raw[:-1])
     yield sent(413, "large", bytes((4 << 20) + 1))
     yield sent(415, "type", raw, {"Content-Type": "text/csv"})
@@ -218,9 +223,12 @@ def of_operators(running: Running) -> Iterator[Exchange]:
         "show_report_health": ("health", {"round": "one"}),
         "export_reports": ("reports", {"format": "csv"}),
     }
-    for name, (end, wrong) in reads.items():
+    pair = {"of": "smokes", "by": "color"}
+    yield asked("show_cross", f"/plans/{TOGETHER.id}/cross", 200, json_type, params=pair)
+    for name, (end, wrong) in (reads | {"show_cross": ("cross", {"of": "age", "by": "color"})}).items():
         path = f"/plans/{ONE.id}/{end}"
-        yield asked(name, path, 200, parquet if name == "export_reports" else json_type)
+        if name != "show_cross":
+            yield asked(name, path, 200, parquet if name == "export_reports" else json_type)
         yield asked(name, path, 400, "parameter", params=wrong)
         yield asked(name, path, 401, "token", token=False)
         yield asked(name, f"/plans/{'0' * 64}/{end}", 404, "plan")
@@ -248,6 +256,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     scraper: dict[str, Any] = {"headers": {"Authorization": f"Bearer {TOKENS['metrics']}"}}
     for name, (end, _) in reads.items():
         yield asked(name, f"/plans/{ONE.id}/{end}", 403, "role", **scraper)
+    yield asked("show_cross", f"/plans/{TOGETHER.id}/cross", 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")
     yield asked("list_actions", "/actions", 403, "role", **reader)
     yield asked("show_metrics", "/metrics", 403, "role", **reader)

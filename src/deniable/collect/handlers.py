@@ -182,6 +182,12 @@ class Handlers:
         made = results.as_csv(found) if form == "csv" else results.as_parquet(found)
         return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:12]}.{form}")
 
+    async def show_cross(self, request: Request) -> Response:
+        one, number, level = self._plan(request), _round(request), _level(request)
+        of, by = (request.query_params.get(name, "") for name in ("of", "by"))
+        number, tallies = await self._tallies(one, number)
+        return _json(await asyncio.to_thread(results.crossed, one.plan, tallies, number, of, by, level))
+
     async def show_history(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request) or 1, _level(request)
         smooth = _among(request, "smooth", ("false", "true")) == "true"

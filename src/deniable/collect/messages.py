@@ -257,6 +257,47 @@ class Estimates(Message, frozen=True):
     ] = []
 
 
+class CrossCell(Message, frozen=True):
+    """Two answers: their share of all people, and that of the row's people with the column's answer."""
+
+    row: str
+    column: str
+    cell: Annotated[float, _about("The unbiased share of all people, which may be below 0.")]
+    cell_stderr: float
+    share: Annotated[float | None, _about("The share of the row's people; null where none is seen there.")]
+    low: float
+    high: float
+    stderr: Annotated[float | None, _about("To first order; null where nobody is seen in the row.")]
+    known: Annotated[bool, _about("Whether the interval leaves anything out.")]
+
+
+class CrossTest(Message, frozen=True):
+    """Whether the two answers depend on each other."""
+
+    statistic: float
+    degrees: int
+    p: float
+    detectable: Annotated[
+        float | None, _about("The difference of a row's share that four of five such studies find.")
+    ]
+    sentence: str
+
+
+class Cross(Message, frozen=True):
+    """A table of two questions that were asked together."""
+
+    plan: str
+    round: int | None
+    of: str
+    by: str
+    n: int
+    level: float
+    rows: list[str]
+    columns: list[str]
+    cells: list[CrossCell]
+    test: CrossTest
+
+
 class History(Message, frozen=True):
     """Estimates from growing numbers of reports, chosen at random; they have no grids."""
 

@@ -185,6 +185,21 @@ OPERATIONS = (
         },
     ),
     Operation(
+        "show_cross",
+        "GET",
+        "/plans/{id}/cross",
+        "How the answers to one question depend on another that was asked together with it",
+        {200: _json(messages.Cross)},
+        _READ,
+        roles=_READERS,
+        query={
+            "of": {"type": "string"},
+            "by": {"type": "string"},
+            "round": _ROUND,
+            "level": _LEVEL,
+        },
+    ),
+    Operation(
         "show_history",
         "GET",
         "/plans/{id}/history",

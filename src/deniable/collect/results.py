@@ -104,6 +104,17 @@ def _estimate(asked: _Asked) -> Estimates:
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, people)
 
 
+def crossed(
+    plan: Plan, tallies: Tallies, number: int | None, of: str, by: str, level: float
+) -> dict[str, Any]:
+    """The table of `deniable cross`, by the same code."""
+    result = result_of(plan, tallies)
+    try:
+        return {"plan": plan.id, "round": number} | result.cross(of, by, level).about()
+    except InvalidParameter as problem:
+        raise Refusal("parameter", str(problem)) from None
+
+
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
     """For locations, which are many: the low ends of intervals that hold for all of them at once."""
     locations = [name for name in result.estimates if isinstance(result.domains[name], Grid)]

@@ -27,6 +27,7 @@ from deniable.tables import Backend, frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_COMMON = ("n", "level")  # of all cells
 _WHOLE = (0.0, 1.0)
 _RATIOS = (0.0, math.inf)
 
@@ -222,8 +223,13 @@ class CrossTable:
             "degrees": found.degrees,
             "p": found.p,
             "detectable": _finite(found.detectable),
+            "sentence": str(found),
         }
-        rows = [{name: _finite(value) for name, value in row.items()} for row in self.records()]
+        named = {self.by.name: "row", self.of.name: "column"}
+        rows = [
+            {named.get(name, name): _finite(value) for name, value in row.items() if name not in _COMMON}
+            for row in self.records()
+        ]
         return {
             "of": self.of.name,
             "by": self.by.name,

@@ -1,0 +1,106 @@
+/** Shows how one answer depends on another that was asked together with it. */
+
+import type { Plan } from "../src/index.js";
+import { shares } from "./charts.js";
+import { askJson } from "./collector.js";
+import { type Child, h } from "./dom.js";
+import type { Mode } from "./panels.js";
+import { count, sentence, several } from "./phrases.js";
+import { NOISY, percent } from "./readings.js";
+import type { Row } from "./results.js";
+import { table } from "./tables.js";
+
+/** What the collector says of one table. */
+export interface Cross {
+  readonly of: string;
+  readonly by: string;
+  readonly n: number;
+  readonly level: number;
+  readonly rows: readonly string[];
+  readonly columns: readonly string[];
+  readonly cells: readonly {
+    readonly row: string;
+    readonly column: string;
+    readonly share: number | null;
+    readonly low: number;
+    readonly high: number;
+    readonly known: boolean;
+  }[];
+  readonly test: { readonly sentence: string; readonly detectable: number | null };
+}
+
+/** One question by another. */
+export interface Pair {
+  readonly of: string;
+  readonly by: string;
+}
+
+/** Every table that reports hold, with either question in the rows. */
+export function pairsOf({ attributes }: Plan): Pair[] {
+  const found = new Map<string, Pair>();
+  for (const { columns } of attributes)
+    for (const [i, by] of columns.entries())
+      for (const of of columns.slice(i + 1))
+        for (const pair of [
+          { of, by },
+          { of: by, by: of },
+        ])
+          found.set(JSON.stringify([pair.of, pair.by]), pair);
+  return [...found.values()];
+}
+
+/** Ask the collector for a table of a round. */
+export function fetchCross(
+  plan: Plan,
+  { of, by }: Pair,
+  round: number,
+  level: string,
+  token: string,
+): Promise<Cross> {
+  const query = new URLSearchParams({ of, by, round: String(round), level });
+  return askJson<Cross>(`plans/${plan.id}/cross?${query}`, { token });
+}
+
+/** A table: for each row, the share of its people with each answer; as a drawing, of one answer. */
+export function cross(found: Cross, column: string, mode: Mode, width: number): Child {
+  const { of, by, n, rows, columns, cells, test } = found;
+  const cell = (row: string, answer: string): Cross["cells"][number] | undefined =>
+    cells.find((one) => one.row === row && one.column === answer);
+  const spoken = (row: string, answer: string): string => {
+    const one = cell(row, answer);
+    if (!one?.known || one.share === null) return NOISY;
+    return `${percent(one.share, 1)} (${percent(one.low, 1)} to ${percent(one.high, 1)})`;
+  };
+  const drawn = rows.flatMap((row): Row[] => {
+    const one = cell(row, column);
+    if (!one) return [];
+    const { low, high, known } = one;
+    const share = one.share ?? (low + high) / 2;
+    const figures = { share, low, high, unbiased: share, unbiased_low: low, unbiased_high: high };
+    const noisy = !known || one.share === null;
+    return [{ ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, n }];
+  });
+  const missed = test.detectable;
+  return [
+    h(
+      "p",
+      { class: "soft" },
+      `Of the people in each row of ${by}, the share with each answer to ${of}; ${several(n, "report")} hold both.`,
+    ),
+    mode === "tables"
+      ? table(
+          `${of} by ${by}`,
+          [by, ...columns],
+          rows.map((row) => [row, ...columns.map((answer) => spoken(row, answer))]),
+        )
+      : shares(`${of}: ${column}, by ${by}`, drawn, width),
+    h("p", { class: "test" }, sentence(test.sentence)),
+    missed !== null &&
+      missed < 1 &&
+      h(
+        "p",
+        { class: "soft" },
+        `A row whose share differs from the others’ by ${count(Math.ceil(100 * missed))} points is found in four of five such studies.`,
+      ),
+  ];
+}
