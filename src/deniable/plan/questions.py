@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -15,8 +16,15 @@ from deniable.domain import NO_ANSWER, Product, is_missing, refuse_missing, to_l
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue, not_among
 from deniable.exact import round_up
-from deniable.formatting import format_up
-from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, Attribute, list_several
+from deniable.formatting import format_percent, format_up
+from deniable.plan.attribute import (
+    NO_ANSWER_LABEL,
+    NOT_APPLICABLE,
+    YES_NO,
+    Attribute,
+    list_domains,
+    list_several,
+)
 from deniable.plan.units import loss_to_random
 from deniable.tables import column_names, columns_of
 
@@ -247,6 +255,7 @@ def explain_questions(content: Content) -> list[str]:
             f"{name!r} asks for all that apply of {listed}: {len(options)} attributes with yes and no, each "
             "of which takes its part of the budget, or of the sampling."
         )
+    found += _explain_tables(content)
     for one, part in zip(content.attributes, content.parts, strict=True):
         if one.answers is not None:
             found.append(
@@ -268,6 +277,23 @@ def explain_questions(content: Content) -> list[str]:
             "round, within the loss of the plan."
         )
     return found
+
+
+def _explain_tables(content: Content) -> list[str]:
+    """What reports of tables say about single answers, by the odds that a report multiplies at most."""
+    tables = [one for one in content.attributes if isinstance(one.domain, Product)]
+    if not tables:
+        return []
+    guesses = []
+    for name, domain in list_domains(tables).items():
+        odds = math.exp(content.loss_among(content.changed[name])) / domain.k
+        most = odds / (odds + 1 - 1 / domain.k)
+        guesses.append(f"{name!r} {format_percent(most)} (blind {format_percent(1 / domain.k)})")
+    names = ", ".join(repr(one.name) for one in tables)
+    return [
+        f"{names}: answers to these questions are asked for together, and a report holds them as one value. "
+        f"So it tells about each of them: an attacker guesses right at most {', '.join(guesses)}."
+    ]
 
 
 def _explain_no_answer(content: Content, answered: Attribute) -> str:
