@@ -448,7 +448,8 @@ class Study:
         return replace(one, domain=one.domain.plain, answered=count_answered(self._turnout(one)))
 
     def _turnout(self, one: Attribute) -> float:
-        return min(self.answered.get(name, 1.0) for name in one.questions)
+        names = one.columns if one.several is None else (one.several,)
+        return min(self.answered.get(name, 1.0) for name in names)
 
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one
