@@ -26,7 +26,10 @@ describe("groups of rare kinds", () => {
       statedMetric: '{"metric":{}}',
       verifiedMetric: '{"kind":"geometric"}',
       counted: '{"unit":"month"}',
+      boundGuess: '{"kind":"product"}',
       boundRelated: '{"only_if":{}}',
+      checkTables: '{"kind":"product"}',
+      guessFactor: '{"kind":"product"}',
       checkQuestions: '{"only_if":{}}',
       encodeAnswers: '{"several":"media"}',
     };
