@@ -49,7 +49,7 @@ const files = import.meta.glob<(Case | Hostile | Answered | Device)[]>("../../sp
 });
 const all = Object.values(files).flat();
 const sound = all.filter((one): one is Case => "words" in one);
-const hostile = all.filter((one): one is Hostile => "refused" in one && !("code" in one));
+const hostile = all.filter((one): one is Hostile => "refused" in one && !("typed" in one));
 
 it("has examples of every record mechanism, and hostile ones", () => {
   const kinds = new Set(sound.map((one) => JSON.parse(one.plan).mechanism.kind));
