@@ -14,6 +14,7 @@ HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
 _CLEAR, _USEFUL = (0.25, 0.05), (0.5, 0.1)  # of an average share or a quarter of a range, and at most
 _QUARTER = 0.25
+_MANY = 1000.0  # from here on, a margin has no decimals
 
 UNREACHABLE = (
     f"No survey has the people that would make it useful, over {MOST_PEOPLE:,}: it takes a larger epsilon, "
@@ -103,7 +104,11 @@ class Precision:
         if not math.isfinite(self.margin):
             return "nothing"
         return (
-            f"{round_digits(100 * self.margin, 2):g} points" if self.width is None else f"{self.margin:.3g}"
+            f"{round_digits(100 * self.margin, 2):g} points"
+            if self.width is None
+            else f"{round_digits(self.margin, 3):,g}"
+            if self.margin < _MANY
+            else f"{round_digits(self.margin, 3):,.0f}"
         )
 
     def describe(self) -> str:

@@ -163,7 +163,9 @@ def _explain_choice(plan: Plan) -> list[str]:
     from deniable.plan.acronyms import explain_name
 
     words = explain_name(plan.considered[0])
-    return [f"{plan.considered[0].name}: {words}"] if words else []
+    name = plan.considered[0].name
+    # the only protocol of a single question is explained under its own name
+    return [words if words.startswith(f"{name}:") else f"{name}: {words}"] if words else []
 
 
 def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[str, Any]:

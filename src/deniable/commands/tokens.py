@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -121,6 +122,8 @@ def make_tokens(
     console.refuse_existing([one for one in (out, letters) if one is not None], force)
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
+    if url is not None and letters is not None:
+        _warn_of_address(url)
     read = [reading.read_plan(named) for named in plans]
     _refuse_same(read)
     with suggest_extra():
@@ -165,19 +168,44 @@ def make_tokens(
                 both.enter_context(console.writing(file, private=True)).write_text(
                     text or "", encoding="utf-8"
                 )
-        left = []
+        before: list[int] = []
+        left: list[int] = []
         for i, plan in enumerate(read):
             hashes = [hash_invitation(each[i].encode()) for each in made]
             # the first plan of this command is no reason to doubt the next
             with open_store_of(store, plan, invited=True, warn=i == 0) as opened:
+                before.append(opened.invitations_left(plan.id))
                 opened.invite(plan.id, hashes, find_actor())
                 left.append(opened.invitations_left(plan.id))
     if (out, letters) == (None, None):
         click.echo(table, nl=False)
+    for plan, more in zip(read, before, strict=True):
+        if more:
+            which = f" to {plan.content.title or plan.id[:12]} from before"
+            click.echo(
+                f"warning: {_format_unused(more, which)}; whoever has two can be counted twice, so withdraw "
+                "the old ones if these replace them: --withdraw",
+                err=True,
+            )
     for plan, unused in zip(read, left, strict=True):
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
         which = f" to {plan.content.title or plan.id[:12]}" if len(read) > 1 else ""
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
+
+
+def _warn_of_address(url: str) -> None:
+    """Warn of letters that would lead nowhere: before they are printed."""
+    host = urlsplit(url).hostname or ""
+    if host in ("localhost", "127.0.0.1", "::1"):
+        click.echo(
+            f"warning: {url} is this machine; nobody else can open the links of these letters", err=True
+        )
+    elif url.startswith("http://"):
+        click.echo(
+            f"warning: {url} is not https://; browsers take surveys over HTTPS only, so that the links of "
+            "these letters would not work",
+            err=True,
+        )
 
 
 def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language: str) -> Letter:

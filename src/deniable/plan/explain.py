@@ -16,7 +16,7 @@ from deniable.choose import (
     warn_influence,
     warning,
 )
-from deniable.domain import Range
+from deniable.domain import Product, Range
 from deniable.formatting import (
     format_count,
     format_loss,
@@ -62,11 +62,34 @@ def explain_plan(
         _losses(content, loss),
         _missing(content),
         "\n".join(explain_questions(content)),
+        _explain_rounds(content),
+        _explain_dependence(content),
         _shuffle(content, loss),
         explain_choice(considered),
         _choices(considered, content.rounds),
     ]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
+
+
+def _explain_rounds(content: Content) -> str:
+    """How well a change will be known, where people are asked again."""
+    if content.rounds is None:
+        return ""
+    return (
+        "A change from one round to another is known to within twice these margins, whoever answers in each: "
+        "answers are kept, so that rounds depend on each other."
+    )
+
+
+def _explain_dependence(content: Content) -> str:
+    """That reports with one of the answers show no dependence, before anybody is asked."""
+    together = any(isinstance(one.domain, Product) for one in content.attributes)
+    if together or len(content.attributes) == 1 or content.mechanism.reported > 1:
+        return ""
+    return (
+        "How one answer depends on another cannot be learned from these reports, whose number does not "
+        "matter: ask for both at once, with together = [[...]] in the study."
+    )
 
 
 def _opening(content: Content, plan_id: str) -> str:
@@ -113,7 +136,7 @@ def _attributes(content: Content, here: Considered) -> str:
     lines = [
         *format_table(headers, rows, _LEFT),
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
-        "is right about a person's answer; the survey page states it, too",
+        "is right about a person's answer; the survey page states it, or a bound that is not below it",
     ]
     if any(some):  # an answer may not be in the report
         lines.append(

@@ -200,8 +200,10 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
         mean = (found.unbiased_means if unbiased else found.means)[name]
         names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
         noisy = name in found.noisy_means and not unbiased
-        middle = "-" if noisy else f"{mean.value:.6g}"
-        numbers = f"{middle:>13}" + "".join(f"{one:13.6g}" for one in (mean.stderr, mean.low, mean.high))
+        digits = _count_digits(mean.stderr)
+        middle = "-" if noisy else f"{mean.value:.{digits}f}"
+        ends = (mean.stderr, mean.low, mean.high)
+        numbers = f"{middle:>13}" + "".join(f"{one:13.{digits}f}" for one in ends)
         whose = ", mean of these" if name in found.respondents else _whose(found, name)
         title = f"{name} ({_count_reports(found, name)}){whose}"
         lines += ["", title, " " * 12 + names, " " * 12 + numbers]
@@ -284,9 +286,17 @@ def _format_summary(found: Summary, noisy: bool) -> str:
         if found.within
         else ""
     )
-    value, low, high = (_format_number(number) for number in (found.value, found.low, found.high))
+    digits = _count_digits(found.stderr)
+    value, low, high = (_format_number(number, digits) for number in (found.value, found.low, found.high))
     return f"{NOISY if noisy else value}, from {low} to {high}{within}"
 
 
-def _format_number(number: float) -> str:
-    return f"{number:.6g}" if math.isfinite(number) else "beyond the open end"
+def _count_digits(stderr: float) -> int:
+    """As many decimals as two digits of the error have: more would be noise."""
+    if not (math.isfinite(stderr) and stderr > 0):
+        return 2
+    return min(max(1 - math.floor(math.log10(stderr)), 0), 12)
+
+
+def _format_number(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}" if math.isfinite(number) else "beyond the open end"

@@ -56,12 +56,15 @@ def join_attributes(
     for name in asked:
         _refuse_unfit(name, attributes)
     ordered = [name for name in attributes if name in asked]
+    # a question that others depend on is asked by itself, too: its answer decides what applies
+    parents = {one.only_if.name for one in attributes.values() if one.only_if is not None}
+    alone = {name: one for name, one in attributes.items() if name not in asked or name in parents}
     views = choose_views(
         [attributes[name].domain.k for name in ordered],
         [(ordered.index(one), ordered.index(other)) for one, other in pairs],
         positive_epsilon(1.0 if epsilon is None else epsilon),  # a study without one is refused later
         [max(importance.get(name, 1.0) for name in pair) for pair in pairs],
-        len(attributes) - len(ordered),
+        len(alone),
     )
     # a table is called as it was asked for
     named = {frozenset(pair): pair for pair in pairs}
@@ -72,7 +75,7 @@ def join_attributes(
         if one.name in attributes:
             raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
         found[one.name] = one
-    return found | {name: one for name, one in attributes.items() if name not in asked}
+    return found | alone
 
 
 def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
@@ -82,11 +85,10 @@ def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
         raise InvalidParameter(
             f"{name!r} asks for all that apply, so that it is no column of a table; ask a yes/no question"
         )
-    depending = [each.name for each in attributes.values() if each.only_if and each.only_if.name == name]
-    if one.only_if is not None or depending:
+    if one.only_if is not None:
         raise InvalidParameter(
-            f"{name!r} cannot be in a table, since {'it' if one.only_if else repr(depending[0])} applies "
-            "only to some; make not applicable one of its values"
+            f"{name!r} cannot be in a table, since it applies only to some; ask it of everybody, with an "
+            "answer for those to whom it does not apply"
         )
 
 
