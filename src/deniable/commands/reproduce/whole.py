@@ -70,7 +70,7 @@ def _format_errors(row: WholePoint) -> list[str]:
     if row.refused is not None or row.gain is None:
         return ["refused", *([""] * (len(errors) + len(parts)))]
     reach = "" if row.gain_stderr is None else f" +- {100 * row.gain_stderr:.0f}"
-    gain = f"{100 * row.gain:.0f}{reach} %"
+    gain = f"{round(100 * row.gain)}{reach} %"
     return [
         *(f"{error:.3g}" for error in errors if error is not None),
         gain,
