@@ -142,7 +142,6 @@ def test_people_for_a_difference() -> None:
         ([("age", "age")], "names a question twice"),
         ([("age", "media")], "asks for all that apply"),
         ([("age", "hours")], "it applies only to some"),
-        ([("works", "age")], "'hours' applies only to some"),
         ([("age", "pay")], "'pay' cannot be in a table"),
         ([("age", "year")], "at most 65,536 cells"),
         ([("age", "smoker"), ("age", "sex")], "must mean the same"),
@@ -192,3 +191,13 @@ def test_what_will_be_read_of_a_table_is_stated() -> None:
     )
     assert (rows.what, rows.describe()) == ("row share", "shares of 2 values in each row")
     assert 0.07 < rows.margin < 0.11
+
+
+def test_a_question_that_others_depend_on_is_asked_by_itself_too() -> None:
+    asked = {"works": ["yes", "no"], "sex": ["f", "m"], "hours": dn.Range(0, 60, step=20)}
+    study = dn.Study(asked, 3.0, only_if={"hours": {"works": "yes"}}, together=[("sex", "works")])
+    plan = study.plan(people=1000)
+    assert plan.names == ("sex x works", "works", "hours")
+    people = {"works": ["yes", "no"] * 500, "sex": ["f", "m"] * 500, "hours": [30, None] * 500}
+    table = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(2)))).cross("works", by="sex")
+    assert table.shares[0, 0] > 0.9

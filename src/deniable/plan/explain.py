@@ -136,7 +136,7 @@ def _attributes(content: Content, here: Considered) -> str:
     lines = [
         *format_table(headers, rows, _LEFT),
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
-        "is right about a person's answer; the survey page states it, or a bound that is not below it",
+        "is right about a person's answer; the survey page states it, or one that is not below it",
     ]
     if any(some):  # an answer may not be in the report
         lines.append(
