@@ -931,6 +931,10 @@ def code_cases() -> Iterator[dict[str, Any]]:
             "as it is printed": written,
             "in small letters, with spaces": f" {written.replace('-', ' ').lower()} ",
             "with letters like digits": written.replace("-", "").replace("1", "l").replace("0", "o"),
+            "with other dashes and a full stop": written.replace("-", " \N{EN DASH}\N{NO-BREAK SPACE}", 2)
+            .replace("-", "\N{NON-BREAKING HYPHEN}", 1)
+            .replace("-", "\N{MINUS SIGN}\t\N{SOFT HYPHEN}")
+            + ". ",
         }.items():
             yield {
                 "name": f"{len(some)} plans, {form}",
@@ -940,8 +944,12 @@ def code_cases() -> Iterator[dict[str, Any]]:
                 "invitations": [derive_invitation(typed, one) for one in some],
             }
     right = write_code(plans[:1], 5)
-    wrong = {"length": [right[:-1], right + "0", ""], "symbol": [right[:-1] + "U", right[:-1] + "é"]}
+    wrong = {"length": [right[:-1], right + "0", "", "."], "symbol": [right[:-1] + "U", right[:-1] + "é"]}
+    wrong["symbol"].append(right[:-2] + ".1")
     wrong["slip"] = [right[:-1] + ("2" if right[-1] != "2" else "3"), right[1::-1] + right[2:]]
+    codes = (write_code(plans[:1], secret) for secret in range(10_000))
+    small = next(code for code in codes if code.endswith("-02"))
+    wrong["slip"].append(small[:-2] + "ZZ")  # a multiple, too: 1023 is 2 and 1021
     for reason, texts in wrong.items():
         for typed in texts:
             yield {"name": f"{reason}, {typed}", "typed": typed, "refused": reason}

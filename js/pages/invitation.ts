@@ -1,13 +1,11 @@
 /** Asks for an invitation before anything else, where a study takes them and the link had none. */
 
-import { CODE_LENGTH, type Code, deriveInvitation, readCode, tagPlans } from "../src/codes.js";
+import { CODE_LENGTH, deriveInvitation, findPlans, readCode, stripMarks } from "../src/codes.js";
 import { askJson, invitationIn, type Summary } from "./collector.js";
 import { find, h } from "./dom.js";
 import { t } from "./messages.js";
 import { type Linked, plansIn } from "./plans_link.js";
 import { shared } from "./shared.js";
-
-const MOST_SETS = 4096; // of plans that a code is looked for in
 
 /** The form for a code or a link; once that is right, the page goes on with the studies that it opens. */
 export function askInvitation(wanted: readonly string[], problem = ""): HTMLElement {
@@ -66,32 +64,18 @@ async function readInvitations(text: string, wanted: readonly string[]): Promise
   }
   const code = readCode(given);
   if (code === "length") {
-    const n = given.replace(/[\s-]/g, "").length;
+    const n = [...stripMarks(given)].length;
     return t("invitation_length", { n, all: CODE_LENGTH });
   }
   if (typeof code === "string") return t("invitation_slip");
   const { plans } = await askJson<{ plans: Summary[] }>("plans");
-  const opened = plansOf(
+  const opened = findPlans(
     code,
     plans.filter(({ invited }) => invited).map(({ id }) => id),
     wanted,
   );
   if (!opened) return t("invitation_other");
   return Promise.all(opened.map(async (plan) => ({ plan, invitation: await deriveInvitation(code, plan) })));
-}
-
-/**
- * The plans that the first symbols of a code name: ten bits, so that another set may fit by chance. Then it is the
- * one that holds what is shown, or the smallest.
- */
-function plansOf({ tag }: Code, plans: readonly string[], wanted: readonly string[]): string[] | null {
-  let sets: string[][] = [[]];
-  for (const plan of plans)
-    if (sets.length <= MOST_SETS / 2) sets = [...sets, ...sets.map((set) => [...set, plan])];
-    else sets.push([plan]);
-  const fitting = sets.filter((set) => set.length && tagPlans(set) === tag);
-  fitting.sort((one, other) => one.length - other.length);
-  return fitting.find((set) => wanted.every((plan) => set.includes(plan))) ?? fitting[0] ?? null;
 }
 
 /** Go on with these plans, and with those that are shown already where they are among them. */

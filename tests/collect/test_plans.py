@@ -309,14 +309,14 @@ def test_one_typed_code_opens_all_plans_of_its_letter(
         def code_of(*plans: int) -> str:
             files = [f"plan-{number}.json" for number in plans]
             made = run("tokens", *files, "--count", "1", "--url", collector.url)
-            [code] = re.findall(r",((?:\w{4}-){4}\w{4}),", made.out)
+            [code] = re.findall(r",((?:\w{4}-){5}\w{2}),", made.out)
             return str(code)
 
         both, weekly, tea = code_of(0, 1), code_of(0), code_of(2)
         with following(browser, collector, "", viewport=PHONE) as visit:
             page = visit.page
             for typed, said in {
-                both[:-1]: "A code has 20 letters and digits. This has 19.",
+                both[:-1]: "A code has 22 letters and digits. This has 21.",
                 both[:8] + ("3" if both[8] != "3" else "4") + both[9:]: "There is a slip in this code.",
                 draw_code(["00" * 32]): "for a study that is not here",
                 "a" * 32: "Choose your study below first",
@@ -325,7 +325,7 @@ def test_one_typed_code_opens_all_plans_of_its_letter(
                 page.keyboard.press("Enter")
                 expect(page.locator("#invitation-complaint")).to_contain_text(said)
                 expect(page.locator("#invitation")).to_be_focused()
-            page.locator("#invitation").fill(both.replace("-", " ").lower())
+            page.locator("#invitation").fill(both.replace("-", " \N{EN DASH} ").lower() + ".")
             page.keyboard.press("Enter")
             expect(page.locator("h1")).to_have_text("Mood and Habits")
             expect(page.locator(".part h2")).to_be_focused()

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.tickets import derive_invitation, draw_code, read_code, tag_plans
-from deniable.tickets.codes import LENGTH, MODULUS, SYMBOLS
+from deniable.tickets import derive_invitation, draw_code, is_code, read_code, tag_plans
+from deniable.tickets.codes import LENGTH, MODULUS, SYMBOLS, write_code
 from tests.collector import small_plan
+from tests.vectors import read_file
 
 ONE, OTHER = "3f" * 32, "c7" * 32
-CODE = "YJZZ-ZZZZ-ZZZZ-ZZZZ-ZZF2"
+CODE = write_code([ONE], 2**80 - 1)
 
 
 def test_a_code_is_read_as_people_write_it() -> None:
     code = draw_code([ONE, OTHER])
-    assert re.fullmatch(r"(?:[0-9A-HJKMNP-TV-Z]{4}-){4}[0-9A-HJKMNP-TV-Z]{4}", code)
+    assert re.fullmatch(r"(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{2}", code)
     symbols = code.replace("-", "")
     for written in (
         code.lower(),
@@ -28,7 +30,8 @@ def test_a_code_is_read_as_people_write_it() -> None:
         symbols.replace("1", "l").replace("0", "o"),
     ):
         assert read_code(written) == symbols
-    assert 32 * SYMBOLS.index(symbols[0]) + SYMBOLS.index(symbols[1]) == tag_plans([OTHER, ONE])
+    first = [SYMBOLS.index(one) << (15 - 5 * place) for place, one in enumerate(symbols[:4])]
+    assert sum(first) == tag_plans([OTHER, ONE])
     assert draw_code([ONE]) != draw_code([ONE])
 
 
@@ -57,14 +60,43 @@ def test_no_slip_of_one_symbol_and_no_swap_of_two_is_a_code() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (CODE[:-1], "a code has 20 letters and digits, got 19"),
+        (CODE[:-1], "a code has 22 letters and digits, got 21"),
         (CODE[:-1] + "U", "no code has the letter 'U'"),
-        (CODE[:-1] + "3", "there is a slip"),
+        (CODE[:-1] + ("3" if CODE[-1] != "3" else "4"), "there is a slip"),
     ],
 )
 def test_codes_that_are_refused(text: str, said: str) -> None:
+    assert is_code(CODE)
+    assert read_code(CODE)
     with pytest.raises(InvalidParameter, match=said):
         read_code(text)
+
+
+SAID = {"length": "22 letters and digits", "symbol": "no code has the letter", "slip": "there is a slip"}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in read_file("codes")])
+def test_codes_are_read_and_refused_as_in_the_other_language(case: dict[str, Any]) -> None:
+    if "refused" in case:
+        with pytest.raises(InvalidParameter, match=SAID[case["refused"]]):
+            read_code(case["typed"])
+    else:
+        assert is_code(case["typed"])
+        made = [derive_invitation(case["typed"], plan) for plan in case["plans"]]
+        assert made == case["invitations"]
+
+
+def test_a_code_opens_three_plans_at_most() -> None:
+    assert draw_code([f"{number:064x}" for number in range(3)])
+    with pytest.raises(InvalidParameter, match="opens 1 to 3 plans, got 4; make letters for fewer"):
+        draw_code([f"{number:064x}" for number in range(4)])
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 32, "-" * 10 + "a" * 22, f"http://a.b/#plan={ONE}&invitation={'a' * 32}"]
+)
+def test_invitations_and_links_are_no_codes(text: str) -> None:
+    assert not is_code(text)
 
 
 def test_each_plan_has_an_invitation_of_its_own() -> None:
@@ -86,7 +118,9 @@ def test_a_client_takes_the_code_of_a_letter(monkeypatch: pytest.MonkeyPatch) ->
     )
     client = dn.Client(plan, secret=bytes(32))
     report = client.report({"color": "red", "smokes": "no"})
-    client.send("http://localhost", report, code.lower())
-    assert given == [f"Invitation {derive_invitation(code, plan.id)}"]
+    plain, dashed = code.replace("-", ""), code.replace("-", " \N{EN DASH} ")
+    for typed in (code.lower(), plain, " ".join(plain), f"{code}.", dashed, f"{code}\n"):
+        client.send("http://localhost", report, typed)
+    assert given == [f"Invitation {derive_invitation(code, plan.id)}"] * 6
     with pytest.raises(InvalidParameter, match="there is a slip"):
         client.send("http://localhost", report, code[:-1] + ("1" if code[-1] != "1" else "2"))

@@ -340,11 +340,11 @@ def _check_address(url: str) -> None:
 
 def _read_invitation(invitation: str, plan: str) -> str:
     """The invitation, from itself, from its link, which may carry several plans, or from a letter's code."""
+    if isinstance(invitation, str) and is_code(invitation):
+        return derive_invitation(invitation, plan)
     is_text = isinstance(invitation, str) and invitation.isascii()
     if not (is_text and invitation.isprintable() and invitation.strip()):
         raise InvalidParameter(f"an invitation is a code of letters and digits, got {invitation!r}")
-    if is_code(invitation):
-        return derive_invitation(invitation, plan)
     parts = invitation.split("plan=")
     if len(parts) > 2:
         parts = [part for part in parts[1:] if plan.startswith(part.partition("&")[0])]

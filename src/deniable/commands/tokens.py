@@ -86,8 +86,8 @@ def make_tokens(
     made with --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be
     withdrawn.
 
-    With several plans, each person gets one link with an invitation to each of them: the survey asks all as
-    one.
+    With two or three plans, each person gets one link with an invitation to each of them: the survey asks
+    all as one.
     """
     if withdraw:
         if (count, url, out, addresses, letters, template, language, cards) != (*[None] * 7, False):

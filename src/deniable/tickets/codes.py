@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import secrets
+import unicodedata
 from collections.abc import Iterable
 from functools import reduce
 
@@ -13,17 +14,22 @@ from deniable.words import keyed
 
 SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The alphabet of Crockford: I and L are read as 1, O is read as 0, and U is none of them."""
-LENGTH = 20
-"""Symbols of a code: two name its plans, 16 are random (80 bits), and two find slips."""
+LENGTH = 22
+"""Symbols of a code: four name its plans, 16 are random (80 bits), and two find slips."""
+MOST_PLANS = 3
+"""A code opens at most so many plans: a page tries all sets of them, and a wrong one fits by chance."""
 MODULUS = 1021
 """A code, read as a number, is a multiple of this prime: so no slip of one symbol is another code."""
 
 _GROUP = 4
 _SECRET_SYMBOLS = 16
-_TAG_BITS = 10
+_CHECK_BITS = 10
+_TAG_DIGITS = 5  # hexadecimal: 20 bits, as four symbols have
 _INVITATION_WORDS = 3
 _ALIKE = str.maketrans("ILO", "110")
-_WRITTEN = re.compile(r"[0-9A-Za-z]{4}(?:-[0-9A-Za-z]{4}){4}")
+_IGNORED = ("Pd", "Zs", "Zl", "Zp", "Cc", "Cf")  # dashes, spaces, and what nobody sees
+_WRITTEN = re.compile(rf"[0-9A-Z]{{{LENGTH}}}")
+_INVITATION = re.compile(r"[\w-]{32}", re.ASCII)
 
 
 def draw_code(plan_ids: Iterable[str]) -> str:
@@ -35,31 +41,37 @@ def write_code(plan_ids: Iterable[str], secret: int) -> str:
     """The code of these plans with this secret of 80 bits.
 
     >>> write_code(["ff" * 32], 0)
-    'ZZ00-0000-0000-0000-00KA'
+    'ZZZZ-0000-0000-0000-0000-RQ'
     """
-    number = (tag_plans(plan_ids) << (5 * _SECRET_SYMBOLS) | secret) << _TAG_BITS
+    plan_ids = list(plan_ids)
+    if not 1 <= len(plan_ids) <= MOST_PLANS:
+        raise InvalidParameter(
+            f"the code of a letter opens 1 to {MOST_PLANS} plans, got {len(plan_ids)}; make letters for "
+            "fewer plans each"
+        )
+    number = (tag_plans(plan_ids) << (5 * _SECRET_SYMBOLS) | secret) << _CHECK_BITS
     number += -number % MODULUS
     symbols = "".join(SYMBOLS[number >> (5 * place) & 31] for place in reversed(range(LENGTH)))
     return "-".join(symbols[at : at + _GROUP] for at in range(0, LENGTH, _GROUP))
 
 
 def tag_plans(plan_ids: Iterable[str]) -> int:
-    """What the first two symbols of a code say: the first ten bits of each plan's id, combined by XOR.
+    """What the first four symbols of a code say: the first 20 bits of each plan's id, combined by XOR.
 
-    >>> tag_plans(["ff" * 32, "0f" * 32])
-    963
+    >>> hex(tag_plans(["ff" * 32, "0f" * 32]))
+    '0xf0f0f'
     """
-    return reduce(lambda tag, plan_id: tag ^ int(plan_id[:3], 16) >> 2, plan_ids, 0)
+    return reduce(lambda tag, plan_id: tag ^ int(plan_id[:_TAG_DIGITS], 16), plan_ids, 0)
 
 
 def is_code(text: str) -> bool:
-    """Whether a text has the form of a printed code, right or wrong."""
-    return _WRITTEN.fullmatch(text.strip()) is not None
+    """Whether a text has the form of a code, right or wrong, and not that of an invitation or a link."""
+    return _WRITTEN.fullmatch(_strip_marks(text)) is not None and _INVITATION.fullmatch(text) is None
 
 
 def read_code(text: str) -> str:
-    """The symbols of a code that somebody typed: in any case, with or without hyphens and spaces."""
-    symbols = re.sub(r"[\s-]", "", text).upper().translate(_ALIKE)
+    """The symbols of a code that somebody typed: in any case, with any dashes and spaces and a full stop."""
+    symbols = _strip_marks(text).translate(_ALIKE)
     if len(symbols) != LENGTH:
         raise InvalidParameter(f"a code has {LENGTH} letters and digits, got {len(symbols)}: {text!r}")
     wrong = [one for one in symbols if one not in SYMBOLS]
@@ -67,9 +79,18 @@ def read_code(text: str) -> str:
         raise InvalidParameter(
             f"no code has the letter {wrong[0]!r}, got {text!r}; compare it with the letter"
         )
-    if reduce(lambda rest, one: (32 * rest + SYMBOLS.index(one)) % MODULUS, symbols, 0):
+    number = reduce(lambda rest, one: 32 * rest + SYMBOLS.index(one), symbols, 0)
+    if number % MODULUS or number % 2**_CHECK_BITS >= MODULUS:
         raise InvalidParameter(f"there is a slip in the code {text!r}; compare it with the letter")
     return symbols
+
+
+def _strip_marks(text: str) -> str:
+    """What is left of a code without the marks that people put between its symbols or after them."""
+    kept = "".join(
+        one for one in text if one != "\N{MINUS SIGN}" and unicodedata.category(one) not in _IGNORED
+    )
+    return kept.removesuffix(".").upper()
 
 
 def derive_invitation(code: str, plan_id: str) -> str:
