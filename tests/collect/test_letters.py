@@ -13,6 +13,7 @@ import pytest
 import segno
 
 import deniable as dn
+from deniable.collect.letter_texts import LANGUAGES, TEXTS
 from deniable.collect.letters import MOST, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
 from tests.collector import small_plan
@@ -87,6 +88,30 @@ def test_the_usual_letter_names_whom_what_and_who(run: Run) -> None:
     assert f'open <b class="survey">{URL}</b> and type this code:' in page, "the bare address"
     assert '<p dir="auto">The (institute)\nask@example.org</p>' in page
     assert "ill<" not in page, "what is no address is not printed"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nobody_without_a_name_is_greeted(language: str) -> None:
+    """Nor is there an empty line in an address."""
+    letter = Letter.to(["Title", "Name", "Street", "Town"], "Tea", [], language)
+    given = {"code": "C", "survey": URL, "link": URL, "Title": "", "Street": ""}
+    named = letter.fill(given | {"Name": "Ada", "Town": "Bonn"})
+    greeting = TEXTS[language].salutation.format(" Ada")
+    assert named.startswith(f'<p dir="auto"> Ada\nBonn</p><p dir="auto">{greeting}</p>')
+    unnamed = letter.fill(given | {"Name": "", "Town": "Bonn"})
+    assert unnamed.startswith(f'<p dir="auto">Bonn</p><p dir="auto">{TEXTS[language].invited}: Tea')
+    nobody = letter.fill(given | {"Name": "", "Town": ""})
+    assert nobody.startswith(f'<p dir="auto">{TEXTS[language].invited}: Tea')
+
+
+def test_a_letter_of_four_plans_is_refused(run: Run) -> None:
+    names = [f"{name}.json" for name in "abcd"]
+    for name in names:
+        small_plan(name).write(name)
+    refused = run("tokens", *names, "--count", "1", "--url", URL, "-o", "list.csv")
+    assert (refused.code, "opens 1 to 3 plans, got 4" in refused.err) == (2, True), refused.err
+    assert not Path("list.csv").exists()
+    assert not Path("reports.db").exists(), "nobody is invited"
 
 
 def test_two_plans_in_one_command_are_no_mistake(run: Run) -> None:

@@ -29,7 +29,8 @@ TEXTS = {
         "Dear {},",
         "You are invited to answer a few questions",
         """\
-Your device randomizes your answers before anything is sent. No single answer can be held against you.
+Your device changes answers at random before anything is sent. The page shows you beforehand how much a \
+report gives away about you.
 
 Scan the pattern below with your phone. Or open {survey} and type this code:
 
@@ -49,8 +50,8 @@ It is yours alone, and works once. Please do not pass it on.
         "Guten Tag {},",
         "Sie sind eingeladen, einige Fragen zu beantworten",
         """\
-Ihr Gerät verändert Ihre Antworten zufällig, bevor etwas gesendet wird. Keine einzelne Antwort kann Ihnen \
-vorgehalten werden.
+Ihr Gerät verändert Antworten zufällig, bevor etwas gesendet wird. Die Seite zeigt Ihnen vorher, wie viel \
+ein Bericht über Sie verrät.
 
 Scannen Sie das Muster unten mit Ihrem Telefon. Oder öffnen Sie {survey} und tippen Sie diesen Code ein:
 
@@ -70,8 +71,8 @@ Er gehört nur Ihnen und gilt einmal. Bitte geben Sie ihn nicht weiter.
         "Bonjour {},",
         "Vous êtes invité(e) à répondre à quelques questions",
         """\
-Votre appareil modifie vos réponses au hasard avant tout envoi. Aucune réponse ne peut \
-être retenue contre vous.
+Votre appareil modifie des réponses au hasard avant tout envoi. La page vous montre auparavant ce qu'un \
+rapport révèle de vous.
 
 Scannez le motif ci-dessous avec votre téléphone. Ou ouvrez {survey} et saisissez ce code :
 
@@ -91,8 +92,8 @@ Il est personnel et ne sert que pour une réponse. Merci de ne pas le transmettr
         "Buenos días, {}:",
         "Le invitamos a responder a unas preguntas",
         """\
-Su dispositivo modifica sus respuestas al azar antes de enviar nada. Ninguna respuesta puede \
-usarse en su contra.
+Su dispositivo modifica respuestas al azar antes de enviar nada. La página le muestra antes cuánto revela \
+sobre usted un informe.
 
 Escanee el dibujo de abajo con su teléfono. O abra {survey} e introduzca este código:
 
@@ -112,7 +113,8 @@ Es solo suyo y sirve una vez. Por favor, no lo comparta.
         "Olá, {},",
         "Convidamos você a responder a algumas perguntas",
         """\
-O seu aparelho altera as respostas ao acaso antes de enviar algo. Nenhuma resposta pode ser usada contra você.
+O seu aparelho altera respostas ao acaso antes de enviar algo. A página mostra antes quanto um relatório \
+revela sobre você.
 
 Leia o desenho abaixo com o seu telefone. Ou abra {survey} e digite este código:
 

@@ -128,6 +128,8 @@ class Letter:
 
     text: str = f"{TEXTS['en'].invited}.\n\n{TEXTS['en'].text}"
     language: str = "en"
+    drops_empty: bool = False
+    """Whether lines are left out whose names are all empty, as in the usual letter: nobody is "Dear ,"."""
 
     @staticmethod
     def to(
@@ -154,7 +156,7 @@ class Letter:
             said.text.strip(),
             "\n".join(sender).translate(own),
         ]
-        return Letter("\n\n".join(block for block in blocks if block), language)
+        return Letter("\n\n".join(block for block in blocks if block), language, drops_empty=True)
 
     @staticmethod
     def read(path: Path) -> Letter:
@@ -184,8 +186,14 @@ class Letter:
             text = html.escape(values[name])
             return f'<b class="{name}">{text}</b>' if name in _GIVEN else text
 
+        def is_kept(line: str) -> bool:
+            names = _PLACEHOLDER.findall(line)
+            return not names or any(values[name] for name in names)
+
+        lines = self.text.split("\n")
+        text = "\n".join(filter(is_kept, lines) if self.drops_empty else lines)
         # what is escaped first has no braces of its own: HTML writes none
-        escaped = html.escape(self.text.strip(), quote=False)
+        escaped = html.escape(text.strip(), quote=False)
         paragraphs = re.split(r"\n\s*\n", _PLACEHOLDER.sub(show, escaped))
         return "".join(f'<p dir="auto">{one}</p>' for one in paragraphs)
 
