@@ -1,6 +1,6 @@
 /** Writes the pages into the Python package: node build.mjs [folder]. The same sources give the same bytes. */
 
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -25,6 +25,8 @@ const MOST = {
 const LANGUAGES = ["en", "de", "fr", "es", "pt"];
 
 await mkdir(folder, { recursive: true });
+for (const name of await readdir(folder)) // a part that is built no more must not be served any longer
+  if (/^(survey|dashboard|design)(-.*)?\.js$/.test(name)) await rm(join(folder, name));
 const common = {
   absWorkingDir: here,
   bundle: true,
