@@ -2,6 +2,7 @@
 
 import { type Child, h, quoted, svg } from "./dom.js";
 import { count, sentence, several } from "./phrases.js";
+import { NOISY } from "./readings.js";
 
 /** How well one thing will be known, as `deniable people` says it. */
 export interface Precision {
@@ -53,6 +54,8 @@ interface Share {
   readonly share: number;
   readonly low: number;
   readonly high: number;
+  /** Whether it is too noisy to read. */
+  readonly noisy: boolean;
   readonly truth: number;
 }
 
@@ -63,6 +66,7 @@ interface Result {
   /** The mean or the median, whichever the margins are about; an open end has no number. */
   readonly middle: {
     readonly what: "mean" | "median";
+    readonly noisy: boolean;
     readonly value: number | null;
     readonly low: number | null;
     readonly high: number | null;
@@ -240,7 +244,7 @@ function drawn({ rows, middle, why, left_out: more = 0 }: Result): Child {
         "p",
         {},
         sentence(
-          `${middle.what} ${figure(middle.value)} (${figure(middle.low)} to ${figure(middle.high)}); in truth ${figure(middle.truth)}`,
+          `${middle.what} ${middle.noisy ? NOISY : figure(middle.value)} (${figure(middle.low)} to ${figure(middle.high)}); in truth ${figure(middle.truth)}`,
         ),
       ),
     why && h("p", { class: "soft" }, sentence(why)),
@@ -252,7 +256,7 @@ const figure = (number: number | null): string =>
 const within = (share: number): number => Math.max(0, Math.min(1, share));
 
 /** One value: what is estimated, where the truth is by the reports, and the truth. */
-function share({ value, share: found, low, high, truth }: Share, most: number): HTMLElement {
+function share({ value, share: found, low, high, noisy, truth }: Share, most: number): HTMLElement {
   const [a, b] = [within(low), within(high)];
   const at = (one: number): string => part(within(one) / most);
   return h(
@@ -265,7 +269,7 @@ function share({ value, share: found, low, high, truth }: Share, most: number): 
       h(
         "span",
         { class: "margin" },
-        `${percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)}), in truth ${percent(truth)}`,
+        `${noisy ? NOISY : percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)}), in truth ${percent(truth)}`,
       ),
     ),
     svg(
@@ -273,7 +277,7 @@ function share({ value, share: found, low, high, truth }: Share, most: number): 
       { class: "bar", width: "100%", height: 14, "aria-hidden": "true" },
       svg("rect", { class: "truth", y: 2, width: at(truth), height: 10, rx: 2 }),
       svg("line", { class: "reach", x1: at(low), x2: at(high), y1: 7, y2: 7 }),
-      svg("circle", { class: "dot", cx: at(found), cy: 7, r: 4 }),
+      !noisy && svg("circle", { class: "dot", cx: at(found), cy: 7, r: 4 }),
     ),
   );
 }

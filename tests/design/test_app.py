@@ -296,6 +296,51 @@ def test_a_preview_is_answered_by_as_many_as_the_plan_expects() -> None:
     assert abs(shown["age"]["value"] - shown["age"]["truth"]) < 20
 
 
+@pytest.mark.parametrize("truth", ["uneven", "even"])
+def test_one_in_twenty_prefers_not_to_say_a_number(truth: str) -> None:
+    """It was drawn like any answer: 91, 32 and 66 % answered. Here within 5 standard errors of 95 %."""
+    people = 4000
+    asked = {"income": dn.Number(0, 1000), "age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.05)}
+    plan = dn.Study(asked, epsilon=6, missing=dict.fromkeys(asked, True)).plan(people)
+    for seed in (1, 2, 3):
+        answers = draw_answers(plan, truth, people, seed)
+        for name in asked:
+            found = float((answers[name] >= 0).mean())
+            assert abs(found - 0.95) < 5 * (0.95 * 0.05 / people) ** 0.5, name
+
+
+def test_the_question_that_most_people_answer_says_to_whom_others_apply() -> None:
+    """Within 5 standard errors of what is stated, in either order."""
+    people = 4000
+    for answered in ({"job": 0.6, "pay": 0.3}, {"job": 0.3, "pay": 0.6}):
+        plan = dn.Study(
+            {"works": ["yes", "no"], "job": ["a", "b"], "pay": dn.Number(0, 1000)},
+            epsilon=6,
+            missing={"job": True, "pay": True},
+            only_if={"job": {"works": "yes"}, "pay": {"works": "yes"}},
+            answered=answered,
+        ).plan(people)
+        answers = draw_answers(plan, "uneven", people, 1)
+        for name, k in (("job", 2), ("pay", 1 << 62)):
+            found = float(((answers[name] >= 0) & (answers[name] < k)).mean())
+            share = answered[name]
+            assert abs(found - share) < 5 * (share * (1 - share) / people) ** 0.5, name
+
+
+def test_a_preview_says_what_is_too_noisy_to_read() -> None:
+    """As the shell and the dashboard do: "52.2 % (19.2 to 99.0)" was shown as a result."""
+    asked = {"town": [str(v) for v in range(40)], "age": dn.Range(0, 100, step=5, open_high=True)}
+    asked_more = asked | {"pay": dn.Number(0, 1000), "smokes": ["yes", "no"]}
+    plan = dn.Study(asked_more, epsilon=0.2).plan(people=300)
+    shown = {one["attribute"]: one for one in preview(plan)["questions"]}
+    assert any(row["noisy"] for row in shown["town"]["rows"])
+    assert [shown[name]["middle"]["noisy"] for name in ("age", "pay")] == [True, True]
+    plan = dn.Study(asked_more, epsilon=6.0).plan(people=50_000)
+    shown = {one["attribute"]: one for one in preview(plan)["questions"]}
+    assert not any(row["noisy"] for one in shown.values() for row in one["rows"])
+    assert [shown[name]["middle"]["noisy"] for name in ("age", "pay")] == [False, False]
+
+
 def test_a_preview_is_of_at_most_so_many_people(file: Path) -> None:
     import deniable as dn
 

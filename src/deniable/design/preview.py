@@ -27,6 +27,7 @@ MOST_PEOPLE = 100_000
 TRUTHS = ("uneven", "even")
 _LEVEL = 0.95
 _MOST_ROWS = 16
+_SHOWN = ("value", "share", "low", "high", "noisy")
 
 
 def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
@@ -99,22 +100,23 @@ def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> d
     }
     # an open end is infinitely far out, and JSON has no word for that
     ends = {name: one if math.isfinite(one) else None for name, one in numbers.items()}
-    return {"what": what, **ends}
+    noisy = name in findings.noisy_means if what == "mean" else findings.is_wide(name, found)
+    return {"what": what, "noisy": noisy, **ends}
 
 
 def _list_rows(findings: Findings, name: str, codes: Integers) -> list[dict[str, Any]]:
     """What is shown of values, or of groups of them, beside what is true of the simulated people."""
-    estimate = findings.result.estimates[name]
-    true = np.bincount(codes, minlength=estimate.k) / max(1, codes.size)
+    size = findings.result.estimates[name].k
+    true = np.bincount(codes, minlength=size) / max(1, codes.size)
     groups = findings.groups.get(name)
-    if groups is None:
-        shares, labels = findings.shares[name], [*map(str, estimate.labels or range(estimate.k))]
-    else:
-        shares, labels = findings.group_shares[name], [one.label for one in groups]
+    found = findings.value_rows if groups is None else findings.group_rows
+    if groups is not None:
         true = np.array([true[one.values].sum() for one in groups])
-    columns = (one.tolist() for one in (shares.share, shares.low, shares.high, true))
-    names = ("value", "share", "low", "high", "truth")
-    return [dict(zip(names, row, strict=True)) for row in zip(labels, *columns, strict=True)]
+    rows = [row for row in found if row["attribute"] == name]
+    return [
+        {one: row[one] for one in _SHOWN} | {"value": str(row["value"]), "truth": share}
+        for row, share in zip(rows, true.tolist(), strict=True)
+    ]
 
 
 def _true_mean(domain: Domain, codes: Integers) -> float:

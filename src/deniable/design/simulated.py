@@ -48,7 +48,13 @@ def _draw_shares(domain: Domain, truth: str, draw: np.random.Generator) -> Float
 
 
 def _fit_conditions(plan: Plan, parent: Attribute, shares: Floats) -> Floats:
-    """The same, with so many answers of a condition as the first question that states a share needs."""
+    """The same, with so many answers of a condition as the first question that states a share needs.
+
+    Whether a question is answered is as planned, too.
+    """
+    if parent.answers is not None:
+        silent = _share_silent(plan, parent)
+        return np.asarray([1 - silent, silent])
     for one in plan.content.attributes:
         applies = _share_applicable(plan, one)
         if one.only_if is None or one.only_if.name != parent.name or applies is None:
@@ -62,23 +68,40 @@ def _fit_conditions(plan: Plan, parent: Attribute, shares: Floats) -> Floats:
 
 
 def _share_applicable(plan: Plan, one: Attribute) -> float | None:
-    """The share of all people to whom a question applies; None where the plan does not say."""
+    """The share of all people to whom a question applies; None where the plan does not say.
+
+    Of all questions with its condition, the one that most people answer says it.
+    """
     if one.only_if is None:
         return 1.0
-    about = next((each for each in plan.content.attributes if each.name == one.answers), one)
-    if about.answered is None:
-        return None
+    stated = [
+        _share_needed(plan, each)
+        for each in plan.content.attributes
+        if each.only_if == one.only_if and _find_answered(plan, each).answered is not None
+    ]
+    return max(stated, default=None)
+
+
+def _share_needed(plan: Plan, one: Attribute) -> float:
+    """The share to whom it must apply, so that as many as stated answer."""
+    turnout = _find_answered(plan, one).turnout
     may_be_silent = one.answers is not None or plan.content.missing_of(one) == "value"
-    return min(1.0, about.turnout / (1 - _SILENT)) if may_be_silent else about.turnout
+    return min(1.0, turnout / (1 - _SILENT)) if may_be_silent else turnout
+
+
+def _find_answered(plan: Plan, one: Attribute) -> Attribute:
+    """The question itself, or the one of which this says whether it is answered."""
+    return next((each for each in plan.content.attributes if each.name == one.answers), one)
 
 
 def _share_silent(plan: Plan, one: Attribute) -> float:
     """The share who prefer not to say, of those to whom it applies."""
-    if plan.content.missing_of(one) != "value":
+    if one.answers is None and plan.content.missing_of(one) != "value":
         return 0.0
-    if one.answered is None:
+    about = _find_answered(plan, one)
+    if about.answered is None:
         return _SILENT
-    return 1 - one.turnout / (_share_applicable(plan, one) or 1.0)
+    return max(0.0, 1 - about.turnout / (_share_applicable(plan, one) or 1.0))
 
 
 def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
