@@ -159,7 +159,7 @@ function noiseOf({ estimates }: View, name: string, options: readonly Attribute[
   if (!options.length || !first) return found.map(({ text }) => text);
   const worst = others.reduce((one, other) => (other.people > one.people ? other : one), first);
   const are = found.length === 1 ? "is" : "are";
-  const takes = worst.text.slice(worst.text.indexOf("it takes"));
+  const takes = worst.text.slice(worst.text.indexOf("to be readable"));
   return [`${found.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
 }
 

@@ -67,7 +67,7 @@ export interface Quantile {
 /** What is too noisy to read, and what would mend it. */
 export interface Noise {
   readonly attribute: string;
-  /** About how many it takes. */
+  /** About how many it takes to be readable at all. */
   readonly people: number;
   readonly text: string;
 }

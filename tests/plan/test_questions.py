@@ -587,7 +587,10 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
     names = re.findall(r"^ +(\w+) ", block, re.M)
     assert names == ["value", "tv", "web", "noise"]
     assert block.splitlines()[1].split()[-1] == "reports"
-    assert " options are too noisy to read: it takes about" in block or "1 of 2 options is" in block
+    assert (
+        " options are too noisy to read: to be readable at all it takes about" in block
+        or "1 of 2 options is" in block
+    )
     assert "media: tv" not in text
     distant = plans["distant"]
     people = [questionnaires.ANSWERS["distant"][0]] * 50

@@ -184,7 +184,9 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     found = Findings(collected(60))
     noise = {(one.attribute, one.what): one for one in found.noise}
     color = noise["color", "value"]
-    assert f"{color.noisy} of 5 values are too noisy to read: it takes about" in str(color)
+    assert f"{color.noisy} of 5 values are too noisy to read: to be readable at all it takes about" in str(
+        color
+    )
     assert str(replace(color, noisy=1)).startswith("1 of 5 values is too noisy")
     assert color.now == 60
     assert color.people > 60
@@ -199,8 +201,11 @@ def test_too_noisy_says_what_would_mend_it() -> None:
 def test_no_survey_is_asked_for_more_people_than_there_are() -> None:
     """As `deniable people` has it."""
     noise = Noise("color", "value", 1, 5, 100, 10_000_000, None, None)
-    assert noise.ways == "about 10,000,000 people in place of 100"
-    assert replace(noise, people=10_000_001).ways == "over 10,000,000 people in place of 100"
+    assert noise.ways == "to be readable at all it takes about 10,000,000 people in place of 100"
+    assert (
+        replace(noise, people=10_000_001).ways
+        == "to be readable at all it takes over 10,000,000 people in place of 100"
+    )
 
 
 def test_plots_draw_what_is_too_noisy_in_gray_and_not_as_nothing() -> None:

@@ -210,7 +210,7 @@ class Noise(Message, frozen=True):
     noisy: int
     of: int
     n: int
-    people: Annotated[int, _about("About how many people it takes.")]
+    people: Annotated[int, _about("About how many people it takes to be readable at all.")]
     epsilon_times: Annotated[
         float | None, _about("Or how many times as large an epsilon at most; null where it is no help.")
     ]

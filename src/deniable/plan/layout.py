@@ -112,7 +112,7 @@ def _option_noise(found: Findings, options: Sequence[Attribute]) -> list[str]:
         return []
     worst = max(noise, key=lambda one: one.people)
     many = f"{len(noise)} of {format_count(len(options), 'option')}"
-    return [f"{many} {'is' if len(noise) == 1 else 'are'} too noisy to read: it takes {worst.ways}"]
+    return [f"{many} {'is' if len(noise) == 1 else 'are'} too noisy to read: {worst.ways}"]
 
 
 def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ class Noise:
     now: int
     """How many people answered."""
     people: int
-    """About how many it takes, by what the plan expects of them."""
+    """About how many it takes to be readable at all, by what the plan expects of them."""
     epsilon: float | None
     """Or how many times as large an epsilon at most; None where that is no help, or would protect nobody."""
     groups: int | None
@@ -54,16 +54,16 @@ class Noise:
         is_, subject = ("is" if self.noisy == 1 else "are"), f"{self.noisy:,} of {many}"
         if self.count == 1:
             subject = f"the {self.what}"
-        return f"{subject} {is_} too noisy to read: it takes {self.ways}"
+        return f"{subject} {is_} too noisy to read: {self.ways}"
 
     @property
     def ways(self) -> str:
-        """What would mend it, in words."""
+        """What would mend it, in words: to be useful, which a plan counts people for, takes more."""
         about = "about " if self.people <= MOST_PEOPLE else ""
         ways = [f"{about}{format_people(self.people)} people in place of {self.now:,}"]
         ways += [] if self.epsilon is None else [f"an epsilon up to {self.epsilon:g} times as large"]
         ways += [] if self.groups is None else [f"at most {format_count(self.groups, self.what)}"]
-        return ", or ".join(ways)
+        return f"to be readable at all it takes {', or '.join(ways)}"
 
     def about(self) -> dict[str, Any]:
         """Ready for JSON."""
