@@ -8,8 +8,8 @@ import pytest
 
 import deniable as dn
 from deniable.choose import HALF_WIDTH, Precision
-from deniable.plan.acronyms import explain_name
-from deniable.plan.reasons import _name_smaller
+from deniable.plan.acronyms import explain_kind, explain_name
+from deniable.plan.reasons import _name_next_best, _name_smaller
 from tests.running import Run
 
 
@@ -50,6 +50,28 @@ def test_bytes_are_named_only_where_they_differ() -> None:
     )
     most = replace(longer, report_bytes=row.report_bytes._replace(expected=9.5, most=9))
     assert "9 bytes a report instead of 1." in _name_smaller(row, [most])
+
+
+def test_the_next_best_is_named_by_what_differs() -> None:
+    """Protocols were named that both have, but neither who reports what, nor "piecewise"."""
+    asked = {"a": list("abc"), "pay": dn.Number(0, 1), "b": ["yes", "no"]}
+    chosen = dn.Study(asked, epsilon=2.0, mechanism="sample").plan(1000).considered[0]
+    split = dn.Study(asked, epsilon=2.0, mechanism="split").plan(1000).considered[0]
+    other = replace(chosen, protocols=("ss", "piecewise", "grr"), score=1.5 * chosen.score)
+    here = replace(chosen, protocols=("grr", "duchi", "grr"))
+    assert _name_next_best(here, other).endswith(
+        " times as much on average: subset selection for 'a'; piecewise for 'pay'."
+    )
+    assert _name_next_best(here, replace(here, score=1.1 * here.score)).endswith("errs 10 % more.")
+    told = _name_next_best(chosen, replace(split, protocols=chosen.protocols))
+    assert told.endswith(": everybody reports all questions.")
+    metric = asked | {"age": dn.Range(0, 50, privacy="metric", epsilon=0.05)}
+    rows = dn.Study(metric, epsilon=2.0).plan(1000).considered
+    some = {explain_kind(row) for row in rows if row.kind == "SPL+SMP"}
+    assert some == {
+        "everybody reports 'age', and one of the others, drawn at random",
+        "everybody reports 'pay', 'age', and one of the others, drawn at random",
+    }
 
 
 def test_short_names_are_explained(run: Run) -> None:

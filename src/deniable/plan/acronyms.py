@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deniable.choose import Considered
+from deniable.formatting import shorten_names
 from deniable.mechanisms import PROTOCOLS
 
+_BLOCKS = "SPL+SMP"
+_MOST_NAMED = 3
 _KINDS = {
     "SPL": "everybody reports all questions",
     "SMP": "everybody reports one question, drawn at random",
-    "SPL+SMP": "everybody reports metric questions and numbers, and one of the others, drawn at random",
+    _BLOCKS: "everybody reports metric questions, maybe numbers, and one of the others, drawn at random",
     "RS+FD": "everybody reports all questions: one is real, and the others are fakes",
     "RS+RFD": "everybody reports all questions: one is real, and the others are fakes from public shares",
 }
@@ -34,13 +37,31 @@ def explain_name(row: Considered) -> str:
     everybody reports one question, drawn at random; grr: generalized randomized response
     """
     told = [_name_protocol(name) for name in dict.fromkeys(row.protocols)]
-    return "; ".join(filter(None, [_explain_kind(row.kind), *told]))
+    return "; ".join(filter(None, [explain_kind(row), *told]))
+
+
+def explain_kind(row: Considered) -> str:
+    """The record mechanism of a choice in words: also which questions everybody reports, where some are."""
+    always = list_always(row)
+    if row.kind != _BLOCKS or not always:
+        return _explain_kind(row.kind)
+    return f"everybody reports {shorten_names(always, _MOST_NAMED)}, and one of the others, drawn at random"
+
+
+def list_always(row: Considered) -> list[str]:
+    """The attributes that everybody reports."""
+    names = row.names or [f"attribute {j}" for j in range(len(row.chances))]
+    return [repr(name) for name, chance in zip(names, row.chances, strict=True) if chance == 1]
 
 
 def explain_kinds(rows: Sequence[Considered]) -> list[str]:
     """A line for each record mechanism of these choices."""
-    kinds = dict.fromkeys(row.kind for row in rows)
-    return [f"{kind}: {_explain_kind(kind)}" for kind in kinds if _explain_kind(kind)]
+    told: dict[str, str] = {}
+    for row in rows:
+        words = explain_kind(row)
+        alike = told.setdefault(row.kind, words) == words
+        told[row.kind] = words if alike else _explain_kind(row.kind)
+    return [f"{kind}: {words}" for kind, words in told.items() if words]
 
 
 def _explain_kind(kind: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
 from deniable.formatting import format_count, format_table, shorten_names
-from deniable.plan.acronyms import name_protocol_in_full
+from deniable.plan.acronyms import explain_kind, list_always, name_protocol_in_full
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,10 +80,7 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
         next_best = next((row for row in others if row.protocols != chosen.protocols), None)
         if next_best is None or next_best.score <= chosen.score:
             return ""
-        return (
-            f"The next best, {_name_in_words(next_best)}, errs "
-            f"{_format_times(next_best.score / chosen.score)}."
-        )
+        return _name_next_best(chosen, next_best)
     ratios = [math.log(b / a) for a, b in zip(chosen.units, next_best.units, strict=True)]
     most = max(range(len(ratios)), key=ratios.__getitem__)
     here, there = (_first_precision(row, most) for row in (chosen, next_best))
@@ -91,10 +88,25 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
         f"{here.attribute!r} decided: {chosen.kind} knows {here.describe()} to within "
         f"{here.format_margin()}, {next_best.kind} to within {there.format_margin()}. "
     )
-    return (
-        f"{decided if ratios[most] > 0 else ''}The next best, {_name_in_words(next_best)}, errs "
-        f"{_format_times(next_best.score / chosen.score)}."
-    )
+    return f"{decided if ratios[most] > 0 else ''}{_name_next_best(chosen, next_best)}"
+
+
+def _name_next_best(chosen: Considered, other: Considered) -> str:
+    """How much more another choice errs, and in what it differs."""
+    errs = f"The next best, {name_choice(other)}, errs {_format_times(other.score / chosen.score)}"
+    changed: dict[str, list[str]] = {}
+    for j, (here, there) in enumerate(zip(chosen.protocols, other.protocols, strict=True)):
+        if here != there:
+            changed.setdefault(there, []).append(_first_precision(other, j).attribute)
+    is_alike = (chosen.kind, list_always(chosen)) == (other.kind, list_always(other))
+    differs = [] if is_alike else [explain_kind(other)]
+    if len(changed) <= _MOST_IN_FULL:
+        differs += [
+            f"{name_protocol_in_full(protocol) or protocol} for {shorten_names([*map(repr, names)], 3)}"
+            for protocol, names in changed.items()
+        ]
+    told = "; ".join(filter(None, differs))
+    return f"{errs}: {told}." if told else f"{errs}."
 
 
 def _first_precision(row: Considered, attribute: int) -> Precision:
@@ -142,13 +154,6 @@ def _cap_cost(considered: Sequence[Considered]) -> str:
         f"it is {name_choice(chosen)}, with {max(chosen.influence):.3g} people, and errs up to "
         f"{_format_times(max(ratios))}."
     )
-
-
-def _name_in_words(row: Considered) -> str:
-    """A choice with the full names of its protocols, and its short name in parentheses."""
-    full = [*filter(None, map(name_protocol_in_full, dict.fromkeys(row.protocols)))]
-    is_short = 1 <= len(full) <= _MOST_IN_FULL
-    return f"{' and '.join(full)} ({name_choice(row)})" if is_short else name_choice(row)
 
 
 def name_choice(row: Considered) -> str:
