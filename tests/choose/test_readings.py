@@ -288,13 +288,13 @@ def test_the_choice_against_all_of_them_in_200_studies() -> None:
 
 
 def test_ten_attributes_are_planned_at_once() -> None:
-    """In seconds of the processor: it takes about half of one."""
+    """In seconds of the processor, as the bar is 2: it takes about 0.7."""
     asked: dict[str, object] = {f"q{j}": [str(v) for v in range(3 + j)] for j in range(6)}
     asked |= {"age": dn.Range(0, 100), "minutes": dn.Range(0, 480), "income": dn.Number(0, 1)}
     asked |= {"home": dn.Grid(47.6, 6.8, 47.7, 6.95, rows=12, columns=12, epsilon=0.01)}
     start = time.process_time()
     dn.Study(asked, epsilon=2.0).plan(5000)
-    assert time.process_time() - start < 5.0
+    assert time.process_time() - start < 2.0
 
 
 def test_precisions_say_what_is_useful() -> None:
