@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ def test_the_plan_says_what_it_takes_for_granted() -> None:
         line for line in plain.explain().replace("\n", " ").split("(95 %") if "take it that" in line
     ]
     margins = {one.attribute: one.format_margin() for one in reversed(stated.precisions())}
+    assert "If half of 1,500 people did" in sentence
     for name in ("job", "pay", "age"):
         assert f"{name!r} to within {margins[name]}" in sentence
     assert "take it that" not in stated.explain()
@@ -104,6 +106,25 @@ def test_a_plan_that_is_read_back_has_the_same_margins() -> None:
     everybody = study(answered=dict.fromkeys(("job", "pay", "age"), 1)).plan(PEOPLE)
     assert everybody.id == study().plan(PEOPLE).id
     assert '"answered":' not in everybody.to_json()
+
+
+def test_questions_with_the_same_condition_are_answered_by_as_many() -> None:
+    """What states no share was planned as if everybody answered it."""
+    asked = ASKED | {"media": dn.Several(["tv", "web"]), "hobby": ["a", "b"]}
+    one = dn.Study(
+        asked,
+        epsilon=6.0,
+        mechanism="split",
+        only_if=ONLY_IF | {"media": {"works": "yes"}, "hobby": {"works": "no"}},
+        missing={"age": "value", "pay": "value"},
+        answered={"job": 0.4},
+    )
+    found = {each.name: each.answered for each in one.plan(PEOPLE).content.attributes}
+    stated = {name: share for name, share in found.items() if share is not None}
+    assert stated == dict.fromkeys(("job", "pay", "media: tv", "media: web"), 400)
+    more = replace(one, answered={"job": 0.4, "media": 0.5, "hobby": 0.3}).plan(PEOPLE)
+    shares = {each.name: each.answered for each in more.content.attributes}
+    assert (shares["job"], shares["pay"], shares["media: tv"], shares["hobby"]) == (400, 500, 500, 300)
 
 
 def test_options_are_answered_together() -> None:

@@ -50,7 +50,7 @@ from deniable.plan.questionnaire import (
 )
 from deniable.plan.sections import list_options, read_toml
 from deniable.plan.texts import Texts
-from deniable.plan.turnout import count_answered, read_answered
+from deniable.plan.turnout import count_answered, infer_answered, read_answered
 from deniable.plan.units import metric_mechanism, rest_loss
 from deniable.records import Per
 from deniable.tables import DEGREES, column_names, columns_of, declared_categories, require_file
@@ -449,7 +449,11 @@ class Study:
 
     def _turnout(self, one: Attribute) -> float:
         names = one.columns if one.several is None else (one.several,)
-        return min(self.answered.get(name, 1.0) for name in names)
+        return min(self._expected.get(name, 1.0) for name in names)
+
+    @cached_property
+    def _expected(self) -> dict[str, float]:
+        return infer_answered(self.answered, list(self._asked.values()))
 
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one

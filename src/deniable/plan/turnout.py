@@ -36,6 +36,25 @@ def read_answered(
     return found
 
 
+def infer_answered(stated: Mapping[str, float], attributes: Sequence[Attribute]) -> dict[str, float]:
+    """The same, and for a question that states none, the most of any question with the same condition.
+
+    All of them apply to the same people.
+    """
+    conditions = {
+        question: one.only_if
+        for one in attributes
+        for question in one.questions
+        if one.only_if is not None and one.only_if.name != f"{one.name}: answered"
+    }
+    found = dict(stated)
+    for question, condition in conditions.items():
+        same = [stated[name] for name, one in conditions.items() if one == condition and name in stated]
+        if same:
+            found.setdefault(question, max(same))
+    return found
+
+
 def count_answered(share: float) -> int | None:
     """A share in thousandths, as a plan has it; None for everybody."""
     return None if share == 1.0 else round(share * EVERYBODY)
@@ -60,8 +79,8 @@ def explain_turnout(content: Content, here: Considered) -> str | None:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
         f"These margins take it that everybody answers {', '.join(map(repr, names[:_MOST_NAMED]))}{more}. If "
-        f"half did, what they say would be known less well: {', '.join(told)}. A study states the share who "
-        "answer: answered = 0.5"
+        f"half of {here.n:,} people did, what they say would be known less well: {', '.join(told)}. A study "
+        "states the share who answer: answered = 0.5"
     )
 
 
