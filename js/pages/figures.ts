@@ -259,19 +259,13 @@ const within = (share: number): number => Math.max(0, Math.min(1, share));
 function share({ value, share: found, low, high, noisy, truth }: Share, most: number): HTMLElement {
   const [a, b] = [within(low), within(high)];
   const at = (one: number): string => part(within(one) / most);
+  const ends = noisy
+    ? `${NOISY} (${(100 * a).toFixed(0)} to ${percent(b, 0)})`
+    : `${percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)})`;
   return h(
     "div",
     { class: "share" },
-    h(
-      "p",
-      {},
-      h("bdi", {}, value),
-      h(
-        "span",
-        { class: "margin" },
-        `${noisy ? NOISY : percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)}), in truth ${percent(truth)}`,
-      ),
-    ),
+    h("p", {}, h("bdi", {}, value), h("span", { class: "margin" }, `${ends}, in truth ${percent(truth)}`)),
     svg(
       "svg",
       { class: "bar", width: "100%", height: 14, "aria-hidden": "true" },

@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.choose import HALF_WIDTH, Precision
-from deniable.plan.acronyms import explain_kind, explain_name
+from deniable.plan.acronyms import explain_kind, explain_name, list_always
 from deniable.plan.reasons import _name_next_best, _name_smaller
 from tests.running import Run
 
@@ -65,6 +65,8 @@ def test_the_next_best_is_named_by_what_differs() -> None:
     assert _name_next_best(here, replace(here, score=1.1 * here.score)).endswith("errs 10 % more.")
     told = _name_next_best(chosen, replace(split, protocols=chosen.protocols))
     assert told.endswith(": everybody reports all questions.")
+    assert explain_kind(replace(split, mechanism=None)) == "everybody reports all questions"
+    assert list_always(replace(split, mechanism=None)) == []
     metric = asked | {"age": dn.Range(0, 50, privacy="metric", epsilon=0.05)}
     rows = dn.Study(metric, epsilon=2.0).plan(1000).considered
     some = {explain_kind(row) for row in rows if row.kind == "SPL+SMP"}

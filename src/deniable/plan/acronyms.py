@@ -49,7 +49,9 @@ def explain_kind(row: Considered) -> str:
 
 
 def list_always(row: Considered) -> list[str]:
-    """The attributes that everybody reports."""
+    """The attributes that everybody reports; none where nothing can be built."""
+    if row.mechanism is None:
+        return []
     names = row.names or [f"attribute {j}" for j in range(len(row.chances))]
     return [repr(name) for name, chance in zip(names, row.chances, strict=True) if chance == 1]
 
