@@ -212,6 +212,12 @@ def test_the_verdict_is_about_what_reports_say_and_not_when_they_came() -> None:
     assert Health.read(json.loads(json.dumps(found.about()))) == found
 
 
+@pytest.mark.parametrize(("noticed", "verdict"), [(0.5, "no alarm"), (0.92, "too few reports to judge")])
+def test_no_alarm_takes_a_check_that_notices_half_of_fakes(noticed: float, verdict: str) -> None:
+    """The best check counts: others of the same reports may be blind."""
+    assert Health((check_of("town", noticed), check_of("job", 1.0)), n=900).verdict == verdict
+
+
 def test_the_advice_has_twice_the_share_that_was_noticed() -> None:
     found = Health((check_of("town", 0.0123, 1e-12), check_of("job", 0.3)), n=900)
     assert "With --fakes 0.025, deniable estimate" in found.about()["advice"]

@@ -39,6 +39,7 @@ _KIND = "kind of fake reports"
 _USUAL = 0.05  # fake reports that are supposed after an alarm whose check says nothing about their share
 _FEWEST = 100  # reports to a question: with fewer, the tails of the checks are not near enough to the truth
 _TOO_FEW = "too few reports to judge"
+_TELLING = 0.5  # a check that takes a larger share of fakes says nothing about a study that anybody would run
 
 MEANINGS: Mapping[str, str] = {
     "sum of shares": "Shares of honest reports add up to 100 %. Fake reports that support too few or too "
@@ -163,11 +164,12 @@ class Health:
     def verdict(self) -> str:
         """The result in a few words; without an alarm, whether there are enough reports to say so.
 
-        Times are known to collectors only, so it takes a check of what the reports say.
+        Times are known to collectors only, so it takes a check of what the reports say, which notices fakes
+        that are at most half of them.
         """
         if self.alarms:
             return format_count(len(self.alarms), "alarm")
-        if any(one.noticed < 1 for one in self.checks if one.name not in _BURSTS):
+        if any(one.noticed <= _TELLING for one in self.checks if one.name not in _BURSTS):
             return "no alarm"
         return _TOO_FEW if self.checks or self.unjudged else "nothing about the reports is known beforehand"
 
