@@ -64,8 +64,10 @@ export function map(
   const [cell, tall] = [broad * scale, high * scale];
   const isAbove = ({ low_together: low }: Row): boolean => low !== undefined && low > 0;
   const clear = rows.filter(({ noisy }) => !noisy);
-  const most = Math.max(...clear.map(({ share }) => share), 1e-9);
-  const boxes = boxesOf(rows, grid, blocks).map(({ row, ...box }) => {
+  const parts = boxesOf(rows, grid, blocks);
+  const peak = Math.max(...clear.map(({ share }) => share), 0);
+  const most = Math.max(peak, 2 / parts.length); // else the only one that can be read would be the darkest
+  const boxes = parts.map(({ row, ...box }) => {
     const [x, y] = [box.west * cell, (grid.rows - box.south - box.tall) * tall];
     const [w, t] = [box.wide * cell, box.tall * tall];
     const dark = row.noisy ? 0 : Math.max(0, row.share / most);
@@ -104,7 +106,7 @@ export function map(
   const largest = [...above].sort((one, other) => other.share - one.share).slice(0, 3);
   const [across, down] = [cell * grid.columns, tall * grid.rows];
   const outline = under ? outlineOf(under, across, down) : [];
-  const written = blocks ? boxesOf(rows, grid, true).map(wordsIn) : [];
+  const written = blocks ? parts.map(wordsIn) : [];
   const drawing = svg(
     "svg",
     {
@@ -129,7 +131,7 @@ export function map(
     "figure",
     {},
     drawing,
-    legend(clear.length ? most : 0, clear.length < rows.length, above.length > 0, blocks),
+    legend(most, clear.length < rows.length, above.length > 0, blocks),
     h("figcaption", { class: "soft" }, `${ends} ${blocks ? ofBlocks() : ofCells()}`),
   );
 
@@ -158,6 +160,6 @@ export function map(
       : clear.length
         ? ""
         : ` Every cell is ${NOISY}.`;
-    return `${clear.length ? `The largest share is ${percent(most)}. ` : ""}${sure}${told}${gray()}`;
+    return `${clear.length ? `The largest share is ${percent(peak)}. ` : ""}${sure}${told}${gray()}`;
   }
 }

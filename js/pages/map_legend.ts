@@ -5,10 +5,10 @@ import { h, svg } from "./dom.js";
 import { LETTER, measureName, placeLabels, type View } from "./map_labels.js";
 import { NOISY, percent } from "./readings.js";
 
-const STEPS = [0, 0.25, 0.5, 0.75, 1]; // of the largest share, in the legend
+const STEPS = [0, 0.25, 0.5, 0.75, 1]; // of the darkest share, in the legend
 const SWATCH = 22; // pixels
 
-/** From no share to the largest one; gray, where some cells are too noisy, and a border, where some have one. */
+/** From no share to the darkest one; gray, where some cells are too noisy, and a border, where some have one. */
 export function legend(most: number, noisy: boolean, sure: boolean, blocks: boolean): HTMLElement {
   const swatch = (kind: string, dark: number | null): SVGElement =>
     svg(

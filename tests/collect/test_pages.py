@@ -1583,6 +1583,7 @@ def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(
         rows = [row for row in data["rows"] if row["attribute"] == "Home"]
         for code, row in enumerate(rows):
             row["unbiased_low"], row["low_together"] = given.get(code, (-0.1, -0.1))
+            row["unbiased"] = 1 / TOWN.k
         route.fulfill(response=answer, json=data)
 
     visit.context.route("**/estimates?*", changed)
@@ -1594,6 +1595,8 @@ def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(
     expect(page.get_by_role("region", name="Home")).to_contain_text(
         "With 95 % confidence, the cell with a border is above 0:"
     )
+    darkest = page.locator(".map .cell").first
+    expect(darkest).to_have_attribute("fill-opacity", "0.500")  # even shares are not the darkest
     given.clear()
     page.get_by_label("Confidence").select_option("0.99")
     expect(marked).to_have_count(0)

@@ -399,6 +399,16 @@ def test_a_map_shows_the_blocks_of_the_table() -> None:
     assert "block" not in words_of(every)
 
 
+@pytest.mark.parametrize(("largest", "darkest"), [(0.01, 2 / 144), (0.2, 0.2)])
+def test_the_darkest_color_is_at_least_twice_an_even_share(largest: float, darkest: float) -> None:
+    """The only cell that could be read was the darkest, however few people were there."""
+    shares = np.full(144, np.nan)
+    shares[3] = largest
+    likely = {"mle": {"home": shares}}
+    figure = shares_plot({"home": drawn_home()}, "Locations", domains={"home": TOWN}, likely=likely)
+    assert figure.axes[0].images[0].get_clim() == (0.0, pytest.approx(100 * darkest))
+
+
 def test_every_kind_of_shares_has_a_map() -> None:
     """The smoothed shares were drawn nowhere beside the most likely ones."""
     home, generator = drawn_home(), np.random.default_rng(4)

@@ -340,7 +340,8 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     for cells, block in panel.blocks:
         shown[cells] = np.nan if block.noisy else block.share
     shares = 100 * shown.reshape(grid.rows, grid.columns)
-    most = float(np.nanmax(np.abs(shares))) if np.isfinite(shares).any() else 1.0
+    # twice an even share at least: else the only one that can be read would be the darkest
+    most = max(200 / (len(panel.blocks) or grid.k), float(np.abs(np.nan_to_num(shares)).max()))
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
     colors, least = ("Reds", 0.0) if not (shares < 0).any() else ("RdBu_r", -most)
