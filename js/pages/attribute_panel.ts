@@ -29,6 +29,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const of = (found: Estimates): readonly Row[] =>
     options.length ? chosen(found, options) : rowsOf(found, name);
   const now = view.estimates ? of(view.estimates) : [];
+  const answers = view.estimates ? answersOf(view.estimates, name, options) : [];
   const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
   const hasGroups = view.estimates?.groups.some((one) => one.attribute === name) ?? false;
   const briefly = (row: Row, code: number): Row =>
@@ -122,6 +123,10 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
         tables ? tabled() : drawing(),
         noise.map((text) => h("p", { class: "noise" }, sentence(text))),
+        answers.length > 0 && [
+          h("h3", {}, whose(answers[0]).trim().replace("of", "Of")),
+          tables ? answersTable(name, answers) : shares(`${name}${whose(answers[0])}`, answers, left),
+        ],
         now[0]?.method === "smoothed" && h("p", { class: "soft" }, SMOOTHED),
         refused && h("p", { class: "soft" }, refused),
         grouped && h("p", { class: "soft" }, GROUPED),
@@ -149,6 +154,18 @@ function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[]
   );
   const others = rowsOf(found, options.at(-1)?.name ?? "").filter(({ value }) => !/^(yes|no)$/.test(value));
   return [...yes, ...others];
+}
+
+/** The rows of those who answered, beside those of everybody; of options, who chose each. */
+function answersOf({ among }: Estimates, name: string, options: readonly Attribute[]): readonly Row[] {
+  const own = (one: string): readonly Row[] =>
+    among.filter(({ attribute }) => attribute === one).map((row) => ({ ...row, value: String(row.value) }));
+  if (!options.length) return own(name);
+  return options.flatMap((one) =>
+    own(one.name)
+      .filter(({ value }) => value === "yes")
+      .map((row) => ({ ...row, value: one.option })),
+  );
 }
 
 /** What is too noisy to read, in sentences: of options, how many these are, and what the worst takes. */
@@ -181,6 +198,10 @@ function middleOf(grid: Grid, code: number): string {
     .middle(code)
     .map((degrees) => degrees.toFixed(Math.max(0, 1 - Math.floor(Math.log10(size)))).replace("-", "−"))
     .join(", ");
+}
+
+function answersTable(name: string, rows: readonly Row[]): HTMLElement {
+  return sharesTable(`${name}${whose(rows[0])}`, rows);
 }
 
 function sharesTable(name: string, rows: readonly Row[]): HTMLElement {

@@ -89,21 +89,26 @@ export interface Estimates {
   readonly smoothable: readonly string[];
   /** What was counted, in words, of attributes that everybody reports and not everybody has an answer to. */
   readonly respondents: readonly { readonly attribute: string; readonly text: string }[];
+  /** Shares of those who answered, where "not applicable" or "no answer" is a value of its own. */
+  readonly among: readonly Row[];
 }
 
 /** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
 export function unbiasedOf(found: Estimates): Estimates {
   const ends = { noisy: false, method: "unbiased" };
+  const raw = (row: Row): Row => ({
+    ...row,
+    ...ends,
+    share: row.unbiased,
+    low: row.unbiased_low,
+    high: row.unbiased_high,
+    count: row.unbiased * row.n,
+  });
   return {
     ...found,
-    rows: found.rows.map((row) => ({
-      ...row,
-      ...ends,
-      share: row.unbiased,
-      low: row.unbiased_low,
-      high: row.unbiased_high,
-      count: row.unbiased * row.n,
-    })),
+    rows: found.rows.map(raw),
+    // of how many people these are parts is a share itself
+    among: found.among.map((row) => ({ ...raw(row), count: row.count })),
     means: found.means.map((one) => ({
       ...one,
       ...ends,

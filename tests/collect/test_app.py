@@ -316,7 +316,7 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, project="norm-sub", round=1).json()
     # these values have no distances, and are known well
     nothing: dict[str, object] = {
-        name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable", "respondents")
+        name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among")
     }
     nothing |= {"smooth": False, "refused": {}}
     assert (

@@ -26,13 +26,15 @@ PLAN = dn.Study(
         "works": ["yes", "no"],
         "media": dn.Several(["tv", "web"]),
         "mood": dn.Range.scale(1, 5),
+        "job": ["office", "field"],
+        "perks": dn.Several(["car", "phone"]),
         "hours": dn.Range(0, 60, step=10, privacy="metric", epsilon=0.1),
         "age": dn.Range(18, 98, step=1, privacy="metric", epsilon=0.3),
         "pay": dn.Number(0, 5000),
         "home": dn.Grid(54, 10, 54.4, 10.8, rows=8, columns=8, epsilon=dn.per_meter(level=1.5, radius=4000)),
     },
     epsilon=1.5,
-    only_if={"hours": {"works": "yes"}, "pay": {"works": "yes"}},
+    only_if={name: {"works": "yes"} for name in ("hours", "pay", "job", "perks")},
 ).plan(people=1000)
 
 
@@ -44,6 +46,8 @@ def answer(seed: int) -> dict[str, list[Any]]:
         "works": np.where(works, "yes", "no").tolist(),
         "media": [["tv"] if one else ["tv", "web"] for one in works],
         "mood": draw.integers(1, 6, PEOPLE).tolist(),
+        "job": ["office" if one else None for one in works],
+        "perks": [["car"] if one else None for one in works],
         "hours": [30 if one else None for one in works],
         "age": draw.integers(20, 90, PEOPLE).tolist(),
         "pay": [2000.0 if one else None for one in works],
@@ -77,6 +81,10 @@ def test_the_page_shows_what_the_shell_prints(
                 name: read_table(page, f"Estimates of {name}")
                 for name in ("vote", "works", "media", "mood", "hours", "age", "home")
             }
+            answers = {
+                name: read_table(page, f"Estimates of {name} of those to whom it applies")
+                for name in ("job", "perks")
+            }
             body = page.locator("main").inner_text()
     grouped = {row["attribute"] for row in told["groups"]}
     rows = [row for row in told["rows"] if row["attribute"] not in grouped] + told["groups"]
@@ -95,6 +103,16 @@ def test_the_page_shows_what_the_shell_prints(
             assert re.search(printed, text, re.M), (name, row)
             compared += 1
     assert compared > 30
+    for name, shown in answers.items():
+        mine = [row for row in told["among"] if row["attribute"] == name]
+        if name == "perks":
+            mine = [row for row in told["among"] if row["value"] == "yes"]
+            mine = [row | {"value": row["attribute"].removeprefix("perks: ")} for row in mine]
+        block = text.split(f"\n{name}, of those to whom it applies")[1].split("\n\n")[0]
+        for cells, row in zip(shown, mine, strict=True):
+            share = "too noisy to read" if row["noisy"] else f"{100 * row['share']:.2f} %"
+            assert cells[:4] == [row["value"], share, *(f"{100 * row[of]:.2f} %" for of in ("low", "high"))]
+            assert re.search(rf"^ *{row['value']} +\S+ +{row['low']:.4f} +{row['high']:.4f}", block, re.M)
     for one in (*told["respondents"], *(each for each in told["noise"] if ": " not in each["attribute"])):
         assert one["text"].lower() in body.lower()
         assert one["text"] in text

@@ -406,7 +406,7 @@ def test_the_darkest_color_is_at_least_twice_an_even_share(largest: float, darke
     shares[3] = largest
     likely = {"mle": {"home": shares}}
     figure = shares_plot({"home": drawn_home()}, "Locations", domains={"home": TOWN}, likely=likely)
-    assert figure.axes[0].images[0].get_clim() == (0.0, pytest.approx(100 * darkest))
+    assert figure.axes[0].images[0].get_clim()[1] == pytest.approx(100 * darkest)
 
 
 def test_every_kind_of_shares_has_a_map() -> None:

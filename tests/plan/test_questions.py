@@ -407,6 +407,42 @@ def test_shares_of_those_who_answered_are_possible() -> None:
             assert np.isnan(one.value) or one.low <= one.value <= one.high
 
 
+def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
+    """Margins of the plan were about these, and results had shares of everybody only.
+
+    Fixed noise of 4,000 people: two thirds of those who work are in an office.
+    """
+    study = dn.Study(
+        {"works": ["yes", "no"], "job": ["office", "shop", "field"]},
+        epsilon=6,
+        only_if={"job": {"works": "yes"}},
+    )
+    plan = study.plan(people=4000)
+    jobs = ["office"] * 1000 + ["shop"] * 500 + [None] * 2500
+    people = {"works": ["no" if one is None else "yes" for one in jobs], "job": jobs}
+    found = Findings(plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1)))))
+    rows = found.about()["among"]
+    assert [row["value"] for row in rows] == ["office", "shop", "field"]
+    assert {row["among"] for row in rows} == {"those to whom it applies"}
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    for row, true in zip(rows, (2 / 3, 1 / 3, 0.0), strict=True):
+        assert 0 <= row["low"] <= true <= row["high"] <= 1
+        assert not row["noisy"]
+    every = [row for row in found.value_rows if row["attribute"] == "job"]
+    for row, one in zip(rows, every, strict=False):
+        assert row["count"] == pytest.approx(one["count"])
+    raw = found.result.among("job")["office"]
+    assert (rows[0]["low"], rows[0]["high"]) == (raw.low, raw.high)
+    assert [row["value"] for row in found.table() if row["kind"] == "among"] == ["office", "shop", "field"]
+    assert "job, of those to whom it applies\n" in found.text()
+    assert "of those to whom it applies" in found.html()
+    titles = " ".join(axes.get_title(loc="left").replace("\n", " ") for axes in found.plot().axes)
+    assert "of those to whom it applies" in titles
+    nobody = {"works": ["no"] * 300, "job": [None] * 300}
+    none = Findings(plan.estimate(plan.tally(plan.privatize(nobody, dn.seeded(1))))).about()["among"]
+    assert all(row["noisy"] for row in none), "nothing is known of people who do not exist"
+
+
 def test_what_nobody_reported_does_not_hide_other_results() -> None:
     """Where nobody said whether there is an answer, a mean that takes all values for answers is not shown."""
     study = dn.Study(

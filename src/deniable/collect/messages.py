@@ -255,6 +255,13 @@ class Estimates(Message, frozen=True):
         list[Respondents],
         _about("The attributes that everybody reports, and not everybody has an answer to."),
     ] = []
+    among: Annotated[
+        list[Row],
+        _about(
+            'Shares of those who answered, where "not applicable" or "no answer" is a value: of groups, '
+            "where there are."
+        ),
+    ] = []
 
 
 class CrossCell(Message, frozen=True):

@@ -15,7 +15,7 @@ from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal,
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
-from deniable.plan.findings import Findings, name_quantile
+from deniable.plan.findings import AMONG, Findings, name_quantile
 from deniable.plan.smoothed import list_smoothable
 from deniable.tables.spreadsheet import csv_bytes
 
@@ -100,8 +100,8 @@ def _estimate(asked: _Asked) -> Estimates:
         _write_row(Noise, about["noise"]),
     )
     smoothing = smooth, about["refused"], list_smoothable(result)
-    people = _write_row(Respondents, about["respondents"])
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, people)
+    people = _write_row(Respondents, about["respondents"]), _write_row(Row, about[AMONG])
+    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, *people)
 
 
 def crossed(
@@ -158,7 +158,7 @@ def _table(found: Estimates) -> list[dict[str, Any]]:
     """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
     rows = [
         msgspec.to_builtins(row) | {"kind": kind}
-        for kind, told in (("value", found.rows), ("group", found.groups))
+        for kind, told in (("value", found.rows), ("group", found.groups), (AMONG, found.among))
         for row in told
     ]
     rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": MEAN} for mean in found.means]

@@ -111,7 +111,7 @@ def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
     All are cut to 0..1.
     """
     from deniable.plan.readable import bound_summary
-    from deniable.summaries import Summary
+    from deniable.summaries import Summary, sum_of
     from deniable.summaries.covariance import error_of
     from deniable.summaries.ratios import fieller_ends, ratio_error
 
@@ -127,24 +127,23 @@ def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
     labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
     tail = (1 - level) / 2
     found = {}
-    asked = np.arange(estimate.k) < domain.k
     if condition is None:
-        bottom, bottom_error = float(estimate.frequencies @ asked), error_of(estimate, asked.astype(float))
-        add, variance = 0.0, bottom_error**2
-    else:
-        from deniable.summaries import sum_of
+        from deniable.plan.answered import divide_shares
 
-        applies = sum_of(result[condition[0].name], condition[1])
-        bottom, variance = applies.value, applies.stderr**2
-        add = 1 / domain.k
+        columns = divide_shares(estimate, domain.k, [np.array([v]) for v in range(domain.k)], level)
+        rows = zip(*(one.tolist() for one in columns), strict=True)
+        return {
+            label: bound_summary(Summary(*row), (0.0, 1.0)) for label, row in zip(labels, rows, strict=True)
+        }
+    applies = sum_of(result[condition[0].name], condition[1])
+    bottom, variance = applies.value, applies.stderr**2
+    add = 1 / domain.k
     for v, label in enumerate(labels):
         one = (np.arange(estimate.k) == v).astype(float)
         top, own = float(estimate.frequencies[v]) - add, error_of(estimate, one) ** 2
-        # the variance of a difference says how both err together
-        both = 0.0 if condition else (own + variance - error_of(estimate, one - asked) ** 2) / 2
-        ends = fieller_ends(top, bottom, (own, variance), both, tail)
+        ends = fieller_ends(top, bottom, (own, variance), 0.0, tail)
         low, high = (0.0, 1.0) if ends is None else (ends[0] + add, ends[1] + add)
         value = top / bottom + add if bottom > 0 else math.nan
-        share = Summary(value, ratio_error(top, bottom, (own, variance), both), low, high)
+        share = Summary(value, ratio_error(top, bottom, (own, variance)), low, high)
         found[label] = bound_summary(share, (0.0, 1.0))
     return found

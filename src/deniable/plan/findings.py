@@ -19,6 +19,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 from deniable.exact import number
+from deniable.plan.answered import Answered, find_answered
 from deniable.plan.change import MEAN
 from deniable.plan.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
 
 MEDIAN = 0.5
+AMONG = "among"
+"""The kind of rows that are about those who answered, beside rows about everybody."""
 WORST = ("fakes low", "fakes high")
 """The columns of the worst case."""
 _LAST = ("n", "level", "plan")  # of a table's columns
@@ -199,6 +202,16 @@ class Findings:
         return {name: read_groups(groups, self._likely.get(name)) for name, groups in self.groups.items()}
 
     @cached_property
+    def answered(self) -> dict[str, Answered]:
+        """What is shown of those who answered, where shares are of everybody; of groups where there are."""
+        shown = self.shares | self.group_shares
+        found = {
+            name: find_answered(self.result, name, self.groups.get(name), shown[name], self.level)
+            for name in self.names
+        }
+        return {name: one for name, one in found.items() if one is not None}
+
+    @cached_property
     def _likely(self) -> dict[str, Likely]:
         found = {
             name: as_smoothed(self.smoothed[name])
@@ -279,6 +292,7 @@ class Findings:
         lists = {
             "rows": self.value_rows,
             "groups": self.group_rows,
+            AMONG: self.answered_rows,
             "means": self.mean_rows(),
             "quantiles": self.quantile_rows(),
             "noise": [one.about() for one in self.noise],
@@ -310,13 +324,15 @@ class Findings:
         return {} if people is None else {"among": people}
 
     def table(self, bins: bool = True) -> list[dict[str, Any]]:
-        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart.
+        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart, and shares
+        among those who answered.
 
         Without bins, single values are left out where there are groups.
         """
         values = [row for row in self.value_rows if bins or row["attribute"] not in self.groups]
         rows = [row | {"kind": "value"} for row in values]
         rows += [row | {"kind": "group"} for row in self.group_rows]
+        rows += [row | {"kind": AMONG} for row in self.answered_rows]
         rows += [{"value": MEAN} | row | {"kind": MEAN} for row in self.mean_rows()]
         for row in self.quantile_rows():
             share = row.pop("share")
@@ -394,6 +410,23 @@ class Findings:
             rows += self._share_rows(name, labels, self.group_shares[name], unbiased, {})
         return rows
 
+    @cached_property
+    def answered_rows(self) -> list[dict[str, Any]]:
+        """A row per value, or per group, of those who answered."""
+        rows = []
+        for name, one in self.answered.items():
+            n, shares = float(self.result[name].n) * one.part, one.shares
+            noisy = find_noisy(shares).tolist()
+            columns = [shares.share, shares.low, shares.high, shares.share * n]
+            shown = zip(*(each.tolist() for each in columns), noisy, strict=True)
+            unbiased = zip(*(each.tolist() for each in one.unbiased), strict=True)
+            for label, told, raw in zip(one.labels, shown, unbiased, strict=True):
+                row = {"attribute": name, "value": label}
+                row |= dict(zip(_SHARE, (*told, shares.method), strict=True))
+                row |= dict(zip(_UNBIASED, raw, strict=True))
+                rows.append(row | {AMONG: one.people} | self._context(name))
+        return rows
+
     def _share_rows(
         self,
         name: str,
@@ -452,7 +485,7 @@ class Findings:
 
         It is of all attributes, or of one `only`.
         """
-        from deniable.plan.plot import Shown, shares_plot
+        from deniable.plan.plot import Part, Shown, shares_plot
 
         shares = {
             of: {name: one.frequencies for name, one in found.items()}
@@ -471,7 +504,15 @@ class Findings:
         told = {name: one for name, one in people.items() if one is not None}
         noisy = frozenset[str]() if unbiased else self.noisy_means
         counted = {name: str(one) for name, one in self.respondents.items()}
-        shown = Shown(values, groups, ends, told, noisy, counted)
+        parts = {
+            name: Part(
+                one.people,
+                list(map(str, one.labels)),
+                _as_shares({name: one.unbiased})[name] if unbiased else one.shares,
+            )
+            for name, one in self.answered.items()
+        }
+        shown = Shown(values, groups, ends, told, noisy, counted, parts)
         chosen = [name for name in result if only in (None, name)]
         estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
         numbers = {name: result.means[name] for name in chosen if name in result.means}

@@ -48,21 +48,51 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
         lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
         wide = _width_of(rows)
         lines += [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(found, options)]
+        for people, mine in _option_answers(found, options):
+            lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
     for name in _list_alone(found):
         estimate, rows = result.estimates[name], _rows_of(found, name, bins)
         grouped = not bins and name in found.groups
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
         counted = f": {len(rows)} groups of {estimate.k:,} values; {more}" if grouped else ""
         phrase = _phrase(found, name, unbiased)
-        first = rows[:most]
+        where = more if shell or grouped else "frame() has them all"
         title = f"{name} ({_count_reports(found, name)}), {phrase}{counted}"
-        lines += ["", title, *_share_lines(first, unbiased)]
-        wide = _width_of(first)
-        if len(first) < len(rows):
-            where = more if shell or grouped else "frame() has them all"
-            lines.append(f"{'...':>{wide}} and {len(rows) - len(first):,} more; {where}")
+        lines += ["", title, *_first_lines(rows, most, unbiased, where)]
+        wide = _width_of(rows[:most])
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
+        for people, mine in _list_answers(found, name):
+            lines += ["", f"{name}, of {people}", *_first_lines(mine, most, unbiased, where)]
     return "\n".join([*lines, *_lines_without_shares(found, unbiased)])
+
+
+def _first_lines(
+    rows: Sequence[Mapping[str, Any]], most: int | None, unbiased: bool, where: str
+) -> list[str]:
+    """The first rows as text, and where the others are."""
+    first = rows[:most]
+    lines = _share_lines(first, unbiased)
+    if len(first) < len(rows):
+        lines.append(f"{'...':>{_width_of(first)}} and {len(rows) - len(first):,} more; {where}")
+    return lines
+
+
+def _list_answers(found: Findings, name: str) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The rows of those who answered, and who these are, where there are such rows."""
+    rows = [row for row in found.answered_rows if row["attribute"] == name]
+    return [(found.answered[name].people, rows)] if rows else []
+
+
+def _option_answers(found: Findings, options: Sequence[Attribute]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The same of options, under their own names."""
+    all_ = [(one, *each) for one in options for each in _list_answers(found, one.name)]
+    rows = [
+        row | {"value": one.option, "reports": row["n"]}
+        for one, _, mine in all_
+        for row in mine
+        if row["value"] == "yes"
+    ]
+    return [(all_[0][1], rows)] if rows else []
 
 
 def _phrase(found: Findings, name: str, unbiased: bool) -> str:
@@ -223,6 +253,7 @@ def write_html(found: Findings) -> str:
         table = _write_table(_option_rows(found, options), "all that apply: who chose each")
         parts.append(f"<h4>{html.escape(question)}</h4>{table}")
         parts += [_paragraph(f"noise: {text}") for text in _option_noise(found, options)]
+        parts += [_write_table(mine, f"of {people}") for people, mine in _option_answers(found, options)]
     for name in _list_alone(found):
         rows = _rows_of(found, name, bins=False)
         phrase = f"{_count_reports(found, name)}, {_phrase(found, name, False)}"
@@ -230,6 +261,8 @@ def write_html(found: Findings) -> str:
         if len(rows) > _MOST_ROWS:
             parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
         parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
+        for people, mine in _list_answers(found, name):
+            parts.append(_write_table(mine[:_MOST_ROWS], f"of {people}"))
     for name in result.means:
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(found, name))}")
         mean = _format_summary(found.means[name], name in found.noisy_means)

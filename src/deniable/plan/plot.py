@@ -49,6 +49,14 @@ _LINES = ("-.", ":", "--", "-")  # of numbers that are marked in a panel
 _MARKS = "<Dso"  # and beside it
 
 
+class Part(NamedTuple):
+    """Shares of those who answered, beside shares of everybody."""
+
+    people: str
+    labels: Sequence[str]
+    shares: Shares
+
+
 class Shown(NamedTuple):
     """What is drawn: shares of values and of groups, means, and whom they are about if not everybody.
 
@@ -62,6 +70,8 @@ class Shown(NamedTuple):
     noisy: frozenset[str] = frozenset()
     counted: Mapping[str, str] = {}
     """What was counted, in words, where that is more than a number of reports."""
+    answered: Mapping[str, Part] = {}
+    """The shares that have a panel more."""
 
 
 def shares_plot(
@@ -98,6 +108,8 @@ def shares_plot(
             panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some, shown)
             marked = {} if panel.edges is None else (positions or {}).get(name, {})
             panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, shown)))
+        if shown is not None and name in shown.answered:
+            panels.append(_part_panel(name, estimate, shown.answered[name]))
     for name, mean in (means or {}).items():
         ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
         noisy = shown is not None and name in shown.noisy
@@ -184,16 +196,29 @@ def _panel(
         return Panel(name, estimate, bars, note, edges=edges, method=method)
     edges = domain.edges if isinstance(domain, Range) and domain.k == estimate.k else None
     values = _shares_of(name, estimate, level, shown)
-    chosen, note = np.arange(estimate.k), ""
-    many = edges is not None and estimate.k > _MANY_BINS
-    if many:
+    labels = [str(label) for label in (range(estimate.k) if estimate.labels is None else estimate.labels)]
+    if edges is not None and estimate.k > _MANY_BINS:
+        bars = _bars(labels, values, likely, range(estimate.k))
         note = f", {estimate.k:,} bins"
-    elif estimate.k > _MOST_VALUES:
-        chosen = np.sort(np.argsort(-values.share, kind="stable")[:_LARGEST_SHARES])
-        note = f", the {len(chosen)} largest of {estimate.k:,} shares"
-    labels = range(estimate.k) if estimate.labels is None else estimate.labels
-    bars = _bars([str(labels[v]) for v in chosen.tolist()], values, likely, chosen.tolist())
-    return Panel(name, estimate, bars, note, edges=edges, side_by_side=many, method=method)
+        return Panel(name, estimate, bars, note, edges=edges, side_by_side=True, method=method)
+    bars, note = _largest_bars(labels, values, likely)
+    return Panel(name, estimate, bars, note, edges=edges, method=method)
+
+
+def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:
+    bars, note = _largest_bars(part.labels, part.shares, {})
+    return Panel(name, estimate, bars, f"{note}, of {part.people}", method=part.shares.method)
+
+
+def _largest_bars(
+    labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats]
+) -> tuple[list[Bar], str]:
+    """A bar for each value that there is room for, and which these are where they are not all."""
+    chosen, note, size = np.arange(len(labels)), "", len(labels)
+    if size > _MOST_VALUES:
+        chosen = np.sort(np.argsort(-shares.share, kind="stable")[:_LARGEST_SHARES])
+        note = f", the {len(chosen)} largest of {size:,} shares"
+    return _bars([labels[v] for v in chosen.tolist()], shares, likely, chosen.tolist()), note
 
 
 def _shares_of(name: str, estimate: Estimate, level: float, shown: Shown | None) -> Shares:

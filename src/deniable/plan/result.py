@@ -181,7 +181,8 @@ class Result(Mapping[str, Any]):
         """What is read of every attribute, as a dataframe of the library you already have: pandas, polars or
         pyarrow.
 
-        `kind` is what a row is about: a value, a group of neighboring ones, a mean or a quantile. For long
+        `kind` is what a row is about: a value, a group of neighboring ones, a mean or a quantile; or a share
+        `among` those who answered, where "not applicable" or "no answer" is one of the values. For long
         ranges and large grids there are groups; `bins` adds every value, as in the files of `deniable
         estimate`. `share` is a possible share, `low` and `high` are the ends of its interval at `level`, and
         `count` is how many of the `n` people who reported the attribute have the value. `unbiased` is the
