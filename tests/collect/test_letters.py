@@ -219,10 +219,13 @@ def test_letters_of_rounds_say_which_and_on_what_device(run: Run) -> None:
     assert "Mood: round 2 of 3, open until April 12, 2999, " in both
     assert "Please use the same phone and the same browser each time" in both
     assert len(re.findall(r"(?:\w{4}-){4}\w{4}", both)) == 1
-    assert run("tokens", "weekly.json", *options, "de.html", "--language", "de").code == 0
+    berlin = ["--language", "de", "--time-zone", "Europe/Berlin"]
+    assert run("tokens", "weekly.json", *options, "de.html", *berlin).code == 0
     german = Path("de.html").read_text(encoding="utf-8")
-    assert '<p dir="auto">Runde 2 von 3, offen bis 12.04.2999, ' in german
+    assert '<p dir="auto">Runde 2 von 3, offen bis 12.04.2999, 20:00 Uhr (CEST).' in german
     assert "denselben Browser" in german
+    without = run("tokens", "weekly.json", "--count", "1", "--time-zone", "Europe/Berlin")
+    assert "--time-zone and --cards are for letters" in without.err
 
 
 def test_a_column_gives_each_letter_its_language(tokens: Run) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import final
 
 from deniable.collect.letter_texts import LANGUAGES, TEXTS
@@ -21,6 +21,8 @@ class Announced:
 
     plan: Plan
     rounds: Sequence[Times] = ()
+    zone: tzinfo | None = None
+    """The people's time zone; this machine's if this is None."""
 
     def title(self, language: str) -> str:
         """The title in this language, or else as the plan has it."""
@@ -47,11 +49,14 @@ class Announced:
         if rounds is not None and number is not None:
             said.append(text.round.format(round=number, rounds=rounds))
         if found is not None:
-            opens = _write_time(found.opens if not found.is_open(now) else None, text.moment)
-            closes = _write_time(found.closes, text.moment)
+            opens = self._write_time(None if found.is_open(now) else found.opens, text.moment)
+            closes = self._write_time(found.closes, text.moment)
             form = {(False, True): text.until, (True, True): text.opening, (True, False): text.opens}
             said.append(form.get((bool(opens), bool(closes)), "").format(opens=opens, closes=closes))
         return ", ".join(one for one in said if one)
+
+    def _write_time(self, seconds: float | None, form: str) -> str:
+        return "" if seconds is None else datetime.fromtimestamp(seconds).astimezone(self.zone).strftime(form)
 
     def _find_round(self, now: float) -> Times | None:
         """The newest round that is open, or else the next one that opens."""
@@ -94,7 +99,3 @@ def _say(text: Text, language: str, first: str) -> str:
         return text
     close = [tag for tag in text if tag.partition("-")[0] == language]
     return text.get(language) or (text[close[0]] if close else text.get(first, ""))
-
-
-def _write_time(seconds: float | None, form: str) -> str:
-    return "" if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime(form)

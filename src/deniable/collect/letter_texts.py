@@ -38,7 +38,8 @@ Scan the pattern below with your phone. Or open {survey} and type this code:
 
 It is yours alone, and works once. Please do not pass it on.
 """,
-        "You are asked in several rounds. Please use the same phone and the same browser each time: "
+        "You are asked in several rounds, with a letter for each. "
+        "Please use the same phone and the same browser each time: "
         "what protects your answers over time is kept there.",
         "round {round} of {rounds}",
         "open until {closes}",
@@ -59,7 +60,8 @@ Scannen Sie das Muster unten mit Ihrem Telefon. Oder öffnen Sie {survey} und ti
 
 Er gehört nur Ihnen und gilt einmal. Bitte geben Sie ihn nicht weiter.
 """,
-        "Sie werden in mehreren Runden gefragt. Bitte nehmen Sie jedes Mal dasselbe Telefon und "
+        "Sie werden in mehreren Runden gefragt, jedes Mal mit einem Brief. "
+        "Bitte nehmen Sie jedes Mal dasselbe Telefon und "
         "denselben Browser: Was Ihre Antworten auf Dauer schützt, ist dort gespeichert.",
         "Runde {round} von {rounds}",
         "offen bis {closes}",
@@ -80,7 +82,8 @@ Scannez le motif ci-dessous avec votre téléphone. Ou ouvrez {survey} et saisis
 
 Il est personnel et ne sert que pour une réponse. Merci de ne pas le transmettre.
 """,
-        "Vous êtes interrogé(e) en plusieurs vagues. Merci d'utiliser chaque fois le même téléphone "
+        "Vous êtes interrogé(e) en plusieurs vagues, avec une lettre pour chacune. "
+        "Merci d'utiliser chaque fois le même téléphone "
         "et le même navigateur : ce qui protège vos réponses dans la durée y est conservé.",
         "vague {round} sur {rounds}",
         "ouverte jusqu'au {closes}",
@@ -101,7 +104,8 @@ Escanee el dibujo de abajo con su teléfono. O abra {survey} e introduzca este c
 
 Es solo suyo y sirve una vez. Por favor, no lo comparta.
 """,
-        "Le preguntamos en varias rondas. Por favor, use siempre el mismo teléfono y el mismo navegador: "
+        "Le preguntamos en varias rondas, con una carta para cada una. "
+        "Por favor, use siempre el mismo teléfono y el mismo navegador: "
         "ahí se guarda lo que protege sus respuestas con el tiempo.",
         "ronda {round} de {rounds}",
         "abierta hasta el {closes}",
@@ -122,7 +126,8 @@ Leia o desenho abaixo com o seu telefone. Ou abra {survey} e digite este código
 
 Ele é só seu e vale uma vez. Por favor, não o passe adiante.
 """,
-        "Perguntamos em várias rodadas. Por favor, use sempre o mesmo telefone e o mesmo navegador: "
+        "Perguntamos em várias rodadas, com uma carta para cada uma. "
+        "Por favor, use sempre o mesmo telefone e o mesmo navegador: "
         "o que protege as suas respostas ao longo do tempo fica guardado ali.",
         "rodada {round} de {rounds}",
         "aberta até {closes}",

@@ -8,12 +8,11 @@ from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, ROUND, Number, Type, whole
+from deniable.commands.shared.options import FILE, ROUND, Number, Type, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
@@ -48,22 +47,6 @@ class Time(Type):
         return read
 
 
-@final
-class Zone(Type):
-    """A time zone by its name."""
-
-    name = "zone"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
-        try:
-            return ZoneInfo(str(value).strip())
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise click.BadParameter(
-                f"{value!r} is not a time zone that this machine knows, such as Europe/Berlin; if it knows "
-                "none, install the package tzdata"
-            ) from None
-
-
 TIME = Time()
 
 
@@ -92,12 +75,7 @@ TIME = Time()
     metavar="TIME",
     help="How long each round is open, such as 3d, 12h or 2w.  [default: until the next one opens]",
 )
-@click.option(
-    "--time-zone",
-    "zone",
-    type=Zone(),
-    help="The time zone of all times, such as Europe/Berlin.  [default: this machine's]",
-)
+@zone_option("The time zone of all times")
 @click.option("--dry-run", is_flag=True, help="Show the schedule, and store nothing.")
 @console.as_json
 def show_rounds(

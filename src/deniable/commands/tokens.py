@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, whole
+from deniable.commands.shared.options import FILE, Number, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     help="The language of letters to people without one in --addresses: en, de, fr, es or pt.  [default: the "
     "first of the survey]",
 )
+@zone_option("The time zone of the times in letters")
 @click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
 @console.force
 def make_tokens(
@@ -76,6 +78,7 @@ def make_tokens(
     letters: Path | None,
     template: Path | None,
     language: str | None,
+    zone: tzinfo | None,
     cards: bool,
     force: bool,
 ) -> None:
@@ -90,10 +93,10 @@ def make_tokens(
     all as one.
     """
     if withdraw:
-        if (count, url, out, addresses, letters, template, language, cards) != (*[None] * 7, False):
+        if (count, url, out, addresses, letters, template, language, zone, cards) != (*[None] * 8, False):
             raise InvalidParameter(
                 "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --letters, "
-                "--template, --language and --cards"
+                "--template, --language, --time-zone and --cards"
             )
         for named in plans:
             _withdraw_unused(reading.read_plan(named), store, yes)
@@ -105,12 +108,14 @@ def make_tokens(
         )
     if yes:
         raise InvalidParameter("--yes goes with --withdraw")
-    if letters is None and (template is not None or language is not None or cards):
+    if letters is None and (cards or (template, language, zone) != (None, None, None)):
         raise InvalidParameter(
-            "--template, --language and --cards are for letters; name their file with --letters"
+            "--template, --language, --time-zone and --cards are for letters; name their file with --letters"
         )
-    if template is not None and language is not None:
-        raise InvalidParameter("--language is of the usual letter, and --template is a letter of your own")
+    if template is not None and (language, zone) != (None, None):
+        raise InvalidParameter(
+            "--language and --time-zone are of the usual letter, and --template is a letter of your own"
+        )
     if letters is not None and url is None:
         raise InvalidParameter("letters show a link to the survey; give its address with --url")
     if addresses is not None and (out, letters) == (None, None):
@@ -140,7 +145,7 @@ def make_tokens(
     page = None
     if letters is not None:
         assert url is not None
-        announced = [Announced(one, find_rounds(one, store)) for one in read]
+        announced = [Announced(one, find_rounds(one, store), zone) for one in read]
         usual = choose_language(announced, language)
         title = " · ".join(one.title(usual) or f"Plan {one.plan.id[:12]}" for one in announced)
         if template is None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
+from datetime import tzinfo
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
@@ -50,6 +52,22 @@ class Number(Type):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return self._read(value) if isinstance(value, str) else value
+
+
+@final
+class Zone(Type):
+    """A time zone by its name."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
+        try:
+            return ZoneInfo(str(value).strip())
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise click.BadParameter(
+                f"{value!r} is not a time zone that this machine knows, such as Europe/Berlin; if it knows "
+                "none, install the package tzdata"
+            ) from None
 
 
 FILE = File()
@@ -159,3 +177,13 @@ def name_option(name: str, text: str, **more: Any) -> Callable[[Any], Any]:
 def numbers_option(name: str, read: Callable[[str], Any], text: str, **more: Any) -> Callable[[Any], Any]:
     """An option that takes numbers, in one go with commas or one at a time."""
     return click.option(name, callback=several(read), multiple=True, metavar="NUMBER", help=text, **more)
+
+
+def zone_option(text: str) -> Callable[[Any], Any]:
+    """An option that takes a time zone."""
+    return click.option(
+        "--time-zone",
+        "zone",
+        type=Zone(),
+        help=f"{text}, such as Europe/Berlin.  [default: this machine's]",
+    )
