@@ -55,7 +55,7 @@ const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   date: ["dates", "by", "privacy", "epsilon"],
   range: [...ENDS, "step", "privacy", "epsilon"],
   number: [...ENDS, "mean"],
-  place: [...SIDES, "rows", "columns", "privacy", "epsilon", "level", "radius"],
+  place: [...SIDES, "rows", "columns", "map", "privacy", "epsilon", "level", "radius"],
   other: [],
 };
 const OF_ALL = ["question", "help", "importance", "missing", "only_if", "answered", "labels"];

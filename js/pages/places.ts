@@ -47,6 +47,11 @@ export function showPlace(question: Question, one: Field, hides: HTMLElement): H
     side("east", "East"),
     one("rows", "Rows of cells"),
     one("columns", "Columns of cells"),
+    one(
+      "map",
+      "File of the map",
+      "GeoJSON or an image, in the study’s folder. Without one, people see cells and no land.",
+    ),
     hides,
     ...(isMetric(question) ? distances(question, one) : []),
   ];

@@ -212,7 +212,9 @@ def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path
 def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser, file: Path) -> None:
     with designing(file) as link, opened(browser, link, viewport=DESK) as page:
         expect(page.locator(".known")).to_have_count(4)
-        expect(page.locator(".choice")).to_contain_text(re.compile("Everybody reports (all|one|metric)"))
+        expect(page.locator(".choice")).to_contain_text(
+            "Everybody reports 'age', and one of the others, drawn at random"
+        )
         page.get_by_role("button", name="A place on a map").click()
         name = page.locator("summary strong").last
         expect(name).to_have_text("question4")
@@ -244,6 +246,15 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
             "Between the most distant values of 'question4'"
         )
         expect(page.locator(".known", has_text="question4").first).to_be_visible()
+        last.get_by_label("File of the map").fill("town.geojson")
+        page.keyboard.press("Tab")
+        expect(last.get_by_text(re.compile("town.geojson"))).to_be_visible()
+        expect(last.get_by_label("File of the map")).to_have_attribute("aria-invalid", "true")
+        line = {"type": "LineString", "coordinates": [[6.81, 47.61], [6.89, 47.69]]}
+        (file.parent / "town.geojson").write_text(json.dumps(line), encoding="utf-8")
+        last.get_by_label("File of the map").fill("./town.geojson")
+        expect(last.get_by_label("File of the map")).to_have_attribute("aria-invalid", "false")
+        last.get_by_label("File of the map").fill("")
         page.locator("#epsilon").fill("")
         page.keyboard.press("Tab")
         expect(page.locator("#epsilon")).to_have_attribute("aria-invalid", "true")
@@ -329,7 +340,8 @@ def test_a_map_is_shown_as_the_file_has_it_and_the_plan_in_words(browser: Browse
     with designing(EXAMPLES / "island.toml") as link, opened(browser, link, viewport=PHONE) as page:
         expect(page.get_by_text("This page keeps that, and does not change it")).to_be_visible()
         kept = page.get_by_label("Kept as it is in the file")
-        expect(kept).to_have_text('map = "island.geojson"\ntowns = { Southport = [54.12, 10.55] }')
+        expect(page.get_by_label("File of the map")).to_have_value("island.geojson")
+        expect(kept).to_have_text("towns = { Southport = [54.12, 10.55] }")
         expect(page.locator(".choice")).to_contain_text("Everybody reports the only question")
 
 
