@@ -63,6 +63,23 @@ def test_a_table_is_shown_written_and_drawn(run: Run, asked: None) -> None:
     assert told["test"]["p"] < 0.001
 
 
+def test_a_change_is_shown_and_written(run: Run, asked: None) -> None:
+    assert run("privatize", "plan.json", "answers.csv", "-o", "later.parquet").code == 0
+    shared = ("cross", "plan.json", "later.parquet", "--of", "smoker", "--by", "age")
+    since = (*shared, "--change-from", "reports.parquet")
+    shown = run(*since, "-o", "t.csv", "--plot", "t.png")
+    assert shown.code == 0, shown.err
+    assert "change of the shares of each row's people" in shown.out
+    assert "they hold if other people answered in each round" in shown.out
+    assert len(Path("t.csv").read_text().splitlines()) == 11
+    told = json.loads(run(*since, "--people", "linked", "--json").out)
+    assert (told["people"], told["since"], len(told["cells"])) == ("linked", "reports.parquet", 10)
+    assert "is about a change" in run(*shared, "--people", "same").err
+    refused = run(*shared[:2], *shared[3:], "--from", "sqlite:///a.db", *since[-2:], "--people", "linked")
+    assert "does not know who sent what" in refused.err
+    assert "two rounds on values" in run(*since, "--people", "same").err
+
+
 def test_what_is_no_table_is_refused(run: Run, asked: None) -> None:
     wrong = run("cross", "plan.json", "reports.parquet", "--of", "smoker", "--by", "town")
     assert (wrong.code, wrong.err) == (2, "error: 'town' is not a question (age, smoker)\n")

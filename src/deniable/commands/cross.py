@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from deniable.commands.shared import console, options, reading, writing
-from deniable.commands.shared.options import FILE
+from deniable.commands.shared.options import FILE, round_number
 from deniable.errors import DeniableError, InvalidParameter
+
+if TYPE_CHECKING:
+    from deniable.cross import CrossTable, TableChange
+    from deniable.cross.change import Asked
+    from deniable.plan import Plan, Result
 
 
 @click.command("cross")
@@ -19,6 +25,18 @@ from deniable.errors import DeniableError, InvalidParameter
 @click.option("--by", required=True, metavar="QUESTION", help="The question whose answers are the rows.")
 @options.source
 @options.source_round
+@click.option(
+    "--change-from",
+    "since",
+    metavar="ROUND",
+    help="Show the change since this round, with --from; else since this file of reports.",
+)
+@click.option(
+    "--people",
+    type=click.Choice(["same", "others", "linked"]),
+    help="Who answered in both rounds, for a narrower interval of the change; linked: row i of both files is "
+    "one person.  [default: not known]",
+)
 @options.token_file
 @writing.out
 @writing.plot("the shares of every row")
@@ -32,6 +50,8 @@ def read_cross(
     by: str,
     source: str | None,
     number: int | None,
+    since: str | None,
+    people: Asked | None,
     token_file: Path | None,
     out: Sequence[Path],
     plot_files: Sequence[Path],
@@ -43,29 +63,62 @@ def read_cross(
 
     The table has the share of each answer to --of among the people with each answer to --by, with intervals
     that hold even where few people are in a row, and a test whether the two depend on each other. Both
-    questions must have been asked together: together = [["age", "smoker"]] in the study.
+    questions must have been asked together: together = [["age", "smoker"]] in the study. With
+    --change-from it is the change of these shares since an earlier round.
     """
     if (reports is None) == (source is None):
         raise InvalidParameter(
             "reports come from a file, or with --from from a collector or its store; give one of both"
         )
+    if since is None and people is not None:
+        raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
+    if people == "linked" and source is not None:
+        raise InvalidParameter("a collector does not know who sent what; --people linked is for two files")
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
+    asked: dict[str, object] = {}
+    shown: CrossTable | TableChange
     if reports is not None:
-        with console.progress("counting") as show:
-            table = read.cross(read.read_reports(reports, show), of, by, level)
+        shown = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
     else:
-        from deniable.collect.reading import fetch_tallies
-
         token = reading.find_token(str(source), token_file)
-        number, tallies = fetch_tallies(read, str(source), number, token)
-        if not tallies.n:
-            raise DeniableError(f"there are no reports of plan {read.id[:12]} yet at {source}")
-        table = read.estimate(tallies).cross(of, by, level)
-    about = table.about() | ({} if source is None else {"round": number})
-    writing.write_tables(out, table.records(), about)
-    writing.save_plots(plot_files, table.plot)
+        number, result = _fetch(read, str(source), number, token)
+        shown, asked = result.cross(of, by, level), {"round": number}
+        if since is not None:
+            earlier = _fetch(read, str(source), round_number(since), token)[1]
+            shown = result.change(earlier, level, _plain(people)).cross(of, by)
+    asked |= {} if since is None else {"since": since}
+    about = shown.about() | asked
+    writing.write_tables(out, shown.records(), about)
+    writing.save_plots(plot_files, shown.plot)
     if as_json:
         console.print_json(about)
     else:
-        click.echo(str(table))
+        click.echo(str(shown))
+
+
+def _read_files(
+    plan: Plan, reports: Path, since: Path | None, of: str, by: str, people: Asked | None, level: float
+) -> CrossTable | TableChange:
+    with console.progress("counting") as show:
+        if since is None:
+            return plan.cross(plan.read_reports(reports, show), of, by, level)
+        earlier, later = plan.read_reports(since), plan.read_reports(reports, show)
+        if people == "linked":
+            return plan.cross_rounds(earlier, later, of, by, level)
+        one, other = (plan.cross(blocks, of, by, level) for blocks in (earlier, later))
+        return other.change(one, _plain(people))
+
+
+def _plain(people: Asked | None) -> Literal["same", "others"] | None:
+    assert people != "linked"
+    return people
+
+
+def _fetch(plan: Plan, source: str, number: int | None, token: str | None) -> tuple[int | None, Result]:
+    from deniable.collect.reading import fetch_tallies
+
+    number, tallies = fetch_tallies(plan, source, number, token)
+    if not tallies.n:
+        raise DeniableError(f"there are no reports of plan {plan.id[:12]} yet at {source}")
+    return number, plan.estimate(tallies)

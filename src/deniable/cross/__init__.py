@@ -1,8 +1,9 @@
 """Reads two answers at once: tables of shares, conditional shares, ratios and tests."""
 
+from deniable.cross.change import TableChange
 from deniable.cross.hypothesis import Test
 from deniable.cross.sides import Side
 from deniable.cross.source import Source
 from deniable.cross.table import CrossTable
 
-__all__ = ["CrossTable", "Side", "Source", "Test"]
+__all__ = ["CrossTable", "Side", "Source", "TableChange", "Test"]

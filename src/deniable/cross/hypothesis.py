@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
@@ -55,6 +55,17 @@ class Test:
     def power(self, n: int, level: float = LEVEL, effect: float | None = None) -> float:
         """How often so many reports find it, if this dependence, or another `effect`, is the true one."""
         return find_power(self.effect if effect is None else effect, self.degrees, n, level)
+
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON; an infinite number is null."""
+        finite = self.detectable is not None and math.isfinite(self.detectable)
+        return {
+            "statistic": self.statistic,
+            "degrees": self.degrees,
+            "p": self.p,
+            "detectable": self.detectable if finite else None,
+            "sentence": str(self),
+        }
 
     def __str__(self) -> str:
         found = "is rejected" if self.p < LEVEL else "is not rejected"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from deniable.plot.charts import Bars, plot_bars
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from deniable.cross.change import TableChange
     from deniable.cross.table import CrossTable
 
 _MOST_SIDE_BY_SIDE = 5
@@ -28,3 +31,22 @@ def plot_table(table: CrossTable) -> Figure:
         return plot_bars([f"{row}" for row in table.rows], bars, title, about)
     labels = [f"{row}: {column}" for row in table.rows for column in columns]
     return plot_bars(labels, [Bars(shares.ravel(), "", low.ravel(), high.ravel())], title, about)
+
+
+def plot_change(change: TableChange) -> Figure:
+    """The change of each column's share in every row; of two columns, the first says all."""
+    of, by, columns = change.later.of.name, change.later.by.name, change.columns
+    shown = range(1 if len(columns) == 2 else len(columns))
+    title = f"{of}{f': {columns[0]}' if len(shown) == 1 else ''}, by {by}: change from round to round"
+    about = f"change of shares of the people in each row, with {100 * change.level:g} % intervals"
+    values = np.nan_to_num(change.difference)
+    noisy = np.isnan(change.difference)
+    if len(shown) <= _MOST_SIDE_BY_SIDE:
+        bars = [
+            Bars(values[:, b], columns[b], change.low[:, b], change.high[:, b], noisy=noisy[:, b].tolist())
+            for b in shown
+        ]
+        return plot_bars(change.rows, bars, title, about)
+    labels = [f"{row}: {column}" for row in change.rows for column in columns]
+    flat = (change.low.ravel(), change.high.ravel())
+    return plot_bars(labels, [Bars(values.ravel(), "", *flat, noisy=noisy.ravel().tolist())], title, about)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
+from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
 from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_trend
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
@@ -62,6 +63,10 @@ class CrossTable:
     own: Floats = field(repr=False)
     """The cells by the reports about both questions alone, which tests are of."""
     level: float = 0.95
+    plan_id: str = ""
+    """The plan that the reports were made for, where it is known."""
+    repeats: Repeats | None = None
+    """How people report again, where it is known."""
 
     @staticmethod
     def of_estimate(
@@ -178,7 +183,7 @@ class CrossTable:
         slopes = [(top - x / y * bottom) / y for (top, bottom), (x, y) in zip(found, ratios, strict=True)]
         value = ratios[0][0] / ratios[0][1] - ratios[1][0] / ratios[1][1]
         error = self._error(slopes[0] - slopes[1])
-        reach = self._reach * error
+        reach = self.reach * error
         return Summary(value, error, max(value - reach, -1.0), min(value + reach, 1.0))
 
     def ratio(self, row: str, other: str, column: str | None = None) -> Summary:
@@ -191,6 +196,25 @@ class CrossTable:
         """The same ratio of odds: of the column against all others."""
         (x, y), (u, v) = self._two_cells(row, other, column)
         return self._divide_products(_product(self._flat, x, v - u), _product(self._flat, u, y - x))
+
+    def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
+        """The change since an earlier round: of every share of a row's people, and of every cell.
+
+        Unless `people` says more, intervals hold whoever answered in each round of a plan that asks again.
+        With "same", they hold for these very people, if all answered both times, and are narrower. With
+        "others", other people answered each time, as in a plan that asks once.
+        """
+        return compare_tables(earlier, self, people)
+
+    def share_slopes(self) -> Floats:
+        """How each share of a row's people moves with the cells, to first order; a row for each share."""
+        found = []
+        for a in range(self.by.size):
+            for b in range(self.of.size):
+                top, bottom = self._cell(a, b)
+                x, y = float(top @ self._flat), float(bottom @ self._flat)
+                found.append((top - x / y * bottom) / y if y > 0 else np.zeros(self._flat.size))
+        return np.array(found)
 
     def records(self) -> list[dict[str, Any]]:
         """A dictionary for each cell: the unbiased share of all people, and the share of the row's people."""
@@ -217,14 +241,6 @@ class CrossTable:
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinite number is null."""
-        found = self.test()
-        test = {
-            "statistic": found.statistic,
-            "degrees": found.degrees,
-            "p": found.p,
-            "detectable": _finite(found.detectable),
-            "sentence": str(found),
-        }
         named = {self.by.name: "row", self.of.name: "column"}
         rows = [
             {named.get(name, name): _finite(value) for name, value in row.items() if name not in _COMMON}
@@ -238,7 +254,7 @@ class CrossTable:
             "rows": list(self.rows),
             "columns": list(self.columns),
             "cells": rows,
-            "test": test,
+            "test": self.test().about(),
         }
 
     def frame(self, backend: Backend | None = None) -> Any:
@@ -272,7 +288,8 @@ class CrossTable:
         return self.cells.ravel()
 
     @property
-    def _reach(self) -> float:
+    def reach(self) -> float:
+        """How many standard errors an interval reaches."""
         return reach_of((1 - self.level) / 2)
 
     def _error(self, weights: Floats) -> float:
@@ -280,7 +297,7 @@ class CrossTable:
 
     def _sum(self, weights: Floats) -> Summary:
         value, error = float(weights @ self._flat), self._error(weights)
-        low, high = (min(max(value + sign * self._reach * error, 0.0), 1.0) for sign in (-1, 1))
+        low, high = (min(max(value + sign * self.reach * error, 0.0), 1.0) for sign in (-1, 1))
         return Summary(value, error, low, high)
 
     def _cell(self, a: int, b: int) -> tuple[Floats, Floats]:

@@ -23,6 +23,7 @@ from deniable.tables import Backend, frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from deniable.cross import TableChange
     from deniable.plan.findings import Findings
     from deniable.plan.result import Result
 
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
 People = Literal["same", "others"]
 MEAN = "mean"
 """What stands for a value where the mean of a number is estimated."""
-_WHY = {
-    None: "they hold whoever answered in each round",
-    "others": "they hold if other people answered in each round",
-    "same": "they hold for these very people, if all answered in both rounds",
-}
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
 _POINTS = 3  # of these columns; the others are an interval
 _WHICH = (
@@ -137,6 +133,8 @@ class Change(Mapping[str, AttributeChange]):
     level: float
     people: People | None
     """Who is taken to have answered in both rounds; None where nothing is."""
+    results: tuple[Result, Result] | None = field(default=None, repr=False)
+    """What is compared: the earlier one and the later one."""
 
     def __getitem__(self, name: str) -> AttributeChange:
         if name not in self.attributes:
@@ -167,7 +165,16 @@ class Change(Mapping[str, AttributeChange]):
     @property
     def validity(self) -> str:
         """For whom the intervals hold, in words."""
-        return _WHY[self.people]
+        from deniable.cross.change import VALIDITY  # which takes what a plan by itself does not need
+
+        return VALIDITY[self.people]
+
+    def cross(self, of: str, by: str) -> TableChange:
+        """The change of the table of two questions that were asked `together`."""
+        if self.results is None:
+            raise InvalidParameter("this change does not know its results; make it by later.change(earlier)")
+        earlier, later = (one.cross(of, by, self.level) for one in self.results)
+        return later.change(earlier, self.people)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
@@ -242,7 +249,7 @@ def compare_results(earlier: Result, later: Result, level: float, people: People
     attributes = {name: _compare(both, name, known, combine) for name in later.estimates}
     attributes |= {name: _compare_means(both, name, combine) for name in later.means}
     means = {name: _compare_means(both, name, combine) for name in later.estimates if later.has_mean(name)}
-    return Change(attributes, _compare_groups(both, combine), means, level, known)
+    return Change(attributes, _compare_groups(both, combine), means, level, known, (earlier, later))
 
 
 def _compare(both: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:

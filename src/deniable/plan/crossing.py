@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
@@ -12,6 +12,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side, Source
 from deniable.cross.agreement import agree
+from deniable.cross.change import Repeats
 from deniable.cross.spread import OneReport, Supports, TwoReports, fix_total
 from deniable.domain import Domain, Product, Range
 from deniable.domain.groups import list_groups
@@ -52,7 +53,19 @@ def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
     sources = list_sources(result)
     if not any({of, by} <= set(source.names) for source in sources):
         raise InvalidParameter(_explain_apart(content, result, of, by))
-    return _read_table(content, sources, of, by, level)
+    return replace(
+        _read_table(content, sources, of, by, level),
+        plan_id=result.plan_id,
+        repeats=_find_repeats(result, of, by),
+    )
+
+
+def _find_repeats(result: Result, of: str, by: str) -> Repeats:
+    if not result.kept:
+        return "once"
+    assert result.plan is not None
+    held = [one.name for one in result.plan.content.attributes if {of, by} <= set(one.questions)]
+    return "apart" if all(result.kept[name] for name in held) else "tied"
 
 
 def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level: float) -> CrossTable:
@@ -110,14 +123,23 @@ def _check_questions(content: Content, of: str, by: str) -> None:
         raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
 
 
+def find_margins(content: Content, of: str, by: str) -> tuple[Margin, Margin]:
+    """The rows and the columns of a table."""
+    domains = list_domains(content.attributes)
+    return Margin.of(by, domains[by]), Margin.of(of, domains[of])
+
+
+def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str) -> Floats:
+    """The weights by which the values of a source are summed to the cells of a table."""
+    return np.asarray(np.kron(margins[0].sums, margins[1].sums) @ source.sums((by, of)))
+
+
 def _read_table(content: Content, sources: Sequence[Source], of: str, by: str, level: float) -> CrossTable:
     held = [i for i, source in enumerate(sources) if {of, by} <= set(source.names)]
-    domains = list_domains(content.attributes)
-    rows, columns = (_Margin.of(name, domains[name]) for name in (by, of))
-    summed = np.kron(rows.sums, columns.sums)
+    margins = rows, columns = find_margins(content, of, by)
 
     def sum_of(source: Source) -> Floats:
-        return np.asarray(summed @ source.sums((by, of)))
+        return sum_source(margins, source, of, by)
 
     # sources that agree tell the same of what they share
     agreed = agree(sources)[held[0]]
@@ -167,7 +189,7 @@ def list_sources(result: Result) -> list[Source]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Margin:
+class Margin:
     """One side of a table: all answers to a question, or groups of neighboring ones where there are many."""
 
     side: Side
@@ -175,19 +197,19 @@ class _Margin:
     """The weights of answers in each row or column."""
 
     @staticmethod
-    def of(name: str, domain: Domain) -> _Margin:
+    def of(name: str, domain: Domain) -> Margin:
         groups = list_groups(domain)
         middles = None
         if isinstance(domain, Range) and not (domain.open_low or domain.open_high):
             middles = np.array([(low + high) / 2 for low, high in pairwise(domain.edges)])
         if not groups:
             points = None if middles is None else tuple(middles.tolist())
-            return _Margin(Side(name, domain.labels, points), np.eye(domain.k))
+            return Margin(Side(name, domain.labels, points), np.eye(domain.k))
         sums = np.zeros((len(groups), domain.k))
         for row, (_, values) in zip(sums, groups, strict=True):
             row[values] = 1.0
         points = None if middles is None else tuple((sums @ middles / sums.sum(axis=1)).tolist())
-        return _Margin(Side(name, tuple(label for label, _ in groups), points), sums)
+        return Margin(Side(name, tuple(label for label, _ in groups), points), sums)
 
     def spread(self, table: Floats) -> Floats:
         """A table of all answers, whose groups have these rows, spread evenly."""

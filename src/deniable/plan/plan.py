@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.choose import Considered, Precision
-    from deniable.cross import CrossTable
+    from deniable.cross import CrossTable, TableChange
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
 
@@ -433,6 +433,23 @@ class Plan:
         if any({of, by} == set(pair) for pair in list_tables(self.content)):
             return self.estimate(self.tally(reports)).cross(of, by, level)
         return cross_reports(self, records_of(reports, self.id), of, by, level)
+
+    def cross_rounds(
+        self,
+        earlier: Reports | Iterable[Reports],
+        later: Reports | Iterable[Reports],
+        of: str,
+        by: str,
+        level: float = 0.95,
+    ) -> TableChange:
+        """The change of a table between two rounds of the same people: row i of both is person i.
+
+        The variance is that of each person's own change, so that noise that is kept cancels. A collector does
+        not know who sent what; from tallies, `later.change(earlier).cross(of, by)` is the valid change.
+        """
+        from deniable.plan.linking import compare_linked
+
+        return compare_linked(self, earlier, later, of, by, level)
 
     def write_reports(
         self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
