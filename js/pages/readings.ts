@@ -21,7 +21,7 @@ export function within({ share, low, high, noisy }: Row): string {
 }
 
 /** A number with as many digits as its error leaves. */
-export function figured(number: number, { low, high }: Mean): string {
+export function figured(number: number, { low, high }: { low: number; high: number }): string {
   const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(Math.max((high - low) / 2, 1e-9)))));
   return signed(
     number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
@@ -30,8 +30,11 @@ export function figured(number: number, { low, high }: Mean): string {
 
 /** A median and where the true one is; an open end is infinitely far out. */
 export function inside({ quantile, low, high, noisy }: Quantile): string {
-  const text = (number: number | null): string =>
-    number === null ? "beyond the open end" : signed(count(Number(number.toPrecision(4))));
+  const text = (number: number | null): string => {
+    if (number === null) return "beyond the open end";
+    if (low === null || high === null) return signed(count(Number(number.toPrecision(4))));
+    return figured(number, { low, high });
+  };
   return `${noisy ? NOISY : text(quantile)} (${text(low)} to ${text(high)})`;
 }
 
