@@ -36,7 +36,8 @@ demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who
 tour: .venv/tour-ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
 	$(BIN)/deniable tour
 
-test: .venv/ready check test-js  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
+test: .venv/ready  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
+	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
 	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 4 --dist worksteal
 
 js/node_modules/ready: js/package.json js/pages/package.json
