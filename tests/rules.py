@@ -23,6 +23,7 @@ from deniable.words import FULL
 from tests import products, questionnaires
 from tests.vectors import (
     COLORS,
+    INCOME,
     KS,
     PRIORS,
     TOWN,
@@ -750,6 +751,19 @@ def repeated_mechanisms() -> Iterator[Case]:
         "hashed-memoized, too many buckets",
         {"kind": "hashed-memoized", "k": 5, "buckets": memoized(huge, huge)},
     )
+    two = {**direct, "k": 2}
+    mean = document(of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=2))
+    mean["losses"]["repeated"] = dict.fromkeys(mean["losses"]["repeated"], ANY_LOSS)
+    for refused, what, bit in (
+        (None, "of a bit", memoized(two, two)),
+        ("shape", "of three values", buckets),
+        ("shape", "of unary bits", memoized({**unary, "k": 2}, {**unary, "k": 2})),
+        ("kind", "in one round", two),
+    ):
+        one = {"kind": "single", "parts": [{"kind": "memoized-mean", "bit": bit}]}
+        yield case(f"memoized-mean, {what}", sealed(loose({**mean, "mechanism": one})), refused)
+    bins_of_it = {"kind": "memoized-mean", "bit": memoized(two, two)}
+    yield asked("fit", "memoized-mean, of bins", bins_of_it)
     flips = {"kind": "bit-flip", "k": 5, "bits": 2, "one": SURE, "zero": "1000"}
     for bits, refused in ((0, "bits"), (1, None), (5, None), (6, "bits")):
         yield asked(refused, f"bit-flip, {bits} of 5", {**flips, "bits": bits})

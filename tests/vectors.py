@@ -133,6 +133,7 @@ def repeated() -> dict[str, Plan]:
     found |= {f"loloha {g}": of(dn.loloha(50, 1.0, 2.0, g=g), rounds=5) for g in (2, 3, 300)}
     found |= {f"dbitflip {bits}": of(dn.dbitflip(20, 2.0, bits=bits), rounds=5) for bits in (1, 4, 20)}
     found["dbitflip, two bytes"] = of(dn.dbitflip(300, 2.0, bits=9), rounds=3)
+    found["l_duchi"] = of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=5)
     found["allomfree"] = of(dn.allomfree(KS, 1.0, 2.0), rounds=5)
     parts = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
     return found | {
@@ -566,6 +567,7 @@ def one_of_each() -> dict[str, Plan]:
         "sample": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
         "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
+        "memoized-mean": of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=2),
     }
 
 
@@ -665,8 +667,9 @@ def json_with(data: Mapping[str, Any], **changed: Any) -> str:
 def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     """Bodies of the right length that are not canonical."""
     last = len(body) - 1
-    if kind in ("geometric", "planar-geometric", "duchi"):
-        yield "an output beyond the last", bytes([{"geometric": 8, "planar-geometric": 12, "duchi": 2}[kind]])
+    if kind in ("geometric", "planar-geometric", "duchi", "memoized-mean"):
+        last_of = {"geometric": 8, "planar-geometric": 12, "duchi": 2, "memoized-mean": 2}
+        yield "an output beyond the last", bytes([last_of[kind]])
     elif kind in ("piecewise", "hybrid"):
         yield "an output beyond the last", bytes([255, 255])
     elif kind == "mixed, split":

@@ -3,6 +3,7 @@
 import { bitFlip } from "./bitflip.js";
 import type { Mechanism } from "./mechanism.js";
 import { hashedMemoized, type Memoized, memoized } from "./memoized.js";
+import { memoizedMean } from "./memoized_mean.js";
 import { mechanism } from "./notation.js";
 import type { Direct, Unary } from "./shapes.js";
 import { checkedFields, checkedInteger, checkedKind, threshold } from "./strict.js";
@@ -21,6 +22,11 @@ export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> 
     const { k, buckets } = checkedFields(data, "a hashed-memoized mechanism", ["kind", "k", "buckets"]);
     checkedKind(buckets, "a mechanism", ["memoized"]);
     return hashedMemoized(checkedInteger(k, "k"), readMemoized(buckets));
+  },
+  "memoized-mean": (data) => {
+    const { bit } = checkedFields(data, "a memoized-mean mechanism", ["kind", "bit"]);
+    checkedKind(bit, "a mechanism", ["memoized"]);
+    return memoizedMean(readMemoized(bit));
   },
   "bit-flip": (data) => {
     const fields = checkedFields(data, "a bit-flip mechanism", ["kind", "k", "bits", "one", "zero"]);

@@ -15,6 +15,7 @@ import { bucketOf, type Direct, hashed, hashFunction, type Unary } from "./shape
 /** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
 export interface Memoized extends Repeated<number | readonly number[]> {
   readonly first: Direct | Unary;
+  readonly second: Direct | Unary;
 }
 
 export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoized => {
@@ -31,6 +32,7 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     ratio: own.after(1),
     codec: second.codec as Memoized["codec"],
     first,
+    second,
     forever: first.ratio,
     encode: async (value, row) =>
       own.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),

@@ -22,6 +22,8 @@ export type Figures<Number> = Readonly<Record<(typeof FIGURES)[number], Number |
 export interface Repeated<P extends Part = Part> extends Mechanism<P> {
   /** The largest ratio after any number of reports of one value. */
   readonly forever: Ratio;
+  /** How often an attacker who has all reports of one value is right at most, where the ratio says less. */
+  readonly always?: Ratio;
   /** The losses of this many reports: the figures in their order. */
   losses(rounds: number): readonly (Loss | null)[];
 }

@@ -102,6 +102,50 @@ def test_the_interval_about_these_very_people_holds_and_is_narrower(chain: str) 
     at_least(held, STUDIES, 0.95, chain)
 
 
+def mean_changes(
+    people: People | None, move: Callable[[Codes], Codes], ends: bool
+) -> Iterator[tuple[float, Any]]:
+    """The true change of a mean among the people who answered, and what is said of it."""
+    asked = {"asked": dn.Number(0, 1)}
+    plan = Plan.of(asked, dn.l_duchi(6.0, 8.0) if ends else dn.l_duchi(2.0, 4.0), people=PEOPLE, rounds=2)
+    last = 1 << 32
+    for seed in range(STUDIES):
+        drawn = np.random.default_rng(seed).integers(0, 2 if ends else last, PEOPLE)
+        values = drawn * last if ends else drawn
+        words = dn.remembering(seed, fresh=dn.seeded(seed + STUDIES))
+        rounds = [plan.privatize_codes(each[None, :], words) for each in (values, move(values))]
+        earlier, later = (plan.estimate(plan.tally(one)) for one in rounds)
+        truth = float((move(values) - values).mean()) / last
+        yield truth, later.change(earlier, people=people)["asked"]
+
+
+def rise(values: Codes) -> Codes:
+    """Everybody has a tenth of the range more, but not above its end."""
+    return np.minimum(values + (1 << 32) // 10, 1 << 32)
+
+
+def mirror(values: Codes) -> Codes:
+    return (1 << 32) - values
+
+
+@pytest.mark.parametrize("people", [None, "same"])
+def test_the_change_of_a_mean_of_these_people_is_covered(people: People | None) -> None:
+    found = list(mean_changes(people, rise, ends=False))
+    held = sum(bool(one.low[0] <= truth <= one.high[0]) for truth, one in found)
+    at_least(held, STUDIES, 0.95, f"a mean, {people}")
+
+
+def test_a_mean_of_rounds_taken_as_independent_is_found_out() -> None:
+    """All people move from one end to the other, and who they are is chance: the rounds' errors add up."""
+
+    def held(people: People | None) -> int:
+        return sum(bool(one.low[0] <= 0 <= one.high[0]) for _, one in mean_changes(people, mirror, ends=True))
+
+    at_least(held(None), STUDIES, 0.95, "a mean, whoever answered")
+    with pytest.raises(AssertionError, match="were promised"):
+        at_least(held("others"), STUDIES, 0.95, "a mean, taken as independent")
+
+
 def results(plan: Plan, *answers: dict[str, object]) -> list[Result]:
     words = dn.remembering(1) if plan.content.rounds else dn.seeded(1)
     return [plan.estimate(plan.tally(plan.privatize(each, words))) for each in answers]

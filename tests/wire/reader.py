@@ -26,9 +26,9 @@ BLANK = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
-REPEATED = ("memoized", "hashed-memoized", "bit-flip")
+REPEATED = ("memoized", "hashed-memoized", "memoized-mean", "bit-flip")
 METRIC = ("geometric", "planar-geometric")
-MEANS = ("duchi", "piecewise", "hybrid")
+MEANS = ("duchi", "piecewise", "hybrid", "memoized-mean")
 NUMBERS = {
     "direct": ("k", "keep"),
     "unary": ("k", "one", "zero"),
@@ -39,6 +39,7 @@ NUMBERS = {
     "bit-flip": ("k", "bits", "one", "zero"),
     "memoized": ("first", "second"),
     "hashed-memoized": ("k", "buckets"),
+    "memoized-mean": ("bit",),
     "geometric": ("tails",),
     "planar-geometric": ("steps", "noise"),
     "duchi": ("keep",),
@@ -56,7 +57,12 @@ MOST_K = {
     "hashed": (1 << 31) - 2,
     "hashed-memoized": (1 << 31) - 2,
 }
-INSIDE = {"first": ("direct", "unary"), "second": ("direct", "unary"), "buckets": ("memoized",)}
+INSIDE = {
+    "first": ("direct", "unary"),
+    "second": ("direct", "unary"),
+    "buckets": ("memoized",),
+    "bit": ("memoized",),
+}
 FAKES = {"guessed": ("direct",), "imitated": ("direct", "unary"), "blank": ("unary",)}
 
 Data = dict[str, Any]
@@ -593,6 +599,9 @@ def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
     elif kind == "hashed-memoized":
         buckets = check_mechanism(data["buckets"], INSIDE["buckets"])
         must(buckets["first"]["kind"] == "direct", "shape")
+    elif kind == "memoized-mean":
+        rounds = check_mechanism(data["bit"], INSIDE["bit"])
+        must((rounds["first"]["kind"], rounds["first"]["k"]) == ("direct", 2), "shape")
     elif kind == "geometric":
         check_tails([threshold(tail) for tail in typed(data["tails"], list)])
     elif kind == "planar-geometric":
@@ -671,6 +680,8 @@ def count_words(data: Data) -> int:
         return count_words(data["first"]) + count_words(data["second"])
     if kind == "hashed-memoized":
         return 1 + count_words(data["buckets"])
+    if kind == "memoized-mean":
+        return 1 + count_words(data["bit"])
     if kind == "bit-flip":
         bits: int = data["bits"]
         return bits + 64 * -(-bits // 64)
@@ -712,6 +723,8 @@ def ratio(part: Data) -> Fraction:
         return after(part, 1)
     if kind == "hashed-memoized":
         return ratio(part["buckets"])
+    if kind == "memoized-mean":
+        return ratio(part["bit"])
     if kind == "geometric":
         tails = [int(tail) for tail in part["tails"]]
         return max(Fraction(tails[0], tails[-1]), Fraction(tails[0] - tails[1], tails[-2] - tails[-1]))
@@ -846,6 +859,8 @@ def figures(text: str, rounds: int) -> tuple[Decimal | None, ...]:
     part = json.loads(text)
     if part["kind"] == "hashed-memoized":
         return figures(json.dumps(part["buckets"]), rounds)
+    if part["kind"] == "memoized-mean":
+        return figures(json.dumps(part["bit"]), rounds)
     if part["kind"] == "bit-flip":
         loss, patterns = ln(ratio(part)), part["bits"] + (part["bits"] < part["k"])
         return loss, loss, loss, loss if rounds == 1 else None, min(rounds, patterns) * loss

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.likelihoods import Part, likelihoods, width
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.attack.likelihoods import CELLS, Part, likelihoods, width
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.words.hashing import hash_values
 
 
@@ -110,6 +110,23 @@ class _KeptBucket(Pool):
         return np.take_along_axis(kept, self._buckets[self.reported], axis=1)
 
 
+@final
+class _KeptSide(Pool):
+    """Fresh noise on whether a number is above a line, both of which are kept."""
+
+    def __init__(self, part: MemoizedMean, n: int) -> None:
+        super().__init__(n, part.bit.k)
+        self._part = part
+
+    def _add(self, rows: Integers, reports: Array) -> None:
+        self._sums[rows] += np.log(likelihoods(self._part.bit.second, reports))
+
+    def table(self) -> Floats:
+        below, above = _kept_value(self._part.bit, super().table()).T[:, :, None]
+        cells = (np.arange(CELLS) + 0.5) / CELLS
+        return np.asarray(below * (1 - cells) + above * cells)
+
+
 def make_pool(part: Part, n: int, memoized: bool) -> Pool:
     """For n people, whose first answers are kept where the mechanism keeps any, or drawn again."""
     return _pool_kept(part, n) if memoized else _Fresh(part, n)
@@ -128,6 +145,11 @@ def _(part: Memoized, n: int) -> Pool:
 @_pool_kept.register
 def _(part: HashedMemoized, n: int) -> Pool:
     return _KeptBucket(part, n)
+
+
+@_pool_kept.register
+def _(part: MemoizedMean, n: int) -> Pool:
+    return _KeptSide(part, n)
 
 
 @_pool_kept.register

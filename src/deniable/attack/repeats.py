@@ -22,7 +22,7 @@ from deniable.exact import whole_number
 from deniable.law import binomial, checked_prior
 from deniable.mechanisms import Direct, Hashed, SetMechanism, Summed, Unary
 from deniable.metric import Averaged
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.simulate.population import numbers_from
 from deniable.words.hashing import occupied_buckets
 from deniable.words.simulated import remembering, seeded
@@ -90,7 +90,7 @@ def _chances_after(
     if reports == 0:
         return (Chance(blind),)
     once = _once(part, prior, blind, seed)
-    if reports == 1 or (memoized and not isinstance(part, Memoized | HashedMemoized)):
+    if reports == 1 or (memoized and not isinstance(part, _KEPT)):
         return (Chance(blind), *[once] * reports)
     sums = [_sum_reports(part, m, memoized) for m in range(2, reports + 1)] if prior is None else [None]
     if None not in sums:
@@ -104,11 +104,13 @@ def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
     """
     if (prior is not None and isinstance(part, _WITHOUT_PRIOR)) or _reports_some_bits(part):
         return _simulate_chances(part, 1, True, prior, seed)[0]
-    if prior is not None and isinstance(part, Averaged):
+    if prior is not None and isinstance(part, Averaged | MemoizedMean):
         return Chance(float((part.law.table(2) * np.array(prior)[:, None]).max(axis=0).sum()))
     return Chance(max(blind, part.success(prior)))
 
 
+_KEPT = (Memoized, HashedMemoized, MemoizedMean)
+"""Mechanisms with fresh noise on what is kept."""
 _WITHOUT_PRIOR = (Hashed, HashedMemoized, Summed)
 """Mechanisms whose exact chance is known only where all values are equally likely."""
 
@@ -161,6 +163,15 @@ def _sum_hashed_reports(part: HashedMemoized, reports: int, memoized: bool) -> f
         return None
     right, full = _find_kept_value(part.buckets, reports), occupied_buckets(part.k, part.g)
     return (full * right + (2 - full) * (1 - right)) / part.k
+
+
+@_sum_reports.register
+def _sum_reports_of_numbers(part: MemoizedMean, reports: int, memoized: bool) -> float | None:
+    """The kept bit of a number is right about its half three times in four, numbers being spread evenly."""
+    if not memoized:
+        return None
+    right = _find_kept_value(part.bit, reports)
+    return 0.25 + right / 2
 
 
 def _find_kept_value(part: Memoized, reports: int) -> float:

@@ -14,7 +14,7 @@ from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
 from deniable.records import FAKES, REALISTIC_FAKES, Fake, Prior
-from deniable.rounds import Repeated, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
@@ -27,6 +27,8 @@ TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_soue": l_soue,
     "loloha": loloha,
 }
+TWO_ROUNDS_OF_MEANS = ("l_duchi",)
+"""The same of the mean of a number."""
 KEPT_BITS = "dbitflip"
 """Nothing is fresh in it, so that a change of the value shows: it is chosen only if it is named."""
 
@@ -104,6 +106,8 @@ def mechanism(
 ) -> ExactMechanism | str:
     """A mechanism, or why there is none."""
     try:
+        if forever is not None and name in TWO_ROUNDS_OF_MEANS:
+            return l_duchi(budget, forever)
         if forever is not None:
             return TWO_ROUNDS[name](k, budget, forever)
         if cap is not None and name in CAPPED:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.choose.candidate import label
 from deniable.choose.objective import Objective
-from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, given_name
+from deniable.choose.options import CLASSICAL, KEPT_BITS, PLAIN, TWO_ROUNDS, TWO_ROUNDS_OF_MEANS, given_name
 from deniable.choose.reading import SHARES, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
@@ -117,13 +117,14 @@ class Task:
     def among(self, kind: str, attribute: int) -> tuple[str, ...]:
         """The protocols that an attribute can have in this record mechanism."""
         fakes = kind in ("RS+FD", "RS+RFD")
-        special = sorted((*self.fixed, *self.numbers))
+        special = sorted((*self.fixed, *(self.numbers if fakes else ())))
         if special and (fakes or self.forever is not None):
             which, what = self.label(special[0]), "fakes" if fakes else "kept answers"
             raise InvalidParameter(f"there are no {what} of {which}, which is metric or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
-        known, usual = (MEANS, MEANS) if attribute in self.numbers else self._list_protocols(kind)
+        means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS
+        known, usual = (means, means) if attribute in self.numbers else self._list_protocols(kind)
         named = self.named[attribute]
         if named is None:
             return usual
@@ -173,7 +174,7 @@ def checked_task(
     if mechanisms is None and forever is None and any(one.numeric or one.mechanism for one in questions):
         kinds = (*kinds, BLOCKS)
     known = (
-        (*TWO_ROUNDS, KEPT_BITS)
+        (*TWO_ROUNDS, KEPT_BITS, *TWO_ROUNDS_OF_MEANS)
         if forever is not None
         else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
     )

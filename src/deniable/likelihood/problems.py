@@ -28,6 +28,7 @@ from deniable.likelihood.sources import (
 from deniable.likelihood.supports import merge_equal, pack_layers
 from deniable.mechanisms import ExactMechanism, Mechanism, SetMechanism, Tally
 from deniable.metric import Averaged, Channel, MetricMechanism
+from deniable.rounds import MemoizedMean
 from deniable.words.simulated import seeded
 
 Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
@@ -103,7 +104,7 @@ _build.register(Marginal, build_marginal_problem)
 
 
 @_build.register
-def _refuse_mean(_: Averaged, _data: Tally | Array) -> NoReturn:
+def _refuse_mean(_: Averaged | MemoizedMean, _data: Tally | Array) -> NoReturn:
     raise InvalidParameter(
         "reports of a number give its mean only: use plan.estimate(tallies), or the mechanism's "
         "estimate(tally); for most likely shares ask for a Range with bins"

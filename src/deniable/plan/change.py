@@ -340,14 +340,14 @@ def _refuse_different(earlier: Result, later: Result) -> None:
 
 def _refuse_not_same(earlier: Result, later: Result) -> None:
     """Refuse the narrower interval where it does not hold."""
-    tied = [name for name in later.estimates if not later.kept.get(name)]
-    if earlier.plan_id != later.plan_id or tied or later.means:
+    tied = [name for name in later if not later.kept.get(name)]
+    if earlier.plan_id != later.plan_id or tied:
         which = f"; {', '.join(tied)} is not" if tied else ""
         raise InvalidParameter(
             "people='same' is for a plan that asks again by two rounds on values (l_grr, l_sue, l_oue, "
-            f"l_osue, l_soue){which}; leave it out for intervals that hold whoever answered"
+            f"l_osue, l_soue, l_duchi){which}; leave it out for intervals that hold whoever answered"
         )
-    for name in later.estimates:
+    for name in later:
         if earlier[name].n != later[name].n:
             one, other = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
             raise InvalidParameter(

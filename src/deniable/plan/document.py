@@ -122,7 +122,7 @@ class Content:
             )
         check_maps(dict(self.maps), {one.name: one.domain for one in self.attributes})
         policies = [self.missing_of(one) for one in self.attributes]
-        refuse_together(names, self.mechanism, policies, self.rounds is not None)
+        refuse_together(names, self.mechanism, policies)
 
     def _drop_usual(self, attribute: Attribute) -> Attribute:
         """Without a policy of its own that is the plan's."""

@@ -218,7 +218,8 @@ def _losses(content: Content, loss: Loss) -> str:
         lines.append("What many reports of one person give away together, per record:")
         lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
         lines.append(
-            "  All hold only if every device keeps its first answers, its attribute and its hash function."
+            "  All hold only if every device keeps its first answers, its attribute, its hash function and "
+            "its line."
         )
         if loss.repeated.changing_values > _NO_BOUND:
             lines.append(

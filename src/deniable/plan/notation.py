@@ -16,7 +16,7 @@ import numpy as np
 from deniable.errors import DeniableError, InvalidParameter, not_among
 from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.words import FULL, WordArray
 
 Json = dict[str, Any]
@@ -173,6 +173,7 @@ _MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
     "hadamard": (Hadamard, ("k", "keep")),
     "memoized": (Memoized, ("first", "second")),
     "hashed-memoized": (HashedMemoized, ("k", "buckets")),
+    "memoized-mean": (MemoizedMean, ("bit",)),
     "bit-flip": (BitFlip, ("k", "bits", "one", "zero")),
     "geometric": (Geometric, ("tails",)),
     "planar-geometric": (PlanarGeometric, ("steps", "noise")),
@@ -193,6 +194,7 @@ _INSIDE: dict[str, tuple[str, ...]] = {
     "first": ("direct", "unary"),
     "second": ("direct", "unary"),
     "buckets": ("memoized",),
+    "bit": ("memoized",),
 }
 
 

@@ -21,7 +21,9 @@ from deniable.rounds import (
     BitFlip,
     HashedMemoized,
     Memoized,
+    MemoizedMean,
     dbitflip,
+    l_duchi,
     l_grr,
     l_osue,
     l_oue,
@@ -94,6 +96,7 @@ def _entry(key: str) -> str:
 
 _NAMES: dict[type[ExactMechanism], str] = {
     HashedMemoized: "loloha",
+    MemoizedMean: "l_duchi",
     BitFlip: "dbitflip",
     Geometric: "geometric",
     PlanarGeometric: "planar_geometric",
@@ -102,6 +105,7 @@ _NAMES: dict[type[ExactMechanism], str] = {
 _OTHERS: Mapping[str, Callable[..., object]] = {
     one.__name__: one
     for one in (
+        l_duchi,
         l_grr,
         l_sue,
         l_oue,

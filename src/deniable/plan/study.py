@@ -243,7 +243,7 @@ class Study:
             if not is_filled(domain):
                 continue
             what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
-            if self.repeated:
+            if self.repeated and not is_number:
                 raise InvalidParameter(f"{what}, so its first answer is not kept: it can be asked only once")
             if self.mechanism == "faked":
                 raise InvalidParameter(

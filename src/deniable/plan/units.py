@@ -149,18 +149,12 @@ def loss_to_random(part: ExactMechanism) -> tuple[float, bool]:
     return log_up(largest * Fraction(most, fewest)), True
 
 
-def refuse_together(
-    names: Sequence[str], mechanism: RecordMechanism, policies: Sequence[str], repeated: bool
-) -> None:
+def refuse_together(names: Sequence[str], mechanism: RecordMechanism, policies: Sequence[str]) -> None:
     """Refuse what metric attributes, or means, cannot be combined with."""
     for name, part, missing in zip(names, mechanism.mechanisms, policies, strict=True):
         if not (part.metric or part.numeric):
             continue
         what = "is metric" if part.metric else "is a number"
-        if repeated:
-            raise InvalidParameter(
-                f"{name!r} {what}, so its first answer is not kept: it can be asked only once", "rounds"
-            )
         if missing == "value":
             raise InvalidParameter(
                 f'{name!r} {what}, so "no answer" cannot be one of its values; refuse missing answers, '

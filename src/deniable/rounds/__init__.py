@@ -2,17 +2,20 @@
 
 from deniable.mechanisms import Losses
 from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
-from deniable.rounds.named import allomfree, dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds.named import allomfree, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 
 __all__ = [
     "BitFlip",
     "HashedMemoized",
     "Losses",
     "Memoized",
+    "MemoizedMean",
     "Repeated",
     "allomfree",
     "dbitflip",
+    "l_duchi",
     "l_grr",
     "l_osue",
     "l_oue",

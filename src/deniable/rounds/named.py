@@ -15,6 +15,7 @@ from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
 from deniable.records import Sample, checked_sizes
 from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.words import FULL
 
@@ -118,6 +119,21 @@ def loloha(
     buckets = min(_MOST_BUCKETS, max(2, round(math.exp(min(epsilon_first, 21.0)) + 1))) if g is None else g
     whole_number("g, the number of buckets,", buckets, 2, _MOST_BUCKETS)
     return HashedMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever, calibration))
+
+
+def l_duchi(epsilon_first: float, epsilon_forever: float) -> MemoizedMean:
+    """Whether a number is above a kept random line, by GRR twice (L-Duchi), for its mean.
+
+    One report is Duchi's bit at epsilon_first. A number that moves by a tenth of its range changes what is
+    kept for one person in ten.
+
+    >>> m = l_duchi(epsilon_first=0.5, epsilon_forever=1.0)
+    >>> m.loss() <= 0.5, round(float(m.one_round.of.scale), 3)
+    (True, 4.083)
+
+    Reference: duchi2018.
+    """
+    return MemoizedMean(l_grr(2, epsilon_first, epsilon_forever))
 
 
 def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
