@@ -64,6 +64,19 @@ def test_cumulative_squares_are_squares_of_the_nearer_side(name: str) -> None:
     np.testing.assert_allclose(found.cumulative_squares(shares), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mean_squares_are_the_mean_of_squares(name: str) -> None:
+    found, table = MECHANISMS[name].law.pairs, np.random.default_rng(1).normal(size=(5, K))
+    np.testing.assert_allclose(found.mean_squares(table), found.squares(table).mean(axis=-1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_joint_chances_are_those_of_squares(name: str) -> None:
+    """Of each two values, by the squares of sums of two."""
+    found, shares = MECHANISMS[name].law.pairs, np.random.default_rng(1).dirichlet(np.ones(K))
+    np.testing.assert_allclose(found.joint(shares), Pairs.joint(found, shares), atol=1e-12)
+
+
 @pytest.mark.parametrize("g", [2, 3, 4, 9, 21, 149])
 def test_collisions_of_three_are_a_density_at_multiples(g: int) -> None:
     """The closed form is the sum it comes from: a density of three uniform numbers, at the multiples of g."""

@@ -124,6 +124,12 @@ class Alike(Pairs):
         added = (self.p - self.q) * own + (self.together - self.apart) * 2 * (weights * total - own)
         return np.asarray(nobody + added)
 
+    def mean_squares(self, table: Floats) -> Floats:
+        own, pairs = _sum_squares(table)
+        nobody = self.q * own + self.apart * pairs
+        added = (self.p - self.q) * own + 2 * (self.together - self.apart) * pairs
+        return np.asarray(nobody + added / table.shape[-1])
+
     def cumulative_squares(self, shares: Floats) -> Floats:
         sizes, reached = nearer_sizes(shares.size), nearer_sums(shares)
         nobody = self.q * sizes + self.apart * sizes * (sizes - 1)
@@ -144,12 +150,23 @@ class Walsh(Pairs):
     p: float
 
     def squares(self, weights: Floats) -> Floats:
-        k, columns = weights.shape[-1], 1 << self.bits
-        rows = np.zeros((*weights.shape[:-1], columns))
-        rows[..., 1 : k + 1] = weights
-        supported = ((weights.sum(axis=-1, keepdims=True) + walsh_transform(rows)) / 2) ** 2
-        means = walsh_transform(supported) / columns
-        return np.asarray(means[..., :1] + (2 * self.p - 1) * means[..., 1 : k + 1])
+        means = walsh_transform(self._column_squares(weights)) / (1 << self.bits)
+        return np.asarray(means[..., :1] + (2 * self.p - 1) * means[..., 1 : weights.shape[-1] + 1])
+
+    def mean_squares(self, table: Floats) -> Floats:
+        """With the transform of all true values at once, in place of one for each row."""
+        k, columns = table.shape[-1], 1 << self.bits
+        truths = np.zeros(columns)
+        truths[1 : k + 1] = 1 / k
+        return np.asarray(
+            self._column_squares(table) @ (1 + (2 * self.p - 1) * walsh_transform(truths)) / columns
+        )
+
+    def _column_squares(self, weights: Floats) -> Floats:
+        """The square of the sum of the weights that each column supports."""
+        rows = np.zeros((*weights.shape[:-1], 1 << self.bits))
+        rows[..., 1 : weights.shape[-1] + 1] = weights
+        return np.asarray(((weights.sum(axis=-1, keepdims=True) + walsh_transform(rows)) / 2) ** 2)
 
     def joint(self, shares: Floats) -> Floats:
         """A pair is likelier with either of its values, and with the one whose row is the XOR of theirs."""
@@ -192,19 +209,15 @@ class Affine(Pairs):
         """Exact for few values. For many, what neighbors add comes from fewer, evenly chosen: it depends on
         ratios of distances, so that it grows as the number of values does.
         """
-        k, own, total = table.shape[-1], (table**2).sum(axis=-1), table.sum(axis=-1)
+        k, (own, pairs) = table.shape[-1], _sum_squares(table)
         few = table[:, np.arange(min(k, _PLANNED)) * k // min(k, _PLANNED)]
         added = ((few @ _neighbors_add(few.shape[-1], self.g, self.together)) * few).sum(axis=-1)
-        same = self._ideal_squares(table) + added * k / few.shape[-1]
-        every = own + self.together * (total**2 - own)
+        # if others fell into a person's bucket independently
+        with_person = own + 2 * self.together * pairs
+        with_others = self.together * (k - 1) * own + self.together**2 * (k - 2) * pairs
+        same = (with_person + with_others) / k + added * k / few.shape[-1]
+        every = own + self.together * pairs
         return np.asarray(self._other * every + (self.p - self._other) * same)
-
-    def _ideal_squares(self, table: Floats) -> Floats:
-        """The mean square of the weights in a person's bucket, if others fell there independently."""
-        own, total = (table**2).sum(axis=-1, keepdims=True), table.sum(axis=-1, keepdims=True)
-        others, squares = total - table, own - table**2
-        mixed = table**2 + self.together * (2 * table * others + squares)
-        return np.asarray((mixed + self.together**2 * (others**2 - squares)).mean(axis=-1))
 
     def cumulative_squares(self, shares: Floats) -> Floats:
         sizes = nearer_sizes(shares.size)
@@ -235,10 +248,12 @@ class Affine(Pairs):
 
     def _mix(self, shares: Floats) -> Floats:
         """How likely each two values share the bucket of a person drawn from these shares."""
-        mixed = np.zeros((shares.size, shares.size))
-        for v, share in enumerate(shares.tolist()):
-            mixed += share * self._triples_around(v, shares.size)
-        return mixed
+        k = shares.size
+        # along a diagonal the triples depend on the distance from the person's value: a convolution
+        moved = np.fft.rfft(shares, _padded(k)) * _transformed_lines(k, self.g, self.together)
+        along = np.fft.irfft(moved, _padded(k))[:, k - 1 : 2 * k - 1]
+        i, j = np.indices((k, k))
+        return np.asarray(along[np.abs(i - j), np.minimum(i, j)])
 
     def _own_squares(self, shares: Floats) -> Floats:
         """The mean square of how many of the first values are in a person's bucket, for all but the last."""
@@ -275,6 +290,9 @@ class Mixed(Pairs):
         fake = self.fake_square(weights)[..., None]
         return self.chance * self.real.squares(weights) + (1 - self.chance) * fake
 
+    def mean_squares(self, table: Floats) -> Floats:
+        return self.chance * self.real.mean_squares(table) + (1 - self.chance) * self.fake_square(table)
+
 
 @lru_cache(maxsize=4)
 def collisions_of_three(k: int, g: int, together: float) -> Floats:
@@ -288,16 +306,42 @@ def collisions_of_three(k: int, g: int, together: float) -> Floats:
     Bernoulli polynomial B of degree three. The finite P moves it by less than k g / P.
     """
     steps = np.arange(1 - k, k, dtype=np.int64)
-    i, j = np.meshgrid(steps, steps, indexing="ij")
+    triples = _collide(*np.meshgrid(steps, steps, indexing="ij"), g, together)
+    triples.setflags(write=False)
+    return triples
+
+
+def _collide(i: Integers, j: Integers, g: int, together: float) -> Floats:
     common = np.maximum(np.gcd(i, j), 1)
     n = np.stack([j // common, (i - j) // common, -(i // common)])
     product = n.prod(axis=0).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         triples = 1 / g**2 - g / (3 * product) * _bernoulli(n % g / g).sum(axis=0)
     triples[product == 0] = together  # two of the three are the same value
-    triples[k - 1, k - 1] = 1.0
-    triples.setflags(write=False)
+    triples[(i == 0) & (j == 0)] = 1.0
     return np.asarray(triples)
+
+
+@lru_cache(maxsize=4)
+def _transformed_lines(k: int, g: int, together: float) -> npt.NDArray[np.complex128]:
+    """The transforms of the diagonals of `collisions_of_three`, the main one first, then those beside it."""
+    one, other = (side.ravel() for side in np.indices((k, k)))
+    near = one + other < k  # three values have two gaps between neighbors
+    gaps = np.zeros((k, k))
+    gaps[one[near], other[near]] = _collide(one[near], one[near] + other[near], g, together)
+    lines = np.zeros((k, 2 * k - 1))
+    for beside in range(k):
+        last, end = k - 1 - beside, 2 * k - 1 - beside
+        outside = gaps[: k - beside, beside]
+        lines[beside, :last] = outside[:0:-1]
+        lines[beside, last : last + beside + 1] = gaps[np.arange(beside + 1), beside - np.arange(beside + 1)]
+        lines[beside, end - last : end] = outside[1:]
+    return np.asarray(np.fft.rfft(lines, _padded(k)))
+
+
+def _padded(k: int) -> int:
+    """A power of two: transforms of so many points are fast, and leave what is read apart from what wraps."""
+    return 1 << (2 * k - 2).bit_length()
 
 
 @lru_cache(maxsize=32)
@@ -338,8 +382,16 @@ def _prefix_steps(buckets: Integers, shares: Floats, g: int) -> Floats:
 
 def sum_errors(pairs: Pairs, q: Floats, gain: float, table: Floats) -> Floats:
     """The variances of weighted sums of shares, from one report of somebody with any value, by rows."""
-    supported = (np.broadcast_to(q, table.shape[-1]) * table).sum(axis=-1, keepdims=True) + gain * table
-    return np.asarray((pairs.mean_squares(table) - (supported**2).mean(axis=-1)) / gain**2)
+    blind, total = table @ np.broadcast_to(q, table.shape[-1]), table.sum(axis=-1)
+    own = np.einsum("ij,ij->i", table, table)
+    supported = blind**2 + (2 * blind * gain * total + gain**2 * own) / table.shape[-1]
+    return np.asarray((pairs.mean_squares(table) - supported) / gain**2)
+
+
+def _sum_squares(table: Floats) -> tuple[Floats, Floats]:
+    """The sum of the squared weights of each row, and of the products of each two of them."""
+    own = np.einsum("ij,ij->i", table, table)
+    return own, np.asarray(table.sum(axis=-1) ** 2 - own)
 
 
 def nearer_sizes(k: int) -> Floats:
