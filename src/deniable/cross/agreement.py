@@ -10,10 +10,9 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.cross.source import Source
+from deniable.cross.source import MOST_CELLS, Source
 
-_MOST_CELLS = 2048  # of one table, and of all together, whose covariances are kept
-_MOST_TOGETHER = 16_384
+_MOST_TOGETHER = 16_384  # cells of all tables
 _TINY = 1e-10  # of the largest variance: less is rounding
 
 
@@ -42,7 +41,7 @@ def agree(sources: Sequence[Source]) -> list[Agreed]:
     Errors of different sources are independent; those between them afterwards are not kept. A source with
     people who are in no cell is about other people, and stays as it is, and so does one that is too large.
     """
-    joining = [source for source in sources if source.is_complete and source.size <= _MOST_CELLS]
+    joining = [source for source in sources if source.is_complete and source.size <= MOST_CELLS]
     if sum(source.size for source in joining) > _MOST_TOGETHER:
         joining = []
     starts = np.cumsum([0, *(source.size for source in joining)])

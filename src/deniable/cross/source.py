@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -11,6 +12,9 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross.spread import Spread
 from deniable.estimate.consistency import simplex
+
+MOST_CELLS = 2048
+"""Of one table whose covariances are kept."""
 
 
 @final
@@ -39,7 +43,14 @@ class Source:
 
     def covariance(self, sums: Floats) -> Floats:
         """Of weighted sums of the values."""
+        if self.values.size <= MOST_CELLS:
+            return np.asarray(sums @ self._each @ sums.T)
         return np.asarray(self.spread.covariance(self.values, sums) / self.n)
+
+    @cached_property
+    def _each(self) -> Floats:
+        """The covariance of the values, of which every sum's is made."""
+        return np.asarray(self.spread.covariance(self.values, np.eye(self.values.size)) / self.n)
 
     def sums(self, names: Sequence[str]) -> Floats:
         """The weights by which the values are summed to the table of these questions, in this order."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
-from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_trend
+from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_null, find_trend
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
 from deniable.errors import InvalidParameter
@@ -161,8 +161,9 @@ class CrossTable:
 
     def test(self) -> Test:
         """Whether the two answers are independent, by a chi-square statistic that knows the noise."""
-        each, degrees = find_dependence(self.own, self.spread)
-        missed = find_detectable(self.own, self.spread, self.n)
+        spread = self.spread(find_null(self.own))  # most of the work
+        each, degrees = find_dependence(self.own, lambda _: spread)
+        missed = find_detectable(self.own, lambda _: spread, self.n)
         return Test(self.n * each, degrees, self.n, detectable=missed)
 
     def trend(self, rows: Sequence[float] | None = None, columns: Sequence[float] | None = None) -> Test:

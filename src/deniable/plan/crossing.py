@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side, Source
-from deniable.cross.agreement import agree
+from deniable.cross.agreement import Agreed, agree
 from deniable.cross.change import Repeats
 from deniable.cross.spread import OneReport, Supports, TwoReports, fix_total
 from deniable.domain import Domain, Product, Range
@@ -50,11 +50,10 @@ def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
     if content is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
     _check_questions(content, of, by)
-    sources = list_sources(result)
-    if not any({of, by} <= set(source.names) for source in sources):
+    if not any({of, by} <= set(one.source.names) for one in result.agreed):
         raise InvalidParameter(_explain_apart(content, result, of, by))
     return replace(
-        _read_table(content, sources, of, by, level),
+        _read_table(content, result.agreed, of, by, level),
         plan_id=result.plan_id,
         repeats=_find_repeats(result, of, by),
     )
@@ -97,7 +96,7 @@ def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level
     expected = np.add.outer(alone[0] * other.q, alone[1] * one.q) - n * one.q * other.q
     cells = (joint - expected) / (n * one.gain * other.gain)
     source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(one, other))
-    return _read_table(content, [source], of, by, level)
+    return _read_table(content, agree([source]), of, by, level)
 
 
 def _list_supports(
@@ -134,18 +133,18 @@ def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str)
     return np.asarray(np.kron(margins[0].sums, margins[1].sums) @ source.sums((by, of)))
 
 
-def _read_table(content: Content, sources: Sequence[Source], of: str, by: str, level: float) -> CrossTable:
-    held = [i for i, source in enumerate(sources) if {of, by} <= set(source.names)]
+def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, level: float) -> CrossTable:
+    held = [one for one in agreed if {of, by} <= set(one.source.names)]
     margins = rows, columns = find_margins(content, of, by)
 
     def sum_of(source: Source) -> Floats:
         return sum_source(margins, source, of, by)
 
     # sources that agree tell the same of what they share
-    agreed = agree(sources)[held[0]]
-    sums = sum_of(sources[held[0]])
+    first = held[0]
+    sums = sum_of(first.source)
     # tests are of the reports themselves: what is borrowed from other tables is not independent of them
-    own = [sources[i] for i in held]
+    own = [one.source for one in held]
     n = sum(source.n for source in own)
     raw = sum(source.n * (sum_of(source) @ source.values) for source in own) / n
     shape = rows.side.size, columns.side.size
@@ -161,8 +160,8 @@ def _read_table(content: Content, sources: Sequence[Source], of: str, by: str, l
         rows.side,
         columns.side,
         n,
-        (sums @ agreed.values).reshape(shape),
-        agreed.covariance(sums),
+        (sums @ first.values).reshape(shape),
+        first.covariance(sums),
         spread,
         np.asarray(raw).reshape(shape),
         number("a confidence level", level, 0.0, 1.0),

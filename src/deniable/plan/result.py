@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from deniable.domain import Domain, Range
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.cross import CrossTable
+    from deniable.cross.agreement import Agreed
     from deniable.plan.plan import Plan
     from deniable.plan.reports import Tallies
     from deniable.summaries import Summary
@@ -215,6 +217,16 @@ class Result(Mapping[str, Any]):
         from deniable.plan.crossing import cross_result
 
         return cross_result(self, of, by, level)
+
+    @cached_property
+    def agreed(self) -> Sequence[Agreed]:
+        """What the reports of each table, and those about one question, say after these were made to agree:
+        what all tables of `cross` are read from.
+        """
+        from deniable.cross.agreement import agree
+        from deniable.plan.crossing import list_sources
+
+        return agree(list_sources(self))
 
     def plot(self, level: float = 0.95, unbiased: bool = False) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.
