@@ -22,6 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+import crosstabs
 import reconstruct
 
 HERE = Path(__file__).parent
@@ -336,10 +337,11 @@ def main() -> None:
         subprocess.check_output([sys.executable, "ours.py", "memory"], cwd=HERE, text=True)
     )
     text, missed = report(ours, theirs, memory, import_seconds(), figures_seconds())
+    tabled, slow_tables = crosstabs.rows()
     attacked, slow = attacks_report(attacks_measured())
-    missed += slow
+    missed += slow_tables + slow
     below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
-    text += "\n".join([*attacked, *below]) + "\n"
+    text += "\n".join(["", "## Two answers at once", "", *tabled, *attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text("# Benchmark\n\nMade by `make bench`.\n\n" + text)
     print(text)
     for line in missed:
