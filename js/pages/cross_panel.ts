@@ -22,10 +22,12 @@ export interface Cross {
     readonly row: string;
     readonly column: string;
     readonly share: number | null;
+    readonly shown: number;
     readonly low: number;
     readonly high: number;
     readonly known: boolean;
   }[];
+  readonly note: string;
   readonly test: { readonly sentence: string; readonly detectable: number | null };
 }
 
@@ -63,19 +65,18 @@ export function fetchCross(
 
 /** A table: for each row, the share of its people with each answer; as a drawing, of one answer. */
 export function cross(found: Cross, column: string, mode: Mode, width: number): Child {
-  const { of, by, n, rows, columns, cells, test } = found;
+  const { of, by, n, rows, columns, cells, note, test } = found;
   const cell = (row: string, answer: string): Cross["cells"][number] | undefined =>
     cells.find((one) => one.row === row && one.column === answer);
   const spoken = (row: string, answer: string): string => {
     const one = cell(row, answer);
     if (!one?.known || one.share === null) return NOISY;
-    return `${percent(one.share, 1)} (${percent(one.low, 1)} to ${percent(one.high, 1)})`;
+    return `${percent(one.shown, 1)} (${percent(one.low, 1)} to ${percent(one.high, 1)})`;
   };
   const drawn = rows.flatMap((row): Row[] => {
     const one = cell(row, column);
     if (!one) return [];
-    const { low, high, known } = one;
-    const share = one.share ?? (low + high) / 2;
+    const { low, high, known, shown: share } = one;
     const figures = { share, low, high, unbiased: share, unbiased_low: low, unbiased_high: high };
     const noisy = !known || one.share === null;
     return [{ ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, n }];
@@ -94,6 +95,7 @@ export function cross(found: Cross, column: string, mode: Mode, width: number): 
           rows.map((row) => [row, ...columns.map((answer) => spoken(row, answer))]),
         )
       : shares(`${of}: ${column}, by ${by}`, drawn, width),
+    note !== "" && h("p", { class: "soft" }, sentence(note)),
     h("p", { class: "test" }, sentence(test.sentence)),
     missed !== null &&
       missed < 1 &&

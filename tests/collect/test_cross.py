@@ -76,7 +76,9 @@ def test_a_table_from_the_survey_to_the_dashboard(
             )
             page.get_by_text("Tables", exact=True).click()
             row = panel.get_by_role("row", name=re.compile("^18 to under 38"))
-            expect(row).to_contain_text(f"{100 * told['cells'][0]['share']:.1f} %")
+            expect(row).to_contain_text(f"{100 * told['cells'][0]['shown']:.1f} %")
+            assert told["method"] == "most likely"
+            expect(panel).to_contain_text("shares of the most likely table are shown")
             panel.get_by_label("Table").select_option("smoker by sex")
             expect(panel.get_by_role("row", name=re.compile("^f "))).to_be_visible()
             visit.check()

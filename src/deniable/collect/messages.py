@@ -272,6 +272,7 @@ class CrossCell(Message, frozen=True):
     cell: Annotated[float, _about("The unbiased share of all people, which may be below 0.")]
     cell_stderr: float
     share: Annotated[float | None, _about("The share of the row's people; null where none is seen there.")]
+    shown: Annotated[float, _about("A possible share within the interval, as people read it.")]
     low: float
     high: float
     stderr: Annotated[float | None, _about("To first order; null where nobody is seen in the row.")]
@@ -302,6 +303,10 @@ class Cross(Message, frozen=True):
     rows: list[str]
     columns: list[str]
     cells: list[CrossCell]
+    method: Annotated[
+        Literal["unbiased", "most likely", "projected"], _about("How the shares that are shown were found.")
+    ]
+    note: Annotated[str, _about("What to know about the shares that are shown; empty where nothing is.")]
     test: CrossTest
 
 

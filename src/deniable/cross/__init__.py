@@ -2,8 +2,9 @@
 
 from deniable.cross.change import TableChange
 from deniable.cross.hypothesis import Test
+from deniable.cross.likely import LikelyTable
 from deniable.cross.sides import Side
 from deniable.cross.source import Source
 from deniable.cross.table import CrossTable
 
-__all__ = ["CrossTable", "Side", "Source", "TableChange", "Test"]
+__all__ = ["CrossTable", "LikelyTable", "Side", "Source", "TableChange", "Test"]

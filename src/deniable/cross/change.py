@@ -119,7 +119,7 @@ class TableChange:
         """
         shape = self.later.cells.shape
         slopes = [one.share_slopes() for one in (self.earlier, self.later)]
-        one, other = self.earlier.drawn, self.later.drawn
+        one, other = self.earlier.centers, self.later.centers
         is_known = self.earlier.is_known & self.later.is_known
         # where a round says nothing, its share may be anything, however the other one errs
         dependence = np.where(is_known, self._correlations(*slopes).reshape(shape), -1.0)

@@ -23,7 +23,7 @@ def plot_table(table: CrossTable) -> Figure:
     about = f"share of the people in each row, with {100 * table.level:g} % intervals"
     shown = range(1 if len(columns) == 2 else len(columns))
     title = f"{of} by {by} ({table.n:,} reports)"
-    shares, low, high = (one.clip(0.0, 1.0) for one in (table.drawn, table.low, table.high))
+    shares, low, high = (one.clip(0.0, 1.0) for one in (table.shown, table.low, table.high))
     if len(shown) <= _MOST_SIDE_BY_SIDE:
         if len(shown) == 1:
             title = f"{of}: {columns[0]}, by {title.removeprefix(f'{of} by ')}"

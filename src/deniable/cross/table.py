@@ -14,6 +14,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
 from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_null, find_trend
+from deniable.cross.likely import LikelyTable, project_cells
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
 from deniable.errors import InvalidParameter
@@ -67,6 +68,8 @@ class CrossTable:
     """The plan that the reports were made for, where it is known."""
     repeats: Repeats | None = None
     """How people report again, where it is known."""
+    search: Callable[[], LikelyTable | None] | None = field(default=None, repr=False)
+    """Finds the most likely table, where reports have a likelihood."""
 
     @staticmethod
     def of_estimate(
@@ -144,10 +147,33 @@ class CrossTable:
         """Whether anything is known of a share: whether its interval is not all from 0 to 1."""
         return np.asarray((self.low > 0) | (self.high < 1))
 
+    @cached_property
+    def _likely(self) -> LikelyTable:
+        found = None if self.search is None else self.search()
+        return project_cells(self.cells) if found is None else found
+
+    def likely(self) -> LikelyTable:
+        """The most likely table, or the nearest possible one where tallies have no likelihood.
+
+        It is for display where cells are rare. It has no error bars, and its sums over many rare cells are
+        too large: sums, intervals and tests are of the unbiased cells.
+        """
+        return self._likely
+
     @property
-    def drawn(self) -> Floats:
-        """The shares, each within its interval; where nothing is known, the middle of it."""
-        return np.where(self.is_known & ~np.isnan(self.shares), self.shares, (self.low + self.high) / 2)
+    def method(self) -> str:
+        """How the shares that are shown were found: "unbiased", or where a cell is below 0, by `likely`."""
+        return self._likely.method if (self.cells < 0).any() else "unbiased"
+
+    @cached_property
+    def shown(self) -> Floats:
+        """The shares as people read them, each within its interval; where nothing is known, the middle."""
+        return self.centers if self.method == "unbiased" else self._within(self._likely.shares)
+
+    @property
+    def centers(self) -> Floats:
+        """The unbiased shares, each within its interval; where nothing is known, the middle of it."""
+        return self._within(self.shares)
 
     def base(self, row: str) -> Summary:
         """The share of a row's people among all."""
@@ -230,6 +256,7 @@ class CrossTable:
                         "cell": float(self.cells[a, b]),
                         "cell_stderr": math.sqrt(self.covariance[at, at]),
                         "share": one.value,
+                        "shown": float(self.shown[a, b]),
                         "low": one.low,
                         "high": one.high,
                         "stderr": one.stderr,
@@ -255,6 +282,8 @@ class CrossTable:
             "rows": list(self.rows),
             "columns": list(self.columns),
             "cells": rows,
+            "method": self.method,
+            "note": self._explain_shown(),
             "test": self.test().about(),
         }
 
@@ -274,15 +303,28 @@ class CrossTable:
             f"{100 * self.level:g} % intervals"
         )
         rows = [
-            [row, _format(self.base(row), True), *map(_format, some, self.is_known[a])]
+            [row, _format(self.base(row), True), *map(_format, some, self.is_known[a], self.shown[a])]
             for a, (row, some) in enumerate(zip(self.rows, self._conditional, strict=True))
         ]
         lines = format_table([self.by.name, "of all", *self.columns], rows)
-        return "\n".join([heading, *lines, str(self.test())])
+        return "\n".join([heading, *lines, *filter(None, [self._explain_shown()]), str(self.test())])
 
     def __repr__(self) -> str:
         size = f"{self.by.size} x {self.of.size}"
         return f"<CrossTable of {self.of.name} by {self.by.name}: {size}, {self.n:,} reports>"
+
+    def _within(self, found: Floats) -> Floats:
+        middles = (self.low + self.high) / 2
+        return np.where(self.is_known & ~np.isnan(found), found.clip(self.low, self.high), middles)
+
+    def _explain_shown(self) -> str:
+        if self.method == "unbiased":
+            return ""
+        what = "most likely" if self.method == "most likely" else "nearest possible"
+        return (
+            f"some cells are estimated below 0, so that shares of the {what} table are shown; intervals, "
+            "sums and tests are of the unbiased cells"
+        )
 
     @property
     def _flat(self) -> Floats:
@@ -344,7 +386,8 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _format(one: Summary, is_known: bool) -> str:
+def _format(one: Summary, is_known: bool, shown: float | None = None) -> str:
     if not is_known or math.isnan(one.value):
         return "not known"
-    return f"{format_percent(one.value)} ({format_percent(one.low)} to {format_percent(one.high)})"
+    value = one.value if shown is None else shown
+    return f"{format_percent(value)} ({format_percent(one.low)} to {format_percent(one.high)})"

@@ -77,7 +77,7 @@ def mle(
     if not _is_continuous(mechanism):
         _refuse_bins(bins)
     problem = _build(mechanism, data, bins, ordered)
-    found = _fit(problem, method, tolerance, iterations, progress)
+    found = fit(problem, method, tolerance, iterations, progress)
     return replace(found, bins=_build_bins(problem.k)) if _is_continuous(mechanism) else found
 
 
@@ -130,7 +130,7 @@ def mle_groups(
         raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
     if not parts:
         raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
-    found = _fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    found = fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
     return found if k is None else replace(found, bins=_build_bins(k))
 
 
@@ -283,9 +283,10 @@ def _build_bins(k: int) -> Bins:
     return Bins(np.linspace(0.0, 1.0, k + 1))
 
 
-def _fit(
+def fit(
     problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
 ) -> Likelihood:
+    """What a search finds, and how near it is to the best."""
     found = _search(problem, method, tolerance, iterations, progress)
     return Likelihood.of(problem, found, (method, float(tolerance), iterations))
 

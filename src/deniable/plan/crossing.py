@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
@@ -13,6 +14,7 @@ from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side, Source
 from deniable.cross.agreement import Agreed, agree
 from deniable.cross.change import Repeats
+from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import OneReport, Supports, TwoReports, fix_total
 from deniable.domain import Domain, Product, Range
 from deniable.domain.groups import list_groups
@@ -49,14 +51,23 @@ def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
     content = None if result.plan is None else result.plan.content
     if content is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
-    _check_questions(content, of, by)
+    check_questions(content, of, by)
     if not any({of, by} <= set(one.source.names) for one in result.agreed):
         raise InvalidParameter(_explain_apart(content, result, of, by))
     return replace(
         _read_table(content, result.agreed, of, by, level),
         plan_id=result.plan_id,
         repeats=_find_repeats(result, of, by),
+        search=partial(_search, result, of, by),
     )
+
+
+def _search(result: Result, of: str, by: str) -> LikelyTable | None:
+    from deniable.plan.likely_tables import show_likely
+
+    if result.plan is None or result.tallies is None:
+        return None
+    return show_likely(result.plan, result.tallies, of, by)
 
 
 def _find_repeats(result: Result, of: str, by: str) -> Repeats:
@@ -72,7 +83,7 @@ def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level
     whose noise is independent.
     """
     content = plan.content
-    _check_questions(content, of, by)
+    check_questions(content, of, by)
     both = [plan.names.index(name) for name in (by, of) if name in plan.names]
     laws = [content.mechanism.marginal(j) for j in both]
     if content.mechanism.fake(0) is not None:
@@ -113,7 +124,8 @@ def _list_supports(
         yield [part.support(block).astype(np.float64) for part, block in zip(parts, some, strict=True)]
 
 
-def _check_questions(content: Content, of: str, by: str) -> None:
+def check_questions(content: Content, of: str, by: str) -> None:
+    """Refuse what is not two questions."""
     questions = list_questions(content.attributes)
     for name in (of, by):
         if name not in questions:

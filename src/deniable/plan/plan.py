@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.choose import Considered, Precision
-    from deniable.cross import CrossTable, TableChange
+    from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
 
@@ -433,6 +433,19 @@ class Plan:
         if any({of, by} == set(pair) for pair in list_tables(self.content)):
             return self.estimate(self.tally(reports)).cross(of, by, level)
         return cross_reports(self, records_of(reports, self.id), of, by, level)
+
+    def mle_cross(
+        self, data: Tallies | Reports | Iterable[Reports], of: str, by: str, **options: Any
+    ) -> LikelyTable:
+        """The most likely table of two questions, from all reports that hold one of them, or both.
+
+        It is for display, with a certificate: where cells are rare, the unbiased ones may be negative. Sums,
+        error bars and tests are of the unbiased table, `cross`. Where reports are sets of values, it takes
+        the reports themselves.
+        """
+        from deniable.plan.likely_tables import find_likely_table
+
+        return find_likely_table(self, data, of, by, **options)
 
     def cross_rounds(
         self,
