@@ -9,6 +9,7 @@ import base64
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -762,6 +763,14 @@ def repeated_mechanisms() -> Iterator[Case]:
     ):
         one = {"kind": "single", "parts": [{"kind": "memoized-mean", "bit": bit}]}
         yield case(f"memoized-mean, {what}", sealed(loose({**mean, "mechanism": one})), refused)
+    steps = mechanism_to_dict(dn.geometric(4, 1.0))
+    stays = document(of(replace(dn.geometric(4, 1.0), kept=True), {"age": dn.Range(0, 5)}, rounds=2))
+    for refused, kept in ((None, True), ("canonical", False), ("type", 1), ("type", None)):
+        one = {"kind": "single", "parts": [{**steps, "kept": kept}]}
+        yield case(f"geometric, kept {json.dumps(kept)}", sealed({**stays, "mechanism": one}), refused)
+    forgotten = {"kind": "single", "parts": [steps]}
+    yield case("geometric, not kept but with rounds", sealed({**stays, "mechanism": forgotten}), "rounds")
+    yield asked("fields", "direct, kept", {**direct, "kept": True})
     bins_of_it = {"kind": "memoized-mean", "bit": memoized(two, two)}
     yield asked("fit", "memoized-mean, of bins", bins_of_it)
     flips = {"kind": "bit-flip", "k": 5, "bits": 2, "one": SURE, "zero": "1000"}

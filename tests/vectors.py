@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,15 @@ def metric() -> dict[str, Plan]:
         "mixed, sample": of(Sample(parts), METRIC_QUESTIONS),
         "mixed, two of four": of(Sample(parts, 2), METRIC_QUESTIONS),
         "mixed, no answer is random": of(dn.Split(parts), METRIC_QUESTIONS, missing="random"),
+    }
+    made = map(metric_mechanism, (AGES, TOWN))
+    kept = tuple(replace(one, kept=True) for one in made if one is not None)
+    found |= {
+        "geometric, kept": of(kept[0], {"age": AGES}, rounds=2),
+        "planar-geometric, kept": of(kept[1], {"home": TOWN}, rounds=2),
+        "kept, sample": of(
+            Sample((dn.l_grr(5, 0.5, 1.0), *kept, dn.l_duchi(0.5, 1.0))), METRIC_QUESTIONS, rounds=2
+        ),
     }
     means = {name: of(averaged(name, 1.0), {"income": INCOME}) for name in MEANS}
     means["duchi, below zero"] = of(
@@ -572,7 +582,10 @@ def one_of_each() -> dict[str, Plan]:
 
 
 def metric_of_each() -> dict[str, Plan]:
-    names = ("geometric", "planar-geometric", "duchi", "piecewise", "hybrid", "mixed, split", "mixed, sample")
+    names = (
+        *("geometric", "planar-geometric", "duchi", "piecewise", "hybrid", "mixed, split", "mixed, sample"),
+        *("geometric, kept", "kept, sample"),
+    )
     return {name: plan for name, plan in metric().items() if name in names}
 
 

@@ -2,6 +2,7 @@
 
 import type { Domain } from "./domain.js";
 import { Grid } from "./grid.js";
+import { readKept } from "./kept_metric.js";
 import type { Mechanism } from "./mechanism.js";
 import { geometric } from "./ordered.js";
 import { planarGeometric } from "./planar.js";
@@ -10,8 +11,8 @@ import { checkedFields, checkedInteger } from "./strict.js";
 const GRID = ["south", "west", "north", "east", "rows", "columns"];
 
 export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
-  geometric,
-  "planar-geometric": planarGeometric,
+  geometric: readKept(geometric),
+  "planar-geometric": readKept(planarGeometric),
 };
 
 export const domains: Readonly<Record<string, (data: unknown) => Domain>> = {

@@ -5,9 +5,12 @@ import { must } from "./errors.js";
 import type { Loss } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { checkedList, threshold } from "./strict.js";
+import type { Row } from "./words.js";
 
 /** A mechanism whose loss is stated twice: per unit of distance, and for any two values (its ratio). */
 export interface MetricMechanism extends Mechanism<number> {
+  /** Words are all that it takes of a row. */
+  encode(value: number, row: Pick<Row, "fresh">): number | Promise<number>;
   readonly unit: "step" | "kilometer";
   /** At most so much is lost about two values per unit of their distance. */
   perUnit(): Loss;

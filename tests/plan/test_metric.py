@@ -287,10 +287,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric", epsilon=0.1)}, epsilon=1.0),
         "leave the study's epsilon out",
     ),
-    "asked again": (
-        lambda: mixed(epsilon=None, epsilon_first=1.0, epsilon_forever=2.0),
-        "'age' is metric, so its first answer is not kept",
-    ),
     "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fake data"),
     "no answer as a value": (
         lambda: Plan.of({"age": dn.Range(0, 5)}, dn.geometric(4, 1.0), people=10, missing="value"),

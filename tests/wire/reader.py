@@ -182,7 +182,7 @@ def check_content(plan: Data) -> None:
     check_questions(asked)
     cells = [part["noise"] for part in parts if part["kind"] == "planar-geometric"]
     must(sum(len(noise) * len(noise[0]) for noise in cells) <= 1 << 14, "cells")
-    repeated = [part["kind"] in REPEATED for part in parts]
+    repeated = [part["kind"] in REPEATED or "kept" in part for part in parts]
     must(all(repeated) or not any(repeated), "rounds")
     rounds = plan["rounds"]
     must(rounds is None or type(rounds) is int, "type")
@@ -565,7 +565,9 @@ def threshold(data: Any) -> int:
 
 def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
     kind = kind_of(data, allowed)
-    fields(data, "kind", *NUMBERS[kind])
+    stays = kind in METRIC and isinstance(data, dict) and "kept" in data
+    fields(data, "kind", *NUMBERS[kind], *(("kept",) if stays else ()))
+    must(not stays or typed(data["kept"], bool), "canonical")
     if "k" in data:
         between(data["k"], 2, MOST_K[kind], "k")
     k = data.get("k", 0)
@@ -864,6 +866,10 @@ def figures(text: str, rounds: int) -> tuple[Decimal | None, ...]:
     if part["kind"] == "bit-flip":
         loss, patterns = ln(ratio(part)), part["bits"] + (part["bits"] < part["k"])
         return loss, loss, loss, loss if rounds == 1 else None, min(rounds, patterns) * loss
+    if part["kind"] in METRIC:
+        loss = ln(ratio(part))
+        values = len(part["tails"]) if "tails" in part else len(part["noise"]) * len(part["noise"][0])
+        return loss, loss, loss, loss if rounds == 1 else None, min(rounds, values) * loss
     first = ratio(part["first"])
     same = min(after(part, rounds), first)
     forever = ln(first)

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.attack.likelihoods import CELLS, Part, likelihoods, width
+from deniable.metric import MetricMechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.words.hashing import hash_values
 
@@ -150,6 +151,11 @@ def _(part: HashedMemoized, n: int) -> Pool:
 @_pool_kept.register
 def _(part: MemoizedMean, n: int) -> Pool:
     return _KeptSide(part, n)
+
+
+@_pool_kept.register
+def _(part: MetricMechanism, n: int) -> Pool:
+    return _Once(part, n) if part.kept else _Fresh(part, n)
 
 
 @_pool_kept.register

@@ -117,10 +117,10 @@ class Task:
     def among(self, kind: str, attribute: int) -> tuple[str, ...]:
         """The protocols that an attribute can have in this record mechanism."""
         fakes = kind in ("RS+FD", "RS+RFD")
-        special = sorted((*self.fixed, *(self.numbers if fakes else ())))
-        if special and (fakes or self.forever is not None):
-            which, what = self.label(special[0]), "fakes" if fakes else "kept answers"
-            raise InvalidParameter(f"there are no {what} of {which}, which is metric or a number")
+        special = sorted((*self.fixed, *self.numbers))
+        if special and fakes:
+            which = self.label(special[0])
+            raise InvalidParameter(f"there are no fakes of {which}, which is metric or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
         means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS

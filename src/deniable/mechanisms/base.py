@@ -51,14 +51,17 @@ class Mechanism(ABC):
 
     counts_reports: bool = True
     """Whether a tally counts reports; else it adds up numbers."""
-    repeated: ClassVar[bool] = False
-    """Whether it is made for asking again: part of its words are kept."""
     keeps_apart: ClassVar[bool] = False
     """Whether the noise that a person keeps for one value is independent of that for another."""
     metric: ClassVar[bool] = False
     """Whether its loss depends on the distance of two values."""
     numeric: ClassVar[bool] = False
     """Whether it is for the mean of a number, and not for shares of values."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it is made for asking again: part of its words are kept."""
+        return False
 
     @property
     @abstractmethod

@@ -61,9 +61,13 @@ class Blockwise(ExactMechanism):
     def _encode_given(self, values: Array, rows: Rows) -> Array:
         return self._encode_blocks(values, rows, given=True)
 
+    def _choose_rows(self, values: Array, rows: Rows) -> Rows:
+        """The words that reports are made from: fresh ones."""
+        return rows.forget()
+
     def _encode_blocks(self, values: Array, rows: Rows, given: bool) -> Array:
         """Block by block; values that are `given` from outside are checked as they are used."""
-        reports, rows = self.blank(len(values)), rows.forget()
+        reports, rows = self.blank(len(values)), self._choose_rows(values, rows)
         compiled = worth_compiling(len(values), self._usual_words)
         step = max(1, BLOCK // (self._usual_words if compiled else self.words))
         starts = range(0, len(values), step)

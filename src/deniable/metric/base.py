@@ -14,15 +14,17 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
+from deniable.exact import times_up as counted_up
 from deniable.formatting import format_count, format_loss, format_up
 from deniable.law import Convention, Matrix, Moments, ReportLaw, checked_prior, finite
-from deniable.mechanisms import ChannelMechanism, Tally
+from deniable.mechanisms import ChannelMechanism, Losses, Tally
 from deniable.metric.certified import divided_up, times_up
 from deniable.metric.inverse import inverted, off
+from deniable.words import Rows
 
 MOST_ENTRIES = 1 << 24
 """Entries of a matrix of floats that is written out: 128 MB."""
@@ -38,6 +40,28 @@ class MetricMechanism(ChannelMechanism):
     """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
 
     metric = True
+    kept: bool = False
+    """Whether a person's report of each value is drawn once and sent again, for asking again and again."""
+
+    @property
+    def repeated(self) -> bool:
+        return self.kept
+
+    def _choose_rows(self, values: Array, rows: Rows) -> Rows:
+        return rows.recall(values) if self.kept else super()._choose_rows(values, rows)
+
+    def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
+        """Where reports are kept, all of one value lose what one does, and each new value adds as much.
+
+        No bound holds against sequences that change at other times, since a change shows.
+        """
+        fresh = super().losses(reports, rounds)
+        if not self.kept:
+            return fresh
+        loss = self.loss()
+        changing = loss if rounds == 1 else math.inf
+        usual = counted_up(loss, min(rounds, self.k))
+        return Losses(loss, loss, loss, changing, usual, reports, rounds, True)
 
     @property
     @abstractmethod
@@ -244,10 +268,12 @@ class MetricMechanism(ChannelMechanism):
         """What makes it equal to another of its class."""
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and getattr(other, "_key", None) == self._key
+        if not isinstance(other, MetricMechanism) or type(other) is not type(self):
+            return False
+        return (other._key, other.kept) == (self._key, self.kept)
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash((self._key, self.kept))
 
     @cached_property
     def _decoder_squared(self) -> Floats:

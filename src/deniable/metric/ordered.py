@@ -36,6 +36,7 @@ class Geometric(MetricMechanism):
     """tails[m]: how many of the 2^64 words move a count by m or more to one side (by none counted in, for m =
     0).
     """
+    kept: bool = False
 
     def __post_init__(self) -> None:
         tails = np.array(self.tails, dtype=np.uint64)
@@ -240,8 +241,11 @@ class Geometric(MetricMechanism):
         return np.concatenate([chances[:0:-1], chances])
 
     title = "Geometric noise"
-    phrase = "a noisy count"
     unit = "step"
+
+    @property
+    def phrase(self) -> str:
+        return "a noisy count that is kept" if self.kept else "a noisy count"
 
     def __repr__(self) -> str:
         return describe_metric(self, f"counts 0 to {self.n}", "unit")

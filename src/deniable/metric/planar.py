@@ -177,6 +177,7 @@ class PlanarGeometric(MetricMechanism):
     """What no two cells lose more than, per unit of distance, if that is known; `loss` is computed from the
     words.
     """
+    kept: bool = False
 
     def __post_init__(self) -> None:
         noise = np.array(self.noise, dtype=np.uint64)

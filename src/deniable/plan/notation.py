@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.errors import DeniableError, InvalidParameter, not_among
 from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Unary
-from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
+from deniable.metric import Averaged, Duchi, Geometric, Hybrid, MetricMechanism, Piecewise, PlanarGeometric
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.words import FULL, WordArray
 
@@ -208,7 +208,8 @@ def _made_to_dict(made: object) -> Json:
     if kind is None:
         raise InvalidParameter(f"a plan cannot hold {type(made).__name__}; it holds {', '.join(KINDS)}")
     names = (_MEANS if kind in _MEANS else _MECHANISMS)[kind][1]
-    return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names}
+    kept = {"kept": True} if isinstance(made, MetricMechanism) and made.kept else {}
+    return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names} | kept
 
 
 def _number_to_json(name: str, value: Any) -> object:
@@ -227,8 +228,12 @@ def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> ExactMech
     if kind in _MEANS:
         return Averaged(_mean_from_dict(data, kind))
     made_by, names = _MECHANISMS[kind]
-    data = checked_fields(data, f"a {kind} mechanism", ("kind", *names))
-    return made_by(**{name: _number_from_json(name, data[name]) for name in names})
+    kept = issubclass(made_by, MetricMechanism) and isinstance(data, dict) and "kept" in data
+    data = checked_fields(data, f"a {kind} mechanism", ("kind", *names, *(("kept",) if kept else ())))
+    if kept and not checked_boolean(data["kept"], "kept"):
+        raise InvalidPlan("the plan is not in its canonical form: what is not kept says nothing", "canonical")
+    numbers = {name: _number_from_json(name, data[name]) for name in names}
+    return made_by(**numbers, **({"kept": True} if kept else {}))
 
 
 def _mean_from_dict(data: object, kind: str) -> Any:

@@ -243,8 +243,6 @@ class Study:
             if not is_filled(domain):
                 continue
             what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
-            if self.repeated and not is_number:
-                raise InvalidParameter(f"{what}, so its first answer is not kept: it can be asked only once")
             if self.mechanism == "faked":
                 raise InvalidParameter(
                     f"{what}, so its reports have no fake data; use mechanism 'split' or 'sample'"
@@ -257,8 +255,7 @@ class Study:
             if name not in self.attributes and name not in self._asked:
                 raise InvalidParameter(not_among(str(name), "an attribute", self.attributes))
             number(f"the importance of {name!r}", weight, 0.0, 1000.0, "a positive number, 1 unless given")
-        if not self.repeated:
-            len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
+        len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
     def _asked(self) -> Mapping[str, Attribute]:
@@ -282,7 +279,7 @@ class Study:
                     str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}"
                 ) from None
             if made is not None:
-                found[name] = made
+                found[name] = replace(made, kept=True) if self.repeated else made
         return found
 
     @property
@@ -317,6 +314,22 @@ class Study:
                     "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
                 )
             return
+        if self._sharing:
+            self._check_two_epsilons()
+        elif (self.epsilon, self.epsilon_first, self.epsilon_forever) != (None, None, None):
+            raise InvalidParameter(
+                "all attributes are metric and have epsilons of their own; leave the study's epsilons out"
+            )
+        rounds = _ROUNDS if self.rounds is None else self.rounds
+        object.__setattr__(
+            self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
+        )
+        if self.mechanism not in (None, "sample") or self.per != "record":
+            raise InvalidParameter(
+                "a study that asks again samples one attribute per person, with its budget per record"
+            )
+
+    def _check_two_epsilons(self) -> None:
         if self.epsilon is not None:
             raise InvalidParameter(
                 "give epsilon, or epsilon_first and epsilon_forever to ask again, not both"
@@ -333,19 +346,13 @@ class Study:
                 "epsilon_first, for one report, must be below epsilon_forever, for all of them, got "
                 f"{first:g} and {forever:g}"
             )
-        rounds = _ROUNDS if self.rounds is None else self.rounds
-        object.__setattr__(
-            self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
-        )
-        if self.mechanism not in (None, "sample") or self.per != "record":
-            raise InvalidParameter(
-                "a study that asks again samples one attribute per person, with its budget per record"
-            )
 
     @property
     def repeated(self) -> bool:
         """Whether people are asked again and again."""
-        return self.epsilon_first is not None or self.epsilon_forever is not None
+        if self.epsilon_first is not None or self.epsilon_forever is not None:
+            return True
+        return self.rounds is not None and not self._sharing
 
     @staticmethod
     def read(path: str | Path) -> Study:
@@ -528,10 +535,9 @@ class Study:
 
     def _consider(self, people: int) -> list[Considered]:
         ks, protocols, mechanism = self._build_task()
-        if self.epsilon_first is not None and self.epsilon_forever is not None:
-            return consider_repeated(
-                ks, self.epsilon_first, self.epsilon_forever, people, self.objective, protocols
-            )
+        if self.repeated:
+            first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
+            return consider_repeated(ks, first, forever, people, self.objective, protocols)
         return consider(
             ks,
             self._budget,
@@ -574,7 +580,8 @@ class Study:
         loss = plan.verify()
         spent = rest_loss(plan.mechanism, self.per)
         budget = self.epsilon if self.epsilon is not None else self.epsilon_first
-        forever = loss.repeated.one_value_forever if loss.repeated is not None else 0.0
+        kept = [part for part in plan.content.parts if part.repeated and not part.metric]
+        forever = max((part.losses(1, 1).one_value_forever for part in kept), default=0.0)
         if spent > (budget or 0.0) or forever > (self.epsilon_forever or math.inf):
             raise InvalidParameter(
                 f"this plan would lose {max(spent, forever):.9g}, more than the study allows"

@@ -41,7 +41,7 @@ class UnitLoss:
     loss: float
 
 
-def metric_mechanism(domain: Domain, name: str = "this attribute") -> MetricMechanism | None:
+def metric_mechanism(domain: Domain, name: str = "this attribute") -> Geometric | PlanarGeometric | None:
     """The mechanism of an attribute with metric privacy, by its own epsilon; None where it shares the
     study's.
 
