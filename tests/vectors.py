@@ -24,7 +24,7 @@ from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
-from tests import products, questionnaires
+from tests import groups, products, questionnaires
 from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -429,11 +429,14 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "nested": nested,
     "questions": questionnaires.plans,
     "tables": products.plans,
+    "known": groups.plans,
 }
 
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
+    if plan.content.known is not None and "city" not in plan.names:
+        return groups.answers_of(plan)
     if any(" x " in name for name in plan.names):
         return products.answers_of(plan)
     if "works" in plan.names:
@@ -448,8 +451,9 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
     if set(plan.names) <= set(METRIC_QUESTIONS) and plan.names != ("color",):
         return [dict(answer) for answer in metric_answers(plan)]
     count = 1 if len(plan.names) > 3 else 3
+    known = {} if plan.content.known is None else {"arm": "B"}
     return [
-        {name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()}
+        known | {name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()}
         for i in range(count)
     ]
 
@@ -503,6 +507,7 @@ def device_plans() -> dict[str, Plan]:
     some |= {"by weights": sample()["by weights"], "kept, by weights": repeated()["repeated, by weights"]}
     some |= {f"questions, {name}": plan for name, plan in questionnaires.plans().items()}
     some |= {f"tables, {name}": plan for name, plan in products.plans().items()}
+    some |= {f"known, {name}": plan for name, plan in groups.plans().items()}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     return one_of_each() | metric_of_each() | some
@@ -711,6 +716,9 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "a too large", (2**31 - 1).to_bytes(4, "little") + body[4:]
         yield "b too large", body[:4] + (2**31 - 1).to_bytes(4, "little") + body[8:]
         yield "a bucket beyond the last", body[:8] + bytes([255])
+    elif kind == "known":
+        yield "a group beyond the last", bytes([2]) + body[1:]
+        yield "a value beyond the last", body[:1] + bytes([5])
     elif kind == "hadamard":
         yield "a column beyond the last", bytes([8])
     elif kind == "bit-flip":
@@ -974,7 +982,9 @@ def code_cases() -> Iterator[dict[str, Any]]:
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{kind: partial(cases, kind) for kind in PLANS},
     "nested": nested_cases,
-    "hostile-reports": lambda: hostile_reports(one_of_each()),
+    "hostile-reports": lambda: hostile_reports(
+        one_of_each() | {"known": of(dn.grr(5, 1.0)).with_known({"arm": ["A", "B"]})}
+    ),
     "hostile-plans": hostile_plans,
     "metric/hostile-reports": lambda: hostile_reports(
         {

@@ -38,11 +38,12 @@ function stays(plan: Plan, given: readonly Given[] | null, key: string): HTMLEle
 
 /** The answers next to their questions. */
 export function answersOf(plan: Plan, given: readonly Given[], edit?: (name: string) => void): HTMLElement {
-  const line = ({ name, shown }: Given): HTMLElement[] => {
+  const line = ({ name, shown, isKnown }: Given): HTMLElement[] => {
     const question = asking(plan, name);
     const label = `${t("change_one")}: ${question.textContent}`;
     const back =
       edit &&
+      !isKnown &&
       h(
         "button",
         { type: "button", class: "link", "aria-label": label, click: () => edit(name) },
@@ -62,6 +63,19 @@ function leaves(plan: Plan, report: Report, title: string, key: string): HTMLEle
     h(
       "dl",
       {},
+      plan.known && [
+        h(
+          "dt",
+          {},
+          plan.known.attributes.map(({ name }, i) => [i > 0 && " × ", asking(plan, name)]),
+        ),
+        h(
+          "dd",
+          {},
+          t("known_sent"),
+          h("bdi", { class: "chip" }, said.get(plan.known.name)?.supports[0] ?? ""),
+        ),
+      ],
       plan.attributes.map((one) => [
         h(
           "dt",

@@ -1,6 +1,7 @@
 /** Shows how one answer depends on another that was asked together with it. */
 
 import type { Plan } from "../src/index.js";
+import { isFull, type Mechanism } from "../src/mechanism.js";
 import { shares } from "./charts.js";
 import { askJson } from "./collector.js";
 import { type Child, h } from "./dom.js";
@@ -38,8 +39,13 @@ export interface Pair {
 }
 
 /** Every table that reports hold, with either question in the rows. */
-export function pairsOf({ attributes }: Plan): Pair[] {
+export function pairsOf({ attributes, known, mechanisms }: Plan): Pair[] {
   const found = new Map<string, Pair>();
+  for (const [j, one] of attributes.entries()) {
+    const isPlain = !(one.onlyIf ?? one.several ?? one.answers) && !isFull(mechanisms[j] as Mechanism);
+    for (const by of isPlain ? (known?.names ?? []) : [])
+      for (const of of one.columns) found.set(JSON.stringify([of, by]), { of, by });
+  }
   for (const { columns } of attributes)
     for (const [i, by] of columns.entries())
       for (const of of columns.slice(i + 1))

@@ -6,6 +6,7 @@ import { type Child, h, seen, svg } from "./dom.js";
 import { asking, loadMore } from "./language.js";
 import { rich, t } from "./messages.js";
 import { allRounds, often } from "./phrases.js";
+import { shared } from "./shared.js";
 
 /** That only some questions are asked, and who chose them. */
 export function drawnFirst(asked: number, all: number): HTMLElement {
@@ -51,7 +52,7 @@ export interface Guessed {
  * folded away is not worse than what is not. A page with several of them has a key for each.
  */
 export function promise(plan: Plan, key = ""): HTMLElement {
-  const guesses = plan.asked.map(({ name }) => guessed(plan, name));
+  const guesses = plan.asked.slice(plan.open.length).map(({ name }) => guessed(plan, name));
   const easiest = largest(guesses);
   const alone = guesses.length === 1;
   const distant = guesses
@@ -69,6 +70,7 @@ export function promise(plan: Plan, key = ""): HTMLElement {
     bars(easiest.oneReport, easiest.blind, t("picture")),
     plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    shared.known?.exceptKnown(plan),
     distant
       .slice(0, 1)
       .map((one) =>

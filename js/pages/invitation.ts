@@ -3,6 +3,7 @@
 import { CODE_LENGTH, deriveInvitation, findPlans, readCode, stripMarks } from "../src/codes.js";
 import { askJson, invitationIn, type Summary } from "./collector.js";
 import { find, h } from "./dom.js";
+import { groupsIn } from "./known_group.js";
 import { t } from "./messages.js";
 import { type Linked, plansIn } from "./plans_link.js";
 import { shared } from "./shared.js";
@@ -28,7 +29,7 @@ export function askInvitation(wanted: readonly string[], problem = ""): HTMLElem
     event.preventDefault();
     try {
       const found = await readInvitations(field.value, wanted);
-      if (typeof found !== "string") return await goOn(found, wanted);
+      if (typeof found !== "string") return await goOn(found, wanted, field.value);
       complain(found);
     } catch (refused) {
       complain((refused as Error).message);
@@ -79,15 +80,18 @@ async function readInvitations(text: string, wanted: readonly string[]): Promise
 }
 
 /** Go on with these plans, and with those that are shown already where they are among them. */
-async function goOn(found: readonly Linked[], wanted: readonly string[]): Promise<void> {
+async function goOn(found: readonly Linked[], wanted: readonly string[], link: string): Promise<void> {
   const isSame = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
   const isHere = wanted.every((plan) => found.some((one) => isSame(one.plan, plan)));
   const others = plansIn(location.hash).filter(
     ({ plan }) => isHere && !found.some((one) => isSame(one.plan, plan)),
   );
-  const all = [...others, ...found].map(
-    ({ plan, invitation }) => `plan=${plan}${invitation ? `&invitation=${invitation}` : ""}`,
-  );
+  const all = [...others, ...found].map(({ plan, invitation }) => {
+    const given = groupsIn(link, plan);
+    const groups = given.length ? given : groupsIn(location.hash, plan);
+    const known = groups.map((group) => `&group=${encodeURIComponent(group)}`).join("");
+    return `plan=${plan}${invitation ? `&invitation=${invitation}` : ""}${known}`;
+  });
   history.pushState(null, "", `${location.pathname}${location.search}#${all.join("&")}`);
   await shared.start();
   const shown = find("study");

@@ -80,6 +80,8 @@ export async function showPlans(
   const kinds = isRare ? await loadMore(import("./question_kinds.js"), "fields") : null;
   const hasTickets = parts.some(({ plan }) => plan.ticketKey !== null);
   const tickets = hasTickets ? await loadMore(import("./tickets.js")) : null;
+  const hasGroups = parts.some(({ plan }) => plan.known);
+  shared.known = hasGroups ? await loadMore(import("./known_group.js")) : null;
   if (!tools.isCurrent()) return;
   const titles = parts.map(({ title }) => title);
   document.title = `${[...new Set(titles)].join(" · ") || t("surveys")} · Deniable`;

@@ -30,8 +30,8 @@ export function followPlans(): Linked[] | null {
   const given = plansIn(location.hash);
   if (given.length < 2) return null;
   for (const { plan, invitation } of given) if (invitation !== null) keepFor(plan, invitation);
-  const rest = given.map(({ plan }) => `plan=${encodeURIComponent(plan)}`).join("&");
-  history.replaceState(null, "", `${location.pathname}${location.search}#${rest}`);
+  const rest = location.hash.replace(/&invitation=[^&]*/g, "");
+  history.replaceState(null, "", location.pathname + location.search + rest);
   return given.map(({ plan }) => ({ plan, invitation: keptFor(plan) }));
 }
 

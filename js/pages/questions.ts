@@ -11,6 +11,7 @@ import { readNumber } from "./numbers.js";
 import { sentence } from "./phrases.js";
 import { framed } from "./question_frame.js";
 import { type Item, pagesOf } from "./question_items.js";
+import { shared } from "./shared.js";
 
 /** What only plans with several options, scales, dates, conditions or pages need; it is loaded for them. */
 export type QuestionKinds = typeof import("./question_kinds.js");
@@ -23,6 +24,8 @@ export interface Given {
   readonly name: string;
   readonly answer: string | readonly string[] | null;
   readonly shown: string;
+  /** Whether the link named it, so that it was not asked. */
+  readonly isKnown?: boolean;
 }
 
 /** One question: its fields, what they say now, and where to complain. */
@@ -74,10 +77,14 @@ export function questions(
   kinds: QuestionKinds | null,
   done: (given: readonly Given[]) => Promise<void>,
 ): HTMLFormElement {
+  const known = shared.known?.knownAnswers(plan) ?? [];
+  const fixed = known.map(({ name }) => name);
   const pages = pagesOf(plan)
     .map((items) =>
       items
-        .filter(({ attributes }) => attributes.some(({ name }) => names.includes(name)))
+        .filter(({ attributes }) =>
+          attributes.some(({ name }) => names.includes(name) && !fixed.includes(name)),
+        )
         .map((item) => ({ ...item, ...forgiving(question(plan, item, kinds)) })),
     )
     .filter((items) => items.length);
@@ -86,6 +93,7 @@ export function questions(
   const form = h(
     "form",
     { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
+    known.length > 0 && shared.known?.showKnown(known),
     asked.map(({ element }) => element),
     h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
@@ -121,7 +129,7 @@ export function questions(
     const visible = some.filter(({ element }) => !element.hidden);
     const given = visible.map((one) => answered(plan, one));
     const wrong = given.indexOf(null);
-    if (wrong < 0) return given as Given[];
+    if (wrong < 0) return [...known, ...(given as Given[])];
     paged?.show(visible[wrong]?.element as HTMLElement);
     visible[wrong]?.fields[0]?.focus();
     return null;
@@ -220,6 +228,7 @@ export interface About {
 /** The operator's help with a question. */
 function helping(plan: Plan, name: string, j: number): HTMLElement | null {
   const help = paragraphs(plan, plan.texts?.attributes?.[name]?.help);
+  help.push(...(shared.known?.hintKnown(plan, name) ?? []));
   return help.length ? h("div", { class: "soft hint", id: `help-${j}` }, help) : null;
 }
 

@@ -82,6 +82,7 @@ async function start(isForgotten = false): Promise<void> {
     if (plan.texts !== null) await settle(plan, again); // it may be in a language that the page does not speak
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
     kinds = hasRareQuestions(plan) ? await loadMore(import("./question_kinds.js"), "fields") : null;
+    shared.known = plan.known && (await loadMore(import("./known_group.js")));
     shared.tickets = plan.ticketKey === null ? null : await loadMore(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
     if (mine === turn) await offer(plan, summary, rounds, plans.length > 1);

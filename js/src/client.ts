@@ -95,7 +95,7 @@ export class Client {
   async questions(): Promise<string[]> {
     const drawn = await this.drawn();
     const asked = this.plan.attributes.filter(({ name }) => drawn.includes(name));
-    return [...new Set(asked.flatMap(({ columns }) => columns))];
+    return [...new Set([...(this.plan.known?.names ?? []), ...asked.flatMap(({ columns }) => columns)])];
   }
 
   private async drawn(): Promise<string[]> {
@@ -125,6 +125,7 @@ export class Client {
       );
     // what cannot be reported is refused, whether or not there is a report
     plan.encode(answers, await this.drawn());
+    plan.known?.code(answers);
     const before = ledger.find(plan, round);
     if (before && !change) return fromBytes(plan, before);
     refuseAboveCap(ledger, plan, this.cap);
@@ -241,6 +242,7 @@ export async function makeReport(
       );
   }
   const parts = await plan.mechanism.encode(codes, row);
-  const { body } = new Report(plan, round, new Uint8Array(16), parts);
-  return new Report(plan, round, new Uint8Array((await id(body)).buffer, 0, 16), parts);
+  const group = plan.known?.code(answers) ?? 0;
+  const { body } = new Report(plan, round, new Uint8Array(16), parts, group);
+  return new Report(plan, round, new Uint8Array((await id(body)).buffer, 0, 16), parts, group);
 }

@@ -75,7 +75,7 @@ export const recordMechanism = (data: unknown, rare?: RareKinds): RecordMechanis
 /** Whether a canonical text has a kind or a field that is loaded on demand. */
 export const hasRareKind = (text: string): boolean => {
   const common = Object.keys({ ...MECHANISMS, ...RECORDS, categories: 0, range: 0 });
-  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"|"(?:weights|unit|only_if|several|answers)":/g))
+  for (const [, kind] of text.matchAll(/"kind":"([^"]*)"|"(?:weights|unit|only_if|several|answers|known)":/g))
     if (!common.includes(kind as string)) return true;
   return false;
 };

@@ -11,6 +11,7 @@ import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "./er
 import { type Loss, logUp, type Ratio, toNano, wholeNumber } from "./exact.js";
 import { type BestGuess, findGuess } from "./guesses.js";
 import { hexadecimal } from "./hexadecimal.js";
+import type { Known } from "./known.js";
 import { type Losses, refuseLess, statedLosses } from "./losses.js";
 import type { PlanMap } from "./maps.js";
 import { isFull, type Mechanism } from "./mechanism.js";
@@ -67,6 +68,8 @@ export class Plan {
   readonly ask: "all" | "sampled";
   /** What a survey draws under the cells of grids, by attribute. */
   readonly maps: Readonly<Record<string, PlanMap>>;
+  /** What the collector knows anyway: a report names it as it is, outside of all losses; else null. */
+  readonly known: Known | null;
   /** The losses that the plan states. */
   readonly stated: Losses;
   /** @internal */
@@ -93,7 +96,7 @@ export class Plan {
       "missing",
       "people",
       "rounds",
-      ...["ask", "maps", "texts", "ticket_key"].filter((name) => name in data),
+      ...["ask", "known", "maps", "texts", "ticket_key"].filter((name) => name in data),
       "title",
       "version",
     ]);
@@ -130,7 +133,9 @@ export class Plan {
     this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
     must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
     this.maps = (rare && "maps" in data && rare.readMaps(data.maps, this.attributes)) || {};
-    this.texts = "texts" in data ? readTexts(data.texts, this.title, this.attributes) : null;
+    this.known = (rare && "known" in data && rare.readKnown(data.known, this.attributes, rare)) || null;
+    this.texts =
+      "texts" in data ? readTexts(data.texts, this.title, this.open.concat(this.attributes)) : null;
   }
 
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */
@@ -156,11 +161,19 @@ export class Plan {
     return plan;
   }
 
-  /** What people are asked: the attributes, but the questions of tables in their place, each once. */
+  /**
+   * What people are asked: the attributes, but the questions of tables in their place, each once; what is
+   * known comes first.
+   */
   get asked(): readonly Attribute[] {
     const names = new Set<string>();
     const isNew = ({ name }: Attribute): unknown => !names.has(name) && names.add(name);
-    return this.attributes.flatMap(({ parts }) => parts).filter(isNew);
+    return this.open.concat(this.attributes.flatMap(({ parts }) => parts)).filter(isNew);
+  }
+
+  /** The questions whose answers are known and sent as they are. */
+  get open(): readonly Attribute[] {
+    return this.known?.attributes ?? [];
   }
 
   /** @internal The mechanisms, one per attribute. */
@@ -249,7 +262,8 @@ export class Plan {
     // misspelt, it would be taken as no answer
     const drawn = new Set(names);
     const asked = this.attributes.filter(({ name }) => drawn.has(name)).flatMap(({ columns }) => columns);
-    const known = new Set([...asked, ...this.attributes.map(({ several }) => several)]);
+    const several = this.attributes.map((one) => one.several);
+    const known = new Set([...asked, ...several, ...this.open.map(({ name }) => name)]);
     const unknown = Object.keys(answers).find((name) => !known.has(name));
     if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(asked)})`);
     if (this.hasQuestions && this.rare) return this.rare.encodeAnswers(this.attributes, answers);

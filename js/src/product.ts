@@ -69,17 +69,19 @@ export class Product implements Values {
   }
 }
 
+/** Questions with their values. */
+export const readFactors = (data: unknown, what: string, rare: RareKinds): Factor[] =>
+  checkedList(data, what).map((one) => {
+    const given = checkedFields(one, "a factor", ["name", "domain"]);
+    const name = checkedText(checkedString(given.name, "name"), "a question's name");
+    checkedKind(given.domain, "a factor's domain", ["categories", "range"]);
+    return { name, domain: domain(given.domain, rare) as Categories | Range };
+  });
+
 /** A product of a plan. */
 const readProduct = (data: unknown, rare: RareKinds): Product => {
   const { factors } = checkedFields(data, "a product", ["kind", "factors"]);
-  return new Product(
-    checkedList(factors, "factors").map((one) => {
-      const given = checkedFields(one, "a factor", ["name", "domain"]);
-      const name = checkedText(checkedString(given.name, "name"), "a question's name");
-      checkedKind(given.domain, "a factor's domain", ["categories", "range"]);
-      return { name, domain: domain(given.domain, rare) as Categories | Range };
-    }),
-  );
+  return new Product(readFactors(factors, "factors", rare));
 };
 
 export const domains: Readonly<Record<string, (data: unknown, rare: RareKinds) => Domain>> = {

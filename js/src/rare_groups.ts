@@ -9,7 +9,7 @@ const MAPS = /"maps":/;
 const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
 const KEPT = /"kind":"(memoized|hashed-memoized|memoized-mean|bit-flip)"/;
 const FAKED = /"kind":"faked"|"weights":/;
-const TABLES = /"kind":"product"/;
+const TABLES = /"kind":"product"|"known":/;
 const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"|"kind":"product"/;
 
 /** The kinds that occur in a canonical text; all others are refused as unknown. */
@@ -34,6 +34,7 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
     boundRelated: questions?.boundRelated ?? refuse,
     counted: questions?.counted ?? refuse,
     guessFactor: tables?.guessFactor ?? refuse,
+    readKnown: tables?.readKnown ?? refuse,
     checkTables: tables?.checkTables ?? (() => undefined), // no table was read
     checkQuestions: questions?.checkQuestions ?? refuse,
     encodeAnswers: questions?.encodeAnswers ?? refuse,

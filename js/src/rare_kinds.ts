@@ -15,4 +15,4 @@ export { boundGuess, boundRelated, checkQuestions, counted, encodeAnswers } from
 export { statedMetric, verifiedMetric } from "./distance_kinds.js";
 export { records } from "./faked_kinds.js";
 export { readMaps } from "./map_kinds.js";
-export { checkTables, guessFactor } from "./table_kinds.js";
+export { checkTables, guessFactor, readKnown } from "./table_kinds.js";

@@ -1,3 +1,4 @@
-/** Reads questions that are reported together, as cells of a table. */
+/** Reads questions that are reported together, as cells of a table, and those that are known anyway. */
 
+export { readKnown } from "./known.js";
 export { checkTables, domains, guessFactor } from "./product.js";

@@ -4,6 +4,7 @@ import { checkedFields, readInteger, writeInteger } from "./codecs.js";
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
 import { isWhole } from "./exact.js";
 import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
+import type { Known } from "./known.js";
 import type { BitFlipPart, Codec, Mechanism, Part } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 import type { Parts } from "./records.js";
@@ -35,8 +36,10 @@ export class Report {
     readonly round: number,
     private readonly name: Uint8Array,
     private readonly parts: Parts,
+    /** The known group; 0 where none is. */
+    private readonly group: number,
   ) {
-    this.bytes = toBytes(plan, round, name, parts);
+    this.bytes = toBytes(plan, round, name, parts, group);
   }
 
   /** @internal What follows the header. */
@@ -51,7 +54,8 @@ export class Report {
 
   /** The canonical JSON text. */
   get json(): string {
-    const said = this.reported
+    const { known } = this.plan;
+    const said = [...(known ? [[known.name, this.group] as const] : []), ...this.reported]
       .sort(([one], [other]) => byCodePoint(one, other))
       .map(([name, part]) => `${JSON.stringify(name)}:${JSON.stringify(part)}`);
     const header = `{"id":"${this.id}","plan":"${prefix(this.plan)}","report":{`;
@@ -60,13 +64,16 @@ export class Report {
 
   /** What the report says, attribute by attribute, in labels. */
   get readable(): readonly Said[] {
-    return this.reported.map(([attribute, part, j]) => {
+    const { known } = this.plan;
+    const named = known ? [{ attribute: known.name, supports: [known.label(this.group)] }] : [];
+    const said = this.reported.map(([attribute, part, j]) => {
       const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
       const supports = supported(this.plan.mechanisms[j] as Mechanism, part).map(label);
       return isObject(part) && "about" in part
         ? { attribute, supports, about: (part as BitFlipPart).about.map(label) }
         : { attribute, supports };
     });
+    return [...named, ...said];
   }
 
   private get reported(): [name: string, part: Part, attribute: number][] {
@@ -86,7 +93,12 @@ export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
   );
   const made = hexadecimal(bytes.subarray(1, 1 + PREFIX));
   const round = checkedHeader(plan, bytes[0], made, readInteger(4, bytes, 1 + PREFIX));
-  return new Report(plan, round, bytes.slice(HEADER - ID, HEADER), fromBody(plan, bytes.subarray(HEADER)));
+  const body = bytes.subarray(HEADER);
+  checkLength(plan, body.length);
+  const named = namedBytes(plan);
+  const group = plan.known ? checkedGroup(plan.known, body[0]) : 0;
+  const parts = fromBody(plan, body.subarray(named));
+  return new Report(plan, round, bytes.slice(HEADER - ID, HEADER), parts, group);
 };
 
 /** A report from its JSON text; what is not canonical is refused with a reason. */
@@ -99,7 +111,9 @@ export const fromJson = (plan: Plan, text: string): Report => {
     version,
   } = checkedFields(parseJson(text), "id,plan,report,round,version");
   const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
-  const found = new Report(plan, round, fromHexadecimal(checkedHexadecimal(id, ID)), fromSaid(plan, report));
+  const name = fromHexadecimal(checkedHexadecimal(id, ID));
+  const [group, said] = splitGroup(plan, report);
+  const found = new Report(plan, round, name, fromSaid(plan, said), group);
   sound(found.json === text, "form", () => `the report ${NOT_CANONICAL}`);
   return found;
 };
@@ -130,16 +144,18 @@ const checkedHeader = (plan: Plan, version: unknown, made: string, round: unknow
   return round as number;
 };
 
-const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts): Bytes => {
+const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts, group: number): Bytes => {
   const { groups } = plan.mechanism;
-  const names = groups.reduce((sum, { size, named }) => sum + named * widthOf(size), HEADER);
+  const start = HEADER + namedBytes(plan);
+  const names = groups.reduce((sum, { size, named }) => sum + named * widthOf(size), start);
   const bytes = new Uint8Array(
     parts.reduce<number>((sum, part, j) => sum + (part === undefined ? 0 : codecOf(plan, j).size), names),
   );
   bytes.set([VERSION, ...fromHexadecimal(prefix(plan))]);
   writeInteger(round, 4, bytes, 1 + PREFIX);
   bytes.set(name, HEADER - ID);
-  let [at, first] = [HEADER, 0];
+  if (plan.known) bytes[HEADER] = group;
+  let [at, first] = [start, 0];
   for (const { size, named } of groups) {
     const width = widthOf(size);
     let index = at;
@@ -158,13 +174,34 @@ const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts): Byt
   return bytes;
 };
 
-const fromBody = (plan: Plan, body: Uint8Array): Parts => {
-  const [least, most] = lengthsOf(plan);
+const checkLength = (plan: Plan, length: number): void => {
+  const [least, most] = lengthsOf(plan).map((one) => one + namedBytes(plan)) as [number, number];
   sound(
-    body.length >= least && body.length <= most,
+    length >= least && length <= most,
     "size",
-    () => `a report of this plan has ${least} to ${most} bytes after its header, got ${body.length}`,
+    () => `a report of this plan has ${least} to ${most} bytes after its header, got ${length}`,
   );
+};
+
+/** How many bytes name the known group. */
+const namedBytes = ({ known }: Plan): number => (known ? 1 : 0);
+
+const checkedGroup = (known: Known, named: unknown): number => {
+  try {
+    return known.check(named);
+  } catch (problem) {
+    throw new InvalidReport("form", `${shown(known.name)}: ${(problem as Error).message}`);
+  }
+};
+
+/** The known group that a JSON text names, and the rest of what it says. */
+const splitGroup = ({ known }: Plan, said: unknown): [group: number, rest: unknown] => {
+  if (!known || !isObject(said)) return [0, said];
+  const { [known.name]: group, ...rest } = said;
+  return [known.check(group), rest];
+};
+
+const fromBody = (plan: Plan, body: Uint8Array): Parts => {
   const starts: (number | undefined)[] = [];
   let at = 0;
   for (const { size, named } of plan.mechanism.groups) {

@@ -23,6 +23,7 @@ describe("groups of rare kinds", () => {
   it("have the readers of every field that is loaded on demand", async () => {
     const fields = {
       readMaps: '{"maps":{}}',
+      readKnown: '{"known":[]}',
       statedMetric: '{"metric":{}}',
       verifiedMetric: '{"kind":"geometric"}',
       counted: '{"unit":"month"}',

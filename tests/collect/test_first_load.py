@@ -23,7 +23,7 @@ from tests.collector import HTTP, OPERATOR, Running, collecting
 
 MOST = 35_000
 """Bytes of script, as they are sent, until the first question is seen."""
-AIR = 500
+AIR = 300
 """Bytes that are left for what is to come."""
 LANGUAGES = {"en": "en-US", "de": "de-DE", "fr": "fr-FR", "es": "es-ES", "pt": "pt-PT"}
 

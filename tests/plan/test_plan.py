@@ -1098,6 +1098,7 @@ def refuse_unfit(data: Any, schema: dict[str, Any]) -> None:
                 "ask",
                 "maps",
                 "texts",
+                "known",
                 "ticket_key",
             }
         for name, one in data.items():

@@ -119,9 +119,8 @@ def read(text: str) -> Data:
     body = {name: value for name, value in plan.items() if name != "id"}
     must(plan.get("id") == hashlib.sha256(canonical(body).encode()).hexdigest(), "id")
     wanted = ("attributes", "losses", "mechanism", "missing", "people", "rounds", "title", "version")
-    check_content(
-        fields(body, *wanted, *(name for name in ("ticket_key", "texts", "ask", "maps") if name in body))
-    )
+    optional = ("ticket_key", "texts", "ask", "maps", "known")
+    check_content(fields(body, *wanted, *(name for name in optional if name in body)))
     plan["truth"] = check_losses(plan)
     must(text.strip(" \t\r\n") == canonical(body | {"id": plan["id"]}), "canonical")
     return plan
@@ -169,8 +168,8 @@ def check_content(plan: Data) -> None:
     must(len(asked) <= 4096, "attributes")
     sizes = []
     for one in asked:
-        known = ("missing", "only_if", "several", "answers", "answered")
-        optional = [name for name in known if name in typed(one, dict)]
+        some = ("missing", "only_if", "several", "answers", "answered")
+        optional = [name for name in some if name in typed(one, dict)]
         check_text(typed(fields(one, "name", "domain", *optional)["name"], str))
         check_optional(one, plan["missing"])
         sizes.append(check_domain(one["domain"]))
@@ -200,8 +199,16 @@ def check_content(plan: Data) -> None:
         must(not any({"only_if", "several", "answers"} & set(one) for one in asked), "ask")
     if "maps" in plan:
         check_maps(plan["maps"], {one["name"]: one["domain"] for one in asked})
+    known = check_factors(plan["known"]) if "known" in plan else {}
+    if "known" in plan:
+        names = [*known, " x ".join(known)]
+        must(0 < len(known) == len(plan["known"]), "known")
+        must(math.prod(known.values()) <= 256, "known")
+        taken = {name for one in asked for name in (one["name"], one.get("several"))}
+        taken |= {each["name"] for one in asked for each in factors_of(one)}
+        must(not taken & set(names), "known")
     if "texts" in plan:
-        questions: dict[str, Any] = {}
+        questions: dict[str, Any] = {one["name"]: one["domain"] for one in plan.get("known", ())}
         for one in asked:
             if not {"several", "answers"} & set(one):
                 questions |= {each["name"]: each["domain"] for each in factors_of(one)}
@@ -235,6 +242,16 @@ def check_optional(one: Data, usual: str) -> None:
 def factors_of(one: Data) -> list[Any]:
     """The questions of an attribute: itself, or those of a table."""
     return list(one["domain"]["factors"]) if one["domain"]["kind"] == "product" else [one]
+
+
+def check_factors(factors: Any) -> dict[str, int]:
+    """Questions, each with how many values it has."""
+    found = {}
+    for one in typed(factors, list):
+        check_text(typed(fields(one, "name", "domain")["name"], str))
+        must(typed(one["domain"], dict).get("kind") in ("categories", "range"), "kind")
+        found[one["name"]] = check_domain(one["domain"])
+    return found
 
 
 def check_tables(asked: Sequence[Data]) -> None:
@@ -462,13 +479,10 @@ def check_domain(domain: Any) -> int:
         check_digits(domain, (low, high), "number")
         return (1 << 32) + 1
     elif kind == "product":
-        size = 1
-        factors = typed(fields(domain, "kind", "factors")["factors"], list)
-        for one in factors:
-            check_text(typed(fields(one, "name", "domain")["name"], str))
-            must(typed(one["domain"], dict).get("kind") in ("categories", "range"), "kind")
-            size *= check_domain(one["domain"])
-        must(2 <= len({one["name"] for one in factors}) == len(factors) <= 16, "product")
+        given = fields(domain, "kind", "factors")["factors"]
+        factors = check_factors(given)
+        size = math.prod(factors.values())
+        must(2 <= len(factors) == len(given) <= 16, "product")
         must(size <= 1 << 16, "product")
     else:
         must(kind == "grid", "kind")

@@ -254,6 +254,10 @@ export const de: Messages = {
     "Nur diese Antwort ist in Ihrem Bericht, zufällig verändert. An die Stelle der anderen treten zufällige Werte, und niemand sieht, was was ist.",
   faked_some:
     "Nur diese Antworten sind in Ihrem Bericht, zufällig verändert. An die Stelle der anderen treten zufällige Werte, und niemand sieht, was was ist.",
+  known_sent: "Bekannt, wird so gesendet, wie es ist: ",
+  known_asked: "Diese Antwort wird so gesendet, wie sie ist. Sie wird nicht zufällig verändert.",
+  known_promise:
+    "Das gilt nicht für das, was die Einladenden ohnehin wissen. Es wird so gesendet, wie es ist: {names}",
   ask_one: "Ihr Gerät hat eine von {all} Fragen ausgelost; nur diese wird gestellt.",
   ask_some: "Ihr Gerät hat {n} von {all} Fragen ausgelost; nur diese werden gestellt.",
   draws_uneven: "Manche zieht es häufiger als andere: {names}.",

@@ -254,6 +254,9 @@ export const en = {
     "Only that answer is in your report, randomized. Random values take the place of the others, and nobody can see which is which.",
   faked_some:
     "Only those answers are in your report, randomized. Random values take the place of the others, and nobody can see which is which.",
+  known_sent: "Known and sent as it is: ",
+  known_asked: "This answer is sent as it is: it is not randomized.",
+  known_promise: "This does not hold for what those who invite you know anyway. It is sent as it is: {names}",
   ask_one: "Your device drew one of {all} questions; only this one is asked.",
   ask_some: "Your device drew {n} of {all} questions; only these are asked.",
   draws_uneven: "It draws some more often than others: {names}.",

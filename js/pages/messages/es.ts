@@ -252,6 +252,9 @@ export const es: Messages = {
     "Solo esa respuesta está en su informe, modificada al azar. Valores aleatorios ocupan el lugar de las demás, y nadie puede ver cuál es cuál.",
   faked_some:
     "Solo esas respuestas están en su informe, modificadas al azar. Valores aleatorios ocupan el lugar de las demás, y nadie puede ver cuál es cuál.",
+  known_sent: "Conocido y enviado tal cual: ",
+  known_asked: "Esta respuesta se envía tal cual: no se modifica al azar.",
+  known_promise: "Esto no vale para lo que ya saben quienes le invitan. Se envía tal cual: {names}",
   ask_one: "Su dispositivo ha sorteado una de {all} preguntas; solo se hace esta.",
   ask_some: "Su dispositivo ha sorteado {n} de {all} preguntas; solo se hacen estas.",
   draws_uneven: "Sortea algunas más a menudo que otras: {names}.",

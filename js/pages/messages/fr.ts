@@ -255,6 +255,10 @@ export const fr: Messages = {
     "Seule cette réponse est dans votre rapport, modifiée au hasard. Des valeurs aléatoires prennent la place des autres, et personne ne voit laquelle est laquelle.",
   faked_some:
     "Seules ces réponses sont dans votre rapport, modifiées au hasard. Des valeurs aléatoires prennent la place des autres, et personne ne voit laquelle est laquelle.",
+  known_sent: "Connu et envoyé tel quel : ",
+  known_asked: "Cette réponse est envoyée telle quelle : elle n’est pas modifiée au hasard.",
+  known_promise:
+    "Cela ne vaut pas pour ce que savent déjà les personnes qui vous invitent. C’est envoyé tel quel : {names}",
   ask_one: "Votre appareil a tiré au sort une question sur {all} ; seule celle-ci est posée.",
   ask_some: "Votre appareil a tiré au sort {n} questions sur {all} ; seules celles-ci sont posées.",
   draws_uneven: "Il en tire certaines plus souvent que d’autres : {names}.",

@@ -251,6 +251,9 @@ export const pt: Messages = {
     "Só essa resposta está no seu relatório, alterada ao acaso. Valores aleatórios ocupam o lugar das outras, e ninguém pode ver qual é qual.",
   faked_some:
     "Só essas respostas estão no seu relatório, alteradas ao acaso. Valores aleatórios ocupam o lugar das outras, e ninguém pode ver qual é qual.",
+  known_sent: "Conhecido e enviado tal como é: ",
+  known_asked: "Esta resposta é enviada tal como é: não é alterada ao acaso.",
+  known_promise: "Isto não vale para o que quem convida já sabe. É enviado tal como é: {names}",
   ask_one: "O seu dispositivo sorteou uma de {all} perguntas; só essa é feita.",
   ask_some: "O seu dispositivo sorteou {n} de {all} perguntas; só essas são feitas.",
   draws_uneven: "Sorteia algumas mais vezes do que outras: {names}.",

@@ -374,7 +374,7 @@ def _encode_truth(people: object, names: Sequence[str], plan: Plan | None) -> In
     """A table of people by number; of numbers, by the half of their range."""
     if plan is None:
         return np.stack([np.asarray(column) for column in columns_of(people, names)])
-    rows = zip(plan.content.parts, plan.encode(people), strict=True)
+    rows = zip(plan.content.parts, plan.encode(people)[: len(plan.names)], strict=True)
     return np.stack([guessed_of(part, row) for part, row in rows])
 
 

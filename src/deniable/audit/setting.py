@@ -162,6 +162,11 @@ def make_setting(
 ) -> Setting:
     """What is asked for, checked; what is not given is the plan's."""
     checked_per(per)
+    if plan is not None and plan.content.known is not None:
+        raise InvalidParameter(
+            f"this plan sends {plan.content.known.name!r} as it is, which an audit would find at once; audit "
+            "what it hides, by the same plan without known groups: plan.with_known({})"
+        )
     most = 1 if plan is None else plan.content.rounds or 1
     wanted = min(most, ROUNDS) if rounds is None else rounds
     if plan is not None and most == 1 and wanted != 1:

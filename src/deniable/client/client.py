@@ -99,9 +99,10 @@ class Client:
         return self._name_questions(self._find_drawn(self._ledger.secret))
 
     def _name_questions(self, drawn: Sequence[str]) -> tuple[str, ...]:
-        """The questions of attributes, which are the attributes themselves but for tables."""
+        """The questions of attributes: the attributes themselves but for tables, and known ones first."""
         attributes = [one for one in self.plan.content.attributes if one.name in drawn]
-        return tuple(dict.fromkeys(name for one in attributes for name in one.columns))
+        known = () if self.plan.content.known is None else self.plan.content.known.names
+        return tuple(dict.fromkeys([*known, *(name for one in attributes for name in one.columns)]))
 
     def _find_drawn(self, secret: bytes) -> tuple[str, ...]:
         plan = self.plan
@@ -180,6 +181,8 @@ class Client:
             for name in one.columns
             if one.answers is None and (one.several is None or one.several not in answers)
         }
+        if self.plan.content.known is not None:
+            given |= dict.fromkeys(self.plan.content.known.names)
         given |= dict(answers)
         for one in attributes:
             must = one.only_if is None and self.plan.content.missing_of(one) == "refuse"

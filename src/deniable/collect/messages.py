@@ -326,6 +326,10 @@ class Counted(Message, frozen=True):
     round: Annotated[int | None, _about("If no round was asked for, the only one that has reports.")]
     n: int
     tallies: dict[str, dict[str, Any]]
+    groups: Annotated[
+        list[dict[str, dict[str, Any]]],
+        _about("The same of each known group, in the plan's order; absent where none is known."),
+    ] = []
 
 
 class HealthCheck(Message, frozen=True):

@@ -70,7 +70,7 @@ class _Asked:
 
 def _digest(tallies: Tallies) -> bytes:
     found = sha256(tallies.n.to_bytes(8, "little"))
-    for name, tally in sorted(tallies.tallies.items()):
+    for name, tally in [item for one in (tallies.tallies, *tallies.groups) for item in sorted(one.items())]:
         asked = b"" if tally.asked is None else tally.asked.tobytes()
         for part in (name.encode(), tally.n.to_bytes(8, "little"), tally.counts.tobytes(), asked):
             found.update(len(part).to_bytes(8, "little") + part)

@@ -10,6 +10,7 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidReport
 from deniable.mechanisms import Tally
 from deniable.plan import Plan, Reports, Tallies
+from deniable.plan.known import add_groups
 from deniable.records import Records
 
 _STORED = np.dtype("<i8")
@@ -17,7 +18,10 @@ _STORED = np.dtype("<i8")
 
 @final
 class Sums:
-    """The layout of the row: n, then for each attribute its n, its counts, and how many were asked."""
+    """The layout of the row: n, then for each attribute its n, its counts, and how many were asked.
+
+    Where groups are known, all that follows n is there for each of them.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.content.parts]
@@ -27,7 +31,9 @@ class Sums:
         self._parts = [
             (name, tally.counts.size, tally.asked is not None) for name, tally in nothing.tallies.items()
         ]
-        self.size = 1 + sum(1 + k * (1 + asked) for _, k, asked in self._parts)
+        self._known = plan.content.known
+        blocks = 1 if self._known is None else self._known.size
+        self.size = 1 + blocks * sum(1 + k * (1 + asked) for _, k, asked in self._parts)
 
     def zero(self) -> Integers:
         """Nothing counted yet."""
@@ -36,21 +42,30 @@ class Sums:
     def count(self, records: Records) -> Integers:
         """The row of reports that are in canonical form."""
         pieces: list[Integers | list[int]] = [[records.n]]
-        for part, column in zip(self._mechanisms, records.columns, strict=True):
-            tally = part.tally_checked(column)
-            pieces += [[tally.n], tally.counts, *([] if tally.asked is None else [tally.asked])]
+        for group in [records] if self._known is None else self._known.split(records):
+            for part, column in zip(self._mechanisms, group.columns, strict=True):
+                tally = part.tally_checked(column)
+                pieces += [[tally.n], tally.counts, *([] if tally.asked is None else [tally.asked])]
         return np.concatenate(pieces)
 
     def tallies(self, row: Integers) -> Tallies:
         """Tallies from a row; numbers that no reports can give are refused."""
-        found, position = {}, 1
+        if self._known is None:
+            return Tallies(self._plan_id, int(row[0]), self._read_block(row, 1))
+        step = (self.size - 1) // self._known.size
+        groups = tuple(self._read_block(row, start) for start in range(1, self.size, step))
+        return Tallies(self._plan_id, int(row[0]), add_groups(groups), groups)
+
+    def _read_block(self, row: Integers, position: int) -> dict[str, Tally]:
+        """The tallies of everybody, or of a group, from where they begin."""
+        found = {}
         for name, k, asked in self._parts:
             ends = position + 1, position + 1 + k, position + 1 + k * (1 + asked)
             found[name] = Tally(
                 int(row[position]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None
             )
             position = ends[2]
-        return Tallies(self._plan_id, int(row[0]), found)
+        return found
 
     def read(self, raw: bytes) -> Integers:
         """A row as it is stored."""

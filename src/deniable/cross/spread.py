@@ -8,7 +8,7 @@ from typing import Protocol, final
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.law import Law, Marginal
 
 Supports = Law | Marginal
@@ -62,6 +62,40 @@ class TwoReports:
     @cached_property
     def _squares(self) -> tuple[Floats, Floats]:
         return _mean_products(self.by_row), _mean_products(self.by_column)
+
+
+@final
+@dataclass(frozen=True)
+class GroupedReport:
+    """One report of a person whose group is known, about the other question.
+
+    The cells are those of all groups, then what is beside them (no answer), group by group. Only which people
+    were sampled varies the size of a group.
+    """
+
+    law: Supports
+    groups: int
+    size: int
+    """How many cells a group has."""
+
+    def covariance(self, cells: Floats, sums: Floats) -> Floats:
+        one, means = OneReport(self.law), sums @ cells
+        found = -np.outer(means, means)
+        for here in self.positions:
+            base = float(cells[here].sum())
+            if base <= 0:
+                continue
+            shares, weights = cells[here] / base, sums[:, here]
+            inside = weights @ shares
+            found += base * (one.covariance(shares, weights) + np.outer(inside, inside))
+        return np.asarray(found)
+
+    @cached_property
+    def positions(self) -> Integers:
+        """Where the cells of each group are, a row for each."""
+        inside = np.arange(self.groups * self.size).reshape(self.groups, self.size)
+        beside = np.arange(self.groups * (self.law.k - self.size)).reshape(self.groups, -1)
+        return np.hstack([inside, inside.size + beside])
 
 
 def _mean_products(law: Supports) -> Floats:

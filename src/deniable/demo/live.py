@@ -192,7 +192,7 @@ def _answer_in_node(
 
 def compare(plan: Plan, people: Sequence[Answers], result: Result, level: float = 0.95) -> list[Comparison]:
     """Compare the truth about these people with what their reports say."""
-    codes = plan.encode(people)
+    codes = plan.encode(people)[: len(plan.names)]
     rows = []
     for name, column in zip(plan.names, codes, strict=True):
         estimate = result[name]

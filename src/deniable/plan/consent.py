@@ -30,6 +30,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "plain": "The report hides my answer among answers near it. It can rule out answers far from mine.",
         "again": "I may be asked in {rounds} rounds. If my answers do not change, all reports together are at "
         "most {times} times likelier from me than from anyone else.",
+        "known": "What those who invite me know anyway is sent as it is: {names}. It is not randomized.",
         "end": "A report that was sent cannot be taken back, because nobody can tell which one is mine.",
     },
     "de": {
@@ -46,6 +47,8 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "die weit von meiner entfernt sind.",
         "again": "Ich kann in {rounds} Runden gefragt werden. Wenn sich meine Antworten nicht ändern, stammen "
         "alle Berichte zusammen höchstens {times}-mal so wahrscheinlich von mir wie von irgendjemand anderem.",
+        "known": "Was die Einladenden ohnehin wissen, wird so gesendet, wie es ist: {names}. Es wird nicht "
+        "verändert.",
         "end": "Ein gesendeter Bericht kann nicht zurückgenommen werden, weil niemand weiß, welcher meiner ist.",
     },
     "fr": {
@@ -62,6 +65,8 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "éloignées de la mienne.",
         "again": "Je peux être interrogé·e lors de {rounds} vagues. Si mes réponses ne changent pas, tous les "
         "rapports ensemble sont au plus {times} fois plus probables venant de moi que de n’importe qui d’autre.",
+        "known": "Ce que savent déjà les personnes qui m’invitent est envoyé tel quel : {names}. Ce n’est pas "
+        "modifié.",
         "end": "Un rapport envoyé ne peut pas être repris, car personne ne sait lequel est le mien.",
     },
     "es": {
@@ -78,6 +83,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "lejanas a la mía.",
         "again": "Me pueden preguntar en {rounds} rondas. Si mis respuestas no cambian, todos los informes "
         "juntos son como máximo {times} veces más probables viniendo de mí que de cualquier otra persona.",
+        "known": "Lo que ya saben quienes me invitan se envía tal cual: {names}. No se modifica.",
         "end": "Un informe enviado no se puede retirar, porque nadie sabe cuál es el mío.",
     },
     "pt": {
@@ -95,6 +101,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "again": "Posso ser questionado em {rounds} rondas. Se as minhas respostas não mudarem, todos os "
         "relatórios juntos são no máximo {times} vezes mais prováveis vindo de mim do que de qualquer outra "
         "pessoa.",
+        "known": "O que quem me convida já sabe é enviado tal como é: {names}. Não é alterado.",
         "end": "Um relatório enviado não pode ser retirado, porque ninguém sabe qual é o meu.",
     },
 }
@@ -108,13 +115,15 @@ def generate_consent(plan: Plan, language: str = "en") -> str:
         raise InvalidParameter(
             f"a consent is generated in {', '.join(LANGUAGES)}; write the one in {language!r} yourself"
         )
-    loss = plan.verify()
+    loss, known = plan.verify(), plan.content.known
     parts = plan.mechanism.mechanisms
     is_sampled = any(plan.mechanism.chance(j) < 1 for j in range(len(parts)))
     lines = [
         words["start"],
         words["some" if is_sampled else "all"].format(bytes=_count_bytes(plan)),
     ]
+    if known is not None:
+        lines.append(words["known"].format(names=", ".join(known.names)))
     if any(part.metric for part in parts):
         is_finite = math.exp(min(loss.record, 100)) < _ENOUGH
         lines.append(words["metric" if is_finite else "plain"].format(times=_times(loss.record, language)))
@@ -135,7 +144,7 @@ def complete_texts(texts: Texts, plan: Plan) -> Texts:
 
 def _count_bytes(plan: Plan) -> int:
     """How many bytes a report has at most, with its header."""
-    return _HEADER + plan.mechanism.lengths[-1]
+    return _HEADER + plan.mechanism.lengths[-1] + (plan.content.known is not None)
 
 
 def _times(loss: float, language: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -15,14 +15,16 @@ from deniable.cross import CrossTable, Side, Source
 from deniable.cross.agreement import Agreed, agree
 from deniable.cross.change import Repeats
 from deniable.cross.likely import LikelyTable
-from deniable.cross.spread import OneReport, Supports, TwoReports, fix_total
+from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
 from deniable.domain import Domain, Product, Range
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter, not_among
+from deniable.estimate.consistency import simplex
 from deniable.exact import number
 from deniable.law import Law
-from deniable.mechanisms import ExactMechanism
-from deniable.plan.attribute import list_domains, list_questions
+from deniable.mechanisms import ExactMechanism, Tally
+from deniable.plan.attribute import Attribute, list_questions
+from deniable.plan.known import Known
 from deniable.records import Records
 
 if TYPE_CHECKING:
@@ -43,7 +45,24 @@ def list_tables(content: Content) -> list[tuple[str, str]]:
             for i, by in enumerate(names):
                 for of in names[i + 1 :]:
                     found.setdefault(frozenset((by, of)), (by, of))
+    if content.known is not None:
+        for of in list_plain(content):
+            for by in content.known.names:
+                found.setdefault(frozenset((by, of)), (by, of))
     return list(found.values())
+
+
+def list_plain(content: Content) -> list[str]:
+    """The questions of which everybody can have an answer in a table."""
+    found: dict[str, None] = {}
+    for j, one in enumerate(content.attributes):
+        if _is_plain(one) and isinstance(content.mechanism.marginal(j), Supports):
+            found |= dict.fromkeys(one.columns)
+    return list(found)
+
+
+def _is_plain(one: Attribute) -> bool:
+    return not (one.only_if or one.several or one.answers)
 
 
 def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
@@ -52,14 +71,22 @@ def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
     if content is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
     check_questions(content, of, by)
-    if not any({of, by} <= set(one.source.names) for one in result.agreed):
+    known = () if content.known is None else content.known.names
+    agreed = _list_grouped(result, of, by) if of in known or by in known else result.agreed
+    if not any({of, by} <= set(one.source.names) for one in agreed):
         raise InvalidParameter(_explain_apart(content, result, of, by))
-    return replace(
-        _read_table(content, result.agreed, of, by, level),
-        plan_id=result.plan_id,
-        repeats=_find_repeats(result, of, by),
-        search=partial(_search, result, of, by),
-    )
+    table = _read_table(content, agreed, of, by, level)
+    search: Callable[[], LikelyTable | None] = partial(_search, result, of, by)
+    if of in known or by in known:
+        search = partial(_project_groups, table.cells, by in known)
+    return replace(table, plan_id=result.plan_id, repeats=_find_repeats(result, of, by), search=search)
+
+
+def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
+    """The nearest possible table whose known groups keep their sizes."""
+    groups = cells if by_row else cells.T
+    found = np.array([simplex(one / one.sum()) * one.sum() if one.sum() > 0 else 0 * one for one in groups])
+    return LikelyTable(found if by_row else found.T, "projected")
 
 
 def _search(result: Result, of: str, by: str) -> LikelyTable | None:
@@ -74,7 +101,9 @@ def _find_repeats(result: Result, of: str, by: str) -> Repeats:
     if not result.kept:
         return "once"
     assert result.plan is not None
-    held = [one.name for one in result.plan.content.attributes if {of, by} <= set(one.questions)]
+    content = result.plan.content
+    hidden = {of, by} - set(() if content.known is None else content.known.names)
+    held = [one.name for one in content.attributes if hidden <= set(one.questions)]
     return "apart" if all(result.kept[name] for name in held) else "tied"
 
 
@@ -126,17 +155,20 @@ def _list_supports(
 
 def check_questions(content: Content, of: str, by: str) -> None:
     """Refuse what is not two questions."""
-    questions = list_questions(content.attributes)
+    known = () if content.known is None else content.known.names
+    questions = [*known, *list_questions(content.attributes)]
     for name in (of, by):
         if name not in questions:
             raise InvalidParameter(not_among(name, "a question", questions))
     if of == by:
         raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
+    if of in known and by in known:
+        raise InvalidParameter(f"{of!r} and {by!r} are both known, so that no report is needed: count people")
 
 
 def find_margins(content: Content, of: str, by: str) -> tuple[Margin, Margin]:
     """The rows and the columns of a table."""
-    domains = list_domains(content.attributes)
+    domains = content.domains
     return Margin.of(by, domains[by]), Margin.of(of, domains[of])
 
 
@@ -186,7 +218,7 @@ def list_sources(result: Result) -> list[Source]:
     found = []
     for one in result.plan.content.attributes:
         estimate = result.estimates.get(one.name)
-        if estimate is None or one.only_if or one.several or one.answers:
+        if estimate is None or not _is_plain(one):
             continue
         if not isinstance(estimate.law, Supports):  # metric values are in no table
             continue
@@ -196,6 +228,48 @@ def list_sources(result: Result) -> list[Source]:
             Source(names, shape, estimate.n, fix_total(estimate.frequencies), OneReport(estimate.law))
         )
     return found
+
+
+def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
+    """What reports about the question that is not known say of each known group."""
+    assert result.plan is not None
+    content = result.plan.content
+    known = content.known
+    assert known is not None
+    asked = of if by in known.names else by
+    found = []
+    for one in content.attributes:
+        estimate = result.estimates.get(one.name)
+        if asked not in one.columns or estimate is None or not _is_plain(one):
+            continue
+        if not isinstance(estimate.law, Supports):
+            continue
+        groups = [] if result.tallies is None else [group[one.name] for group in result.tallies.groups]
+        if not groups:
+            raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
+        found.append(join_groups(known, one, estimate.law, groups))
+    if not found:
+        raise InvalidParameter(
+            f"{asked!r} has no table by {known.name!r}: that takes reports of a question that everybody "
+            "answers with one of its values"
+        )
+    # the sizes of known groups are no estimates that could be made to agree; of several tables with a
+    # question the largest one is shown
+    largest = max(found, key=lambda source: source.n)
+    return [Agreed(largest, largest.values)]
+
+
+def join_groups(known: Known, one: Attribute, law: Supports, groups: Sequence[Tally]) -> Source:
+    """The shares of an attribute's values in each known group, weighted by the reports of each."""
+    n = sum(tally.n for tally in groups)
+    shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
+    spread = GroupedReport(law, known.size, one.domain.k)
+    values = np.zeros(known.size * law.k)
+    for tally, here in zip(groups, spread.positions, strict=True):
+        if tally.n:  # a group without reports has no share of anything
+            about = tally.n if tally.asked is None else np.maximum(tally.asked, 1)
+            values[here] = tally.n / n * fix_total((tally.counts / about - law.q) / law.gain)
+    return Source((*known.names, *one.columns), (*known.shape, *shape), n, values, spread)
 
 
 @final

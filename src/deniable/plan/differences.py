@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.cross.source import Source
-from deniable.cross.spread import OneReport, Supports
+from deniable.cross.spread import GroupedReport, OneReport, Supports
 from deniable.domain import Product
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.plan.attribute import list_questions
+from deniable.formatting import round_digits
+from deniable.mechanisms import grr, ss
+from deniable.plan.attribute import Attribute, list_questions
 
 if TYPE_CHECKING:
+    from deniable.plan.document import Content
     from deniable.plan.plan import Plan
 
 SHARE = 0.25
 """The smaller of the two shares, unless another one is given."""
 POWER = 0.8
 _TAIL = 0.025
+_MOST_CELLS = 1024  # whose covariance is computed to explain a plan
 
 
 def count_people(
@@ -40,30 +46,24 @@ def count_people(
     number("a difference of shares", difference, 0.0, 1.0)
     number("the smaller share", share, 0.0, 1.0 - difference, f"above 0 and below {1 - difference:g}")
     content = plan.content
-    questions = list_questions(content.attributes)
+    known = () if content.known is None else content.known.names
+    questions = [*known, *list_questions(content.attributes)]
     for name in (of, by):
         if name not in questions:
             raise InvalidParameter(not_among(name, "a question", questions))
     needed = 0.0
     for j, one in enumerate(content.attributes):
         law = content.mechanism.marginal(j)
-        if of == by or not {of, by} <= set(one.columns) or not isinstance(law, Supports):
+        if of == by or not {of, by} - set(known) <= set(one.columns) or not isinstance(law, Supports):
             continue
-        assert isinstance(one.domain, Product)
-        by_name = dict(zip(one.domain.names, one.domain.shape, strict=True))
-        rows, columns = by_name[by], by_name[of]
+        if {of, by} <= set(known) or one.only_if or one.several or one.answers:
+            continue
+        rows, columns = (content.domains[name].k for name in (by, of))
         table = np.full((rows, columns), (1 - share) / (columns - 1))
         table[:, 0] = share
         table[-1, 0], table[-1, 1:] = share + difference, (1 - share - difference) / (columns - 1)
-        alike = np.full(content.size(one), 1 / content.size(one))
-        source = Source(one.columns, one.domain.shape, 1, alike, OneReport(law))
-        true = source.expand((by, of), table / rows)
-        weights = np.zeros((rows, columns))
-        for row, sign in ((0, -1), (-1, 1)):
-            weights[row] = -sign * table[row, 0] * rows
-            weights[row, 0] += sign * rows
-        sums = weights.reshape(1, -1) @ source.sums((by, of))
-        variance = float(source.spread.covariance(true, sums)[0, 0])
+        source = _spread_evenly(content, one, law, of in known or by in known)
+        variance = _vary(source, by, of, table, {0: -1, rows - 1: 1})
         # tables that hold both add what they know
         needed += float(content.mechanism.chance(j)) / variance
     if not needed:
@@ -72,3 +72,69 @@ def count_people(
         )
     reach = reach_of(_TAIL) + reach_of(1 - number("a power", power, 0.5, 1.0))
     return math.ceil((reach / difference) ** 2 / needed)
+
+
+def _vary(source: Source, by: str, of: str, table: Floats, signs: Mapping[int, int]) -> float:
+    """The variance from one report of a sum of the first column's shares in some rows, by their signs."""
+    rows, columns = table.shape
+    weights = np.zeros((rows, columns))
+    for row, sign in signs.items():
+        weights[row] = -sign * table[row, 0] * rows
+        weights[row, 0] += sign * rows
+    sums = weights.reshape(1, -1) @ source.sums((by, of))
+    return float(source.spread.covariance(source.expand((by, of), table / rows), sums)[0, 0])
+
+
+def _spread_evenly(content: Content, one: Attribute, law: Supports, is_known: bool) -> Source:
+    """A report about an attribute, in one of the known groups where that matters, if all are as likely."""
+    shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
+    known, size = content.known, content.size(one)
+    if not is_known or known is None:
+        return Source(one.columns, shape, 1, np.full(size, 1 / size), OneReport(law))
+    many, names = known.size * size, (*known.names, *one.columns)
+    spread = GroupedReport(law, known.size, one.domain.k)
+    return Source(names, (*known.shape, *shape), 1, np.full(many, 1 / many), spread)
+
+
+def explain_known(content: Content) -> str:
+    """What is known and sent as it is, what tables by it will tell, and what that saves."""
+    known = content.known
+    if known is None:
+        return ""
+    found = [
+        f"Known and sent as it is: {known.describe()}. Every report names it, nothing hides it, and no loss "
+        "above counts it. It is for what you know of each person anyway."
+    ]
+    for by in known.names:
+        for j, one in enumerate(content.attributes):
+            law = content.mechanism.marginal(j)
+            is_plain = not (one.only_if or one.several or one.answers)
+            if isinstance(law, Supports) and is_plain and one.domain.k <= _MOST_CELLS:
+                found += [_explain_table(content, j, law, of, by) for of in one.columns]
+    return "\n".join(found)
+
+
+def _explain_table(content: Content, j: int, law: Supports, of: str, by: str) -> str:
+    """How well the shares of each group will be known, and how many people it would take otherwise."""
+    one, rows, columns = content.attributes[j], content.domains[by].k, content.domains[of].k
+    table = np.full((rows, columns), 1 / columns)
+    variance = _vary(_spread_evenly(content, one, law, True), by, of, table, {0: 1})
+    reports = content.people * float(content.mechanism.chance(j))
+    margin = round_digits(100 * reach_of(_TAIL) * math.sqrt(variance / reports), 2)
+    said = f"{of!r} by {by!r}: shares of one of {rows} groups are known to within {margin:g} points"
+    if one.columns != (of,) or content.rounds is not None or content.mechanism.fake(j) is not None:
+        return f"{said}."
+    cells, epsilon = rows * columns, content.parts[j].loss()
+    if cells > _MOST_CELLS:
+        return f"{said}."
+    secret = min(
+        _vary(
+            Source((by, of), table.shape, 1, np.full(cells, 1 / cells), OneReport(make(cells, epsilon).law)),
+            by,
+            of,
+            table,
+            {0: 1},
+        )
+        for make in (grr, ss)
+    )
+    return f"{said}; asked secretly, {by!r} would take {secret / variance:.1f} times as many people."

@@ -29,6 +29,7 @@ from deniable.formatting import (
 )
 from deniable.plan.acronyms import explain_kinds
 from deniable.plan.attribute import list_questions, list_related
+from deniable.plan.differences import explain_known
 from deniable.plan.document import Content
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated
@@ -60,6 +61,7 @@ def explain_plan(
         "\n".join(filter(None, [tabulate_precisions(here), explain_turnout(content, here)])),
         _attributes(content, here),
         _losses(content, loss),
+        explain_known(content),
         _missing(content),
         "\n".join(explain_questions(content)),
         _explain_rounds(content),
@@ -84,7 +86,12 @@ def _explain_rounds(content: Content) -> str:
 def _explain_dependence(content: Content) -> str:
     """That reports with one of the answers show no dependence, before anybody is asked."""
     together = any(isinstance(one.domain, Product) for one in content.attributes)
-    if together or len(content.attributes) == 1 or content.mechanism.reported > 1:
+    if (
+        content.known is not None
+        or together
+        or len(content.attributes) == 1
+        or content.mechanism.reported > 1
+    ):
         return ""
     return (
         "How one answer depends on another cannot be learned from these reports, whose number does not "

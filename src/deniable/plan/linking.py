@@ -31,6 +31,11 @@ def compare_linked(
     level: float,
 ) -> TableChange:
     """The change of a table; row i of both rounds is person i."""
+    if plan.content.known is not None and {of, by} & set(plan.content.known.names):
+        raise InvalidParameter(
+            f"a table by {plan.content.known.name!r}, which is known, is compared from round to round by its "
+            "results: later.change(earlier)"
+        )
     rounds = [Records.stack(list(records_of(reports, plan.id))) for reports in (earlier, later)]
     if rounds[0].n != rounds[1].n:
         raise InvalidParameter(

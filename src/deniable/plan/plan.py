@@ -23,12 +23,13 @@ from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan import references, reports_file
 from deniable.plan.applicable import correct_mean, explain_unknown, find_condition
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.change import MEAN
 from deniable.plan.document import VERSION, Ask, Content
+from deniable.plan.known import Known, add_groups
 from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.maps import Map
@@ -40,7 +41,7 @@ from deniable.plan.smoothed import refuse_unordered
 from deniable.plan.texts import Texts
 from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
-from deniable.tables import Backend, files
+from deniable.tables import Backend, columns_of, files
 from deniable.tables import answers as table
 from deniable.tickets import PublicKey
 from deniable.words import Words, below, checked_source
@@ -117,6 +118,22 @@ class Plan:
     def with_ask(self, ask: Ask) -> Plan:
         """The same plan where a device asks all questions, or only those that it has drawn ("sampled")."""
         return replace(self, content=replace(self.content, ask=ask))
+
+    def with_known(self, known: Mapping[str, object]) -> Plan:
+        """The same plan with groups that the collector knows anyway, which each report names as they are.
+
+        They are questions by name, as in `Plan.of`; without any, no group is known. All losses are of the
+        other answers.
+
+        >>> from deniable.mechanisms import grr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, grr(2, 1.0), people=1000)
+        >>> plan = plan.with_known({"arm": ["A", "B"]})
+        >>> reports = plan.privatize({"arm": ["A", "B"], "smokes": ["yes", "no"]})
+        >>> [group["smokes"].n for group in plan.tally(reports).groups]
+        [1, 1]
+        """
+        factors = tuple((name, as_domain(one, name).plain) for name, one in known.items())
+        return replace(self, content=replace(self.content, known=Known(factors) if factors else None))
 
     @property
     def mechanism(self) -> RecordMechanism:
@@ -257,7 +274,8 @@ class Plan:
         return references.bibliography(self.content.mechanism)
 
     def encode(self, answers: object, asked: Collection[str] | None = None) -> Integers:
-        """Answers as integers, a row per attribute; no answer is a value, or -1 where it is to be random.
+        """Answers as integers, a row per attribute, and the known group last, where there is one. No answer
+        is a value, or -1 where it is to be random.
 
         A question with several options takes lists of them, or texts such as `tv;web`, in one column. If only
         some attributes are asked, all others are 0: for reports that do not hold them.
@@ -266,7 +284,11 @@ class Plan:
         columns = gather_columns(self.content, attributes, answers, self.locations)
         codes = encode_columns(self.content, attributes, columns)
         nothing = np.zeros_like(next(iter(codes.values())))
-        return np.stack([codes.get(name, nothing) for name in self.names])
+        rows = [codes.get(name, nothing) for name in self.names]
+        if (known := self.content.known) is not None:
+            read = columns_of(answers, known.names)
+            rows.append(known.codes(dict(zip(known.names, read, strict=True))))
+        return np.stack(rows)
 
     def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports:
         """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of
@@ -291,7 +313,9 @@ class Plan:
         self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None
     ) -> Reports:
         """Makes reports of answers that `encode` has made integers."""
-        n = codes.shape[1]
+        n, groups = codes.shape[1], None
+        if self.content.known is not None and len(codes) > len(self.names):
+            codes, groups = codes[:-1], codes[-1]
         rows = checked_source(words).rows(n, self.words)
         if people is not None:
             rows = rows.of(people)
@@ -304,17 +328,25 @@ class Plan:
                     drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
                     codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
         enough = rows.columns(0, self.mechanism.words)
-        return Reports(self.id, self.mechanism.encode(np.ascontiguousarray(codes), enough))
+        made = self.mechanism.encode(np.ascontiguousarray(codes), enough)
+        return Reports(self.id, made if groups is None else replace(made, groups=groups))
 
     def tally(self, reports: Reports | Iterable[Reports]) -> Tallies:
         """Count each attribute's reports, or blocks of them, which must all have been made for this plan."""
         nothing = Records(0, tuple(part.blank(0) for part in self.content.parts))
+        if self.content.known is not None:
+            nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))
         blocks = iter(records_of(reports, self.id))
         return sum(map(self._tally, blocks), self._tally(next(blocks, nothing)))
 
     def _tally(self, records: Records) -> Tallies:
-        found = self.mechanism.tally(records)
-        return Tallies(self.id, records.n, dict(zip(self.names, found, strict=True)))
+        if self.content.known is None or records.groups is None:
+            return Tallies(self.id, records.n, self._count(records))
+        groups = tuple(map(self._count, self.content.known.split(records)))
+        return Tallies(self.id, records.n, add_groups(groups), groups)
+
+    def _count(self, records: Records) -> dict[str, Tally]:
+        return dict(zip(self.names, self.mechanism.tally(records), strict=True))
 
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result:
         """Estimates every attribute's shares, with error bars and labels; names those without reports.
@@ -470,14 +502,17 @@ class Plan:
         """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were."""
         files.refuse_existing(Path(path), overwrite)
         records = records_of(reports, self.id)
-        return reports_file.write_reports(Path(path), self.id, self.names, self.content.parts, records)
+        parts, known = self.content.parts, self.content.known
+        return reports_file.write_reports(Path(path), self.id, self.names, parts, records, known)
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan.
 
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
-        blocks = reports_file.read_reports(Path(path), self.id, self.names, self.mechanism, show)
+        blocks = reports_file.read_reports(
+            Path(path), self.id, self.names, self.mechanism, show, self.content.known
+        )
         return (Reports(self.id, records) for records in blocks)
 
     def describe(self) -> str:
@@ -485,7 +520,9 @@ class Plan:
         title = f" · {self.content.title}" if self.content.title else ""
         asked = f"{self.content.people:,} people, {format_count(len(self.names), 'attribute')}"
         losses = [describe_unit_loss(*one) for one in zip(self.content.parts, self.names, strict=True)]
-        return f"Plan {self.id[:12]}{title}: {asked}\n{self.mechanism.describe(self.names, losses)}"
+        known = self.content.known
+        groups = "" if known is None else f"Known and sent as it is: {known.describe()}\n"
+        return f"Plan {self.id[:12]}{title}: {asked}\n{groups}{self.mechanism.describe(self.names, losses)}"
 
     def __str__(self) -> str:
         return self.describe()

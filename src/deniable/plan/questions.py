@@ -63,6 +63,8 @@ def choose_columns(
             found |= {name: (*domain.labels, *content.extras(one)) for name, domain in one.domain.factors}
         elif one.answers is None or one.name in there:
             found[one.name] = content.labels(one)
+    for name, domain in () if content.known is None else content.known.factors:
+        found[name] = domain.labels
     return found
 
 

@@ -11,6 +11,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.mechanisms import Tally
+from deniable.plan.known import add_groups
 from deniable.records import Records
 
 
@@ -43,6 +44,8 @@ class Tallies:
     n: int
     """How many records were reported; the tally of an attribute counts the records that report it."""
     tallies: Mapping[str, Tally]
+    groups: tuple[Mapping[str, Tally], ...] = ()
+    """The same of each known group alone, where groups are known."""
 
     def __str__(self) -> str:
         title = f"Tallies of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}"
@@ -58,7 +61,8 @@ class Tallies:
         return replace(
             self,
             n=self.n + other.n,
-            tallies={name: tally + other.tallies[name] for name, tally in self.tallies.items()},
+            tallies=_add(self.tallies, other.tallies),
+            groups=tuple(map(_add, self.groups, self._check_groups(other))),
         )
 
     def __radd__(self, other: int) -> Tallies:
@@ -72,36 +76,58 @@ class Tallies:
         return replace(
             self,
             n=self.n - other.n,
-            tallies={name: tally - other.tallies[name] for name, tally in self.tallies.items()},
+            tallies=_subtract(self.tallies, other.tallies),
+            groups=tuple(map(_subtract, self.groups, self._check_groups(other))),
         )
+
+    def _check_groups(self, other: Tallies) -> tuple[Mapping[str, Tally], ...]:
+        if len(self.groups) != len(other.groups):
+            raise InvalidReport("some of these tallies do not say which known group reports are of")
+        return other.groups
 
     def to_dict(self) -> dict[str, Any]:
         """Writes plain numbers, ready for JSON."""
-        return {
-            "plan": self.plan_id,
-            "n": self.n,
-            "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()},
-        }
+        found: dict[str, Any] = {"plan": self.plan_id, "n": self.n, "tallies": _write(self.tallies)}
+        return found | ({"groups": [_write(group) for group in self.groups]} if self.groups else {})
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
         """Reads what `to_dict` wrote; a collector also gives the round."""
         if (
             not isinstance(data, Mapping)
-            or set(data) - {"round"} != {"plan", "n", "tallies"}
-            or not isinstance(data["tallies"], Mapping)
+            or set(data) - {"round", "groups"} != {"plan", "n", "tallies"}
+            or not all(isinstance(one, Mapping) for one in (data["tallies"], *(data.get("groups") or ())))
         ):
             raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
         if not isinstance(data["plan"], str):
             raise InvalidParameter(f"tallies name their plan by its id, got {data['plan']!r}")
         n = whole_number("n, the number of records,", data["n"], 0)
-        tallies = {name: _tally(name, given) for name, given in data["tallies"].items()}
+        tallies = _read(data["tallies"])
+        groups = tuple(map(_read, data.get("groups") or ()))
+        if groups and (any(set(one) != set(tallies) for one in groups) or add_groups(groups) != tallies):
+            raise InvalidParameter("the tallies of known groups do not add up to those of everybody")
         for name, tally in tallies.items():
             if tally.n > n:
                 raise InvalidParameter(
                     f"the tally of {name!r} counts {tally.n} reports, and there are {n} records"
                 )
-        return Tallies(data["plan"], n, tallies)
+        return Tallies(data["plan"], n, tallies, groups)
+
+
+def _add(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally + others[name] for name, tally in some.items()}
+
+
+def _subtract(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally - others[name] for name, tally in some.items()}
+
+
+def _write(tallies: Mapping[str, Tally]) -> dict[str, Any]:
+    return {name: tally.to_dict() for name, tally in tallies.items()}
+
+
+def _read(given: Mapping[str, Any]) -> dict[str, Tally]:
+    return {name: _tally(name, one) for name, one in given.items()}
 
 
 def _tally(name: str, given: Any) -> Tally:

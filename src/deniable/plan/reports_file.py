@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.arrays import Array
+from deniable.arrays import Array, Integers
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
+from deniable.plan.known import Known
 from deniable.records import RecordMechanism, Records
 from deniable.tables import PLAN_KEY, ROWS, Show, replacing, require_file, require_pyarrow
 
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def write_reports(
-    path: Path, plan_id: str, names: Sequence[str], parts: Sequence[ExactMechanism], blocks: Iterable[Records]
+    path: Path,
+    plan_id: str,
+    names: Sequence[str],
+    parts: Sequence[ExactMechanism],
+    blocks: Iterable[Records],
+    known: Known | None = None,
 ) -> int:
     """Write blocks of reports to a Parquet file; how many records there were."""
     require_pyarrow()
@@ -32,7 +38,7 @@ def write_reports(
 
     if path.suffix.lower() != ".parquet":
         raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
-    schema = reports_schema(plan_id, names, parts)
+    schema = reports_schema(plan_id, names, parts, known)
     n = 0
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema) as writer:
         for records in blocks:
@@ -47,21 +53,27 @@ def read_reports(
     names: Sequence[str],
     mechanism: RecordMechanism,
     show: Show | None = None,
+    known: Known | None = None,
 ) -> Iterator[Records]:
     """Blocks of reports from a Parquet file; a file that was not made for this plan is refused at once."""
     require_pyarrow()
-    with _open_reports(path, plan_id, names, mechanism):
+    with _open_reports(path, plan_id, names, mechanism, known):
         pass
-    return _read_blocks(path, plan_id, names, mechanism, show)
+    return _read_blocks(path, plan_id, names, mechanism, show, known)
 
 
 def _read_blocks(
-    path: Path, plan_id: str, names: Sequence[str], mechanism: RecordMechanism, show: Show | None
+    path: Path,
+    plan_id: str,
+    names: Sequence[str],
+    mechanism: RecordMechanism,
+    show: Show | None,
+    known: Known | None,
 ) -> Iterator[Records]:
-    with _open_reports(path, plan_id, names, mechanism) as file:
+    with _open_reports(path, plan_id, names, mechanism, known) as file:
         total, done = file.metadata.num_rows, 0
         for batch in file.iter_batches(batch_size=ROWS):
-            yield _from_batch(batch, mechanism)
+            yield _from_batch(batch, mechanism, known)
             done += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -69,7 +81,7 @@ def _read_blocks(
 
 @contextmanager
 def _open_reports(
-    path: Path, plan_id: str, names: Sequence[str], mechanism: RecordMechanism
+    path: Path, plan_id: str, names: Sequence[str], mechanism: RecordMechanism, known: Known | None
 ) -> Iterator[parquet.ParquetFile]:
     """The file, if it holds reports of this plan."""
     import pyarrow as pa
@@ -84,7 +96,7 @@ def _open_reports(
             f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet"
         ) from None
     with file:
-        schema = reports_schema(plan_id, names, mechanism.mechanisms)
+        schema = reports_schema(plan_id, names, mechanism.mechanisms, known)
         found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
         if found is None:
             raise InvalidReport(
@@ -101,11 +113,15 @@ def _open_reports(
         yield file
 
 
-def reports_schema(plan_id: str, names: Sequence[str], parts: Sequence[ExactMechanism]) -> pa.Schema:
-    """The columns of a file of reports."""
+def reports_schema(
+    plan_id: str, names: Sequence[str], parts: Sequence[ExactMechanism], known: Known | None = None
+) -> pa.Schema:
+    """The columns of a file of reports; the number of the known group is the last one."""
     import pyarrow as pa
 
     fields = [pa.field(name, _column_type(part)) for name, part in zip(names, parts, strict=True)]
+    if known is not None:
+        fields.append(pa.field(known.name, pa.uint8()))
     return pa.schema(fields, metadata={PLAN_KEY: plan_id.encode()})
 
 
@@ -144,6 +160,10 @@ def _to_batch(records: Records, schema: pa.Schema) -> pa.RecordBatch:
         whole[records.reporters[j]] = column
         absent[records.reporters[j]] = False
         arrays.append(_to_arrow(whole, schema.field(j).type, absent))
+    if len(schema) > len(arrays):
+        if records.groups is None:
+            raise InvalidReport(f"these reports do not say which {schema.names[-1]!r} each is of")
+        arrays.append(pa.array(records.groups.astype(np.uint8)))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -164,7 +184,11 @@ def _to_arrow(column: Array, kind: pa.DataType, absent: Array | None) -> pa.Arra
     return pa.array(column, mask=absent)
 
 
-def _from_batch(batch: pa.RecordBatch, mechanism: RecordMechanism) -> Records:
+def _from_batch(batch: pa.RecordBatch, mechanism: RecordMechanism, known: Known | None) -> Records:
+    groups = None
+    if known is not None:
+        groups = _read_groups(batch.column(batch.num_columns - 1), known)
+        batch = batch.select(list(range(batch.num_columns - 1)))
     here = np.array([np.asarray(column.is_valid()) for column in batch.columns])
     possible = mechanism.can_hold(here)
     if not possible.all():
@@ -179,7 +203,18 @@ def _from_batch(batch: pa.RecordBatch, mechanism: RecordMechanism) -> Records:
         _from_arrow(column.drop_null(), made)
         columns.append(made)
     reporters = None if mechanism.reports_all else tuple(np.flatnonzero(valid) for valid in here)
-    return Records(batch.num_rows, tuple(columns), reporters)
+    return Records(batch.num_rows, tuple(columns), reporters, groups)
+
+
+def _read_groups(column: pa.Array, known: Known) -> Integers:
+    if column.null_count:
+        raise InvalidReport(f"a report does not say which {known.name!r} it is of")
+    found = column.to_numpy(zero_copy_only=False).astype(np.int64)
+    if found.size and found.max() >= known.size:
+        raise InvalidReport(
+            f"{known.name!r} has {known.size} values, numbered from 0; a report has number {found.max()}"
+        )
+    return np.asarray(found)
 
 
 def _from_arrow(column: pa.Array, made: Array) -> None:

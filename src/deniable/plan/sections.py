@@ -46,6 +46,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     missing: dict[str, Any] = {}
     only_if: dict[str, Any] = {}
     answered: dict[str, Any] = {}
+    known: list[str] = []
     own = (("importance", importance), ("missing", missing), ("only_if", only_if), ("answered", answered))
     texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
     asking = {"ask": texts.pop("ask")} if "ask" in texts else {}
@@ -62,6 +63,8 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             for key, found in own:
                 if key in table:
                     found[name] = table.pop(key)
+            if _read_known(name, table.pop("known", False)):
+                known.append(name)
         drawn = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
         if drawn:
             table = {key: value for key, value in table.items() if key not in _OF_MAP}
@@ -90,7 +93,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         usual = options.get("missing", "refuse")
         options["missing"] = dict.fromkeys(attributes, usual) | missing
     made = {"objective": Objective(**caps), "importance": importance, "maps": maps, "only_if": only_if}
-    made["answered"] = answered
+    made |= {"answered": answered, "known": known}
     return {"attributes": attributes, **options, **again, **made, **asking}
 
 
@@ -103,6 +106,12 @@ def _read_section(table: object, what: str, known: Iterable[str] | None = None) 
         if name not in list(known or ()):
             raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
     return dict(table)
+
+
+def _read_known(name: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise InvalidParameter(f"attributes.{name}.known is true or false, got {given!r}")
+    return given
 
 
 def _read_map(name: str, domain: Domain | Several, drawn: Mapping[str, Any], folder: Path) -> Map:

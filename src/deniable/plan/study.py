@@ -36,6 +36,7 @@ from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
 from deniable.plan.consent import complete_texts
 from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
+from deniable.plan.known import read_known
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.plan import Plan
 from deniable.plan.products import join_attributes, read_together
@@ -129,6 +130,10 @@ class Study:
     """Questions whose answers are wanted in one table: [("age", "smoker")]. A report holds both, as one
     value.
     """
+    known: Sequence[str] = ()
+    """Questions whose answers the collector knows anyway, such as the arm of an experiment. They are sent as
+    they are, outside of all losses, and tables by them need far fewer people.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
@@ -145,7 +150,9 @@ class Study:
             object.__setattr__(self, "missing", MappingProxyType(policies))
         only_if = read_conditions(self.only_if, list(named))
         object.__setattr__(self, "only_if", MappingProxyType(only_if))
+        object.__setattr__(self, "known", read_known(self.known, named))
         object.__setattr__(self, "together", read_together(self.together, list(named)))
+        self._refuse_known()
         object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
         len(self._asked)  # made now, so that what is wrong with a question is said now
         answered = read_answered(self.answered, list(named), list(self._asked.values()))
@@ -157,6 +164,23 @@ class Study:
             )
         self._check()
         self._check_survey()
+
+    def _refuse_known(self) -> None:
+        """Refuse known questions where they are treated as secret ones."""
+        together = {name for some in self.together for name in some}
+        protocols = self.protocol if isinstance(self.protocol, Mapping) else {}
+        conditions = {**self.only_if, **{next(iter(one)): one for one in self.only_if.values()}}
+        for name in self.known:
+            if name in together:
+                raise InvalidParameter(
+                    f"{name!r} is known, so that every table by it is there anyway; leave it out of together"
+                )
+            if name in conditions:
+                raise InvalidParameter(f"{name!r} is known: no question depends on it, and it on none")
+            if name in self.answered or name in self.importance or name in protocols:
+                raise InvalidParameter(
+                    f"{name!r} is known and sent as it is; leave out its protocol, importance and answered"
+                )
 
     def __str__(self) -> str:
         return "\n".join([self._heading, *(f"  {name}: {one}" for name, one in self.attributes.items())])
@@ -261,7 +285,8 @@ class Study:
     def _asked(self) -> Mapping[str, Attribute]:
         """The attributes, which questions with several options have many of."""
         policies = read_policies(self.missing, list(self.attributes))
-        found = list_attributes(self.attributes, policies, self.only_if)
+        secret = {name: one for name, one in self.attributes.items() if name not in self.known}
+        found = list_attributes(secret, policies, self.only_if)
         if not self.together:
             return found
         epsilon = self.epsilon_first if self.epsilon is None else self.epsilon
@@ -447,6 +472,8 @@ class Study:
         plan = Plan.of(asked, best.mechanism, people, self.title, usual, self.rounds, rows)
         self._refuse_overspent(plan)
         plan = plan.with_ask(self.ask).with_maps(self.maps)
+        if self.known:
+            plan = plan.with_known({name: self.attributes[name] for name in self.known})
         texts = self._order_pages(list(asked))
         return plan if texts is None else plan.with_texts(complete_texts(texts, plan))
 

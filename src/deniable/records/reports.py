@@ -22,6 +22,8 @@ class Records:
     columns: tuple[Array, ...]
     reporters: tuple[Integers, ...] | None = None
     """For each attribute, the numbers of the records that report it, in order; None where all report all."""
+    groups: Integers | None = None
+    """The known group of each record; None where no groups are known."""
 
     def __len__(self) -> int:
         return self.n
@@ -55,8 +57,10 @@ class Records:
             return blocks[0]
         columns = tuple(np.concatenate(parts) for parts in zip(*(one.columns for one in blocks), strict=True))
         n = sum(one.n for one in blocks)
+        known = [one.groups for one in blocks if one.groups is not None]
+        groups = np.concatenate(known) if known and len(known) == len(blocks) else None
         if all(one.reporters is None for one in blocks):
-            return Records(n, columns)
+            return Records(n, columns, None, groups)
         starts = np.cumsum([0, *(one.n for one in blocks)]).tolist()
         reporters = [
             np.concatenate(
@@ -67,7 +71,7 @@ class Records:
             )
             for j in range(len(columns))
         ]
-        return Records(n, columns, tuple(reporters))
+        return Records(n, columns, tuple(reporters), groups)
 
 
 class Span(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, final
 
@@ -11,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.plan import Plan, Reports, canonical
-from deniable.wire.json import Refused, hexadecimal, parse_json, part_to_json, part_to_labels, reader
+from deniable.plan.known import MOST_GROUPS
+from deniable.wire.json import (
+    Refused,
+    hexadecimal,
+    parse_json,
+    part_to_json,
+    part_to_labels,
+    read_integer,
+    reader,
+)
 
 VERSION = 1
 PREFIX = 8
@@ -100,7 +110,10 @@ class Wire:
         self._parts = plan.content.parts
         self._plain = [part.one_round for part in self._parts]
         self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
-        self.lengths = plan.mechanism.lengths
+        self.known = plan.content.known
+        self._named = 0 if self.known is None else 1  # bytes that name the known group
+        lengths = plan.mechanism.lengths
+        self.lengths = range(lengths.start + self._named, lengths.stop + self._named)
         self._can_hold = lru_cache(_PATTERNS)(self._judge)
 
     def check(self, report: Report) -> Report:
@@ -126,7 +139,13 @@ class Wire:
 
     def bodies(self, reports: Reports) -> list[bytes]:
         """The bytes of each record's report, without a header."""
-        return self.plan.mechanism.to_bodies(reports.records)
+        records = reports.records
+        bodies = self.plan.mechanism.to_bodies(records)
+        if self.known is None:
+            return bodies
+        if records.groups is None:
+            raise Refused("form", f"these reports do not say which {self.known.name!r} each is of")
+        return [bytes((group,)) + body for group, body in zip(records.groups.tolist(), bodies, strict=True)]
 
     def reports(self, bodies: Sequence[bytes]) -> Reports:
         """Back from `bodies`; a body that is not canonical is refused."""
@@ -141,8 +160,16 @@ class Wire:
 
     def sound(self, bodies: Sequence[bytes]) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of the bodies in canonical form, and which bodies these are."""
-        records, sound = self.plan.mechanism.from_bodies(bodies)
-        return Reports(self.plan.id, records), sound
+        if self.known is None:
+            records, sound = self.plan.mechanism.from_bodies(bodies)
+            return Reports(self.plan.id, records), sound
+        groups = np.fromiter((body[0] if body else MOST_GROUPS for body in bodies), np.int64, len(bodies))
+        in_group = groups < self.known.size
+        records, sound = self.plan.mechanism.from_bodies(
+            [body[1:] for body, good in zip(bodies, in_group.tolist(), strict=True) if good]
+        )
+        in_group[in_group] = sound
+        return Reports(self.plan.id, replace(records, groups=groups[in_group])), in_group
 
     def to_json(self, report: Report) -> bytes:
         """The canonical JSON text of a report."""
@@ -152,13 +179,16 @@ class Wire:
             for name, part, column in zip(self._names, self._plain, records.columns, strict=True)
             if len(column)
         }
+        if self.known is not None:
+            said[self.known.name] = report.body[0]
         header = {"id": report.id.hex(), "plan": report.plan.hex(), "round": report.round, "version": VERSION}
         return canonical(header | {"report": said})
 
     def to_labels(self, report: Report) -> dict[str, object]:
         """What a report says of each attribute that it holds, in the labels of the values it points to."""
         records = self.reports([report.body]).records
-        return {
+        known = {} if self.known is None else {self.known.name: self.known.labels[report.body[0]]}
+        return known | {
             one.name: part_to_labels(part, column, one.domain, self.plan.content.labels(one))
             for one, part, column in zip(
                 self.plan.content.attributes, self._plain, records.columns, strict=True
@@ -195,6 +225,13 @@ class Wire:
             raise Refused(
                 "malformed", "report must be an object with an entry for each attribute that is reported"
             )
+        group = b""
+        if self.known is not None:
+            said = dict(said)
+            name = self.known.name
+            if name not in said:
+                raise Refused("size", f"a report of this plan names its group, {name!r}")
+            group = bytes((read_integer(said.pop(name), self.known.size, name),))
         named = [name for name in self._names if name in said]
         if len(named) < len(said):
             raise Refused(
@@ -205,7 +242,7 @@ class Wire:
                 "size", f"no report of this plan holds {' and '.join(map(repr, named)) or 'nothing'} alone"
             )
         pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
-        return self.plan.mechanism.join_body(pieces)
+        return group + self.plan.mechanism.join_body(pieces)
 
     def _judge(self, here: tuple[bool, ...]) -> bool:
         """Whether a report can hold just the attributes that are true."""

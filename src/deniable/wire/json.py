@@ -112,7 +112,7 @@ Reader = Callable[[object, str], bytes]
 
 
 def _index_reader(bound: int, width: int) -> Reader:
-    return lambda said, name: _integer(said, bound, name).to_bytes(width, "little")
+    return lambda said, name: read_integer(said, bound, name).to_bytes(width, "little")
 
 
 def _direct_reader(part: Direct) -> Reader:
@@ -151,8 +151,8 @@ def _hashed_reader(part: Hashed) -> Reader:
 
     def read(said: object, name: str) -> bytes:
         fields = _fields(said, ("a", "b", "bucket"), name)
-        a, b = _integer(fields["a"], PRIME, name), _integer(fields["b"], PRIME, name)
-        bucket = _integer(fields["bucket"], g, name)
+        a, b = read_integer(fields["a"], PRIME, name), read_integer(fields["b"], PRIME, name)
+        bucket = read_integer(fields["bucket"], g, name)
         if not a:
             raise Refused("form", f"{name!r} must have a from 1 on")
         return a.to_bytes(4, "little") + b.to_bytes(4, "little") + bucket.to_bytes(width, "little")
@@ -206,7 +206,7 @@ def _pack_bits(positions: Sequence[int], size: int) -> bytes:
 def _read_values(said: object, k: int, name: str, count: int | None = None) -> list[int]:
     if not isinstance(said, list):
         raise Refused("malformed", f"{name!r} must be a list of values")
-    values = [_integer(value, k, name) for value in said]
+    values = [read_integer(value, k, name) for value in said]
     if count is not None and len(values) != count:
         raise Refused("size", f"{name!r} must have {count} values, got {len(values)}")
     if any(a >= b for a, b in pairwise(values)):
@@ -214,7 +214,8 @@ def _read_values(said: object, k: int, name: str, count: int | None = None) -> l
     return values
 
 
-def _integer(said: object, bound: int, name: str) -> int:
+def read_integer(said: object, bound: int, name: str) -> int:
+    """An integer from 0 to bound - 1."""
     if type(said) is not int:
         raise Refused("malformed", f"{name!r} must have integers from 0 to {bound - 1}")
     if not 0 <= said < bound:

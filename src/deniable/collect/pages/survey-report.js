@@ -1,1 +1,1 @@
-import{f as a,g as b,h as c,i as d,j as e,k as f,l as g,m as h,n as i}from"./survey-shared-1.js";import"./survey-chunk.js";export{h as answered,b as askInvitation,c as closed,g as consenting,e as drawQuestions,d as limited,f as review,a as showDevice,i as why};
+import{f as a,g as b,h as c,i as d,j as e,k as f,l as g,m as h,n as i}from"./survey-shared-1.js";import"./survey-shared-2.js";import"./survey-chunk.js";export{h as answered,b as askInvitation,c as closed,g as consenting,e as drawQuestions,d as limited,f as review,a as showDevice,i as why};

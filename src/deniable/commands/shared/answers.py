@@ -64,9 +64,8 @@ class Answers:
                     raise InvalidValue(f"{self.path.name}: {problem}") from None
             else:
                 if not kinds.found:
-                    self.absent.update(
-                        dict(zip(self.plan.names, (codes == NO_ANSWER).sum(axis=1).tolist(), strict=True))
-                    )
+                    missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
+                    self.absent.update(dict(zip(self.plan.names, missing, strict=True)))
                     yield codes
             kinds.rows += len(next(iter(block.values())))
         if kinds.found:

@@ -1,0 +1,148 @@
+"""Holds the questions whose answers the collector knows anyway: each report names them as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, final
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.domain import NO_ANSWER, Categories, Domain, Range, checked_text
+from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.mechanisms import Tally
+from deniable.plan.attribute import Attribute
+from deniable.records import Records
+
+MOST_GROUPS = 256
+"""A byte of each report names the group."""
+_BETWEEN = " x "
+
+
+@final
+@dataclass(frozen=True)
+class Known:
+    """Questions whose answers put each person in a group that the collector knows anyway.
+
+    >>> known = Known((("arm", Categories(["A", "B"])),))
+    >>> known.name, known.labels, known.codes({"arm": ["B", "A"]}).tolist()
+    ('arm', ('A', 'B'), [1, 0])
+    """
+
+    factors: tuple[tuple[str, Domain], ...]
+
+    def __post_init__(self) -> None:
+        names = list(self.names)
+        if not names or len(set(names)) < len(names):
+            raise InvalidParameter(f"known questions are one or more different ones, got {names}", "known")
+        for name, domain in self.factors:
+            checked_text(name, "a question's name")
+            if not isinstance(domain, Categories | Range) or domain.privacy == "metric":
+                raise InvalidParameter(
+                    f"{name!r} cannot be known: groups are a list of values, or a range without distances",
+                    "known",
+                )
+        if self.size > MOST_GROUPS:
+            raise InvalidParameter(
+                f"there are at most {MOST_GROUPS} known groups, and {self.name} has {self.size:,}; ask for "
+                "fewer values, or make fewer questions known",
+                "known",
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The questions."""
+        return tuple(name for name, _ in self.factors)
+
+    @property
+    def name(self) -> str:
+        """What the group is called in reports."""
+        return _BETWEEN.join(self.names)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many answers each question has."""
+        return tuple(domain.k for _, domain in self.factors)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The groups, the last question's answers changing first."""
+        return tuple(map(_BETWEEN.join, product(*(domain.labels for _, domain in self.factors))))
+
+    def codes(self, columns: Mapping[str, Any]) -> Integers:
+        """The group of each person, from a column for each question; everybody is in one."""
+        each = []
+        for name, domain in self.factors:
+            codes = domain.codes(columns[name], name)
+            if (codes == NO_ANSWER).any():
+                row = f"row {int(np.argmax(codes == NO_ANSWER))}, counting from 0: " if codes.size > 1 else ""
+                raise InvalidValue(
+                    f"{row}{name!r} has no answer, and it is known: it names a person's group, one of "
+                    f"{', '.join(domain.labels[:10])}"
+                )
+            each.append(codes)
+        return np.asarray(np.ravel_multi_index(each, self.shape), dtype=np.int64)
+
+    def describe(self) -> str:
+        """What is known, in words that follow "known and sent as it is:".
+
+        >>> Known((("arm", Categories(["A", "B"])),)).describe()
+        "'arm' (2 values)"
+        """
+        return " and ".join(f"{name!r} ({domain.k} values)" for name, domain in self.factors)
+
+    def split(self, records: Records) -> Iterator[Records]:
+        """The reports of each group."""
+        assert records.groups is not None
+        for group in range(self.size):
+            here = records.groups == group
+            if records.reporters is None:
+                columns = tuple(column[here] for column in records.columns)
+                yield Records(int(here.sum()), columns)
+                continue
+            pairs = zip(records.columns, records.reporters, strict=True)
+            columns = tuple(column[here[who]] for column, who in pairs)
+            yield Records(int(here.sum()), columns, tuple(np.zeros(0, dtype=np.int64) for _ in columns))
+
+
+def check_known(known: Known, attributes: Sequence[Attribute]) -> None:
+    """Refuse a known question that is asked secretly, too."""
+    taken = {name for one in attributes for name in (one.name, *one.questions)}
+    for name in (*known.names, known.name):
+        if name in taken:
+            raise InvalidParameter(
+                f"{name!r} is known and sent as it is, so that it cannot be asked secretly, too; call one of "
+                "them otherwise",
+                "known",
+            )
+
+
+def add_groups(groups: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
+    """The tallies of everybody."""
+    first, *rest = groups
+    return {name: sum((one[name] for one in rest), tally) for name, tally in first.items()}
+
+
+def read_known(given: object, questions: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of known questions of a study, at least one other of which is asked."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter(f'known is a list of questions, such as ["arm"], got {given!r}')
+    for name in given:
+        if name not in questions:
+            raise InvalidParameter(not_among(str(name), "a question that can be known", questions))
+        if not isinstance(questions[name], Domain):
+            raise InvalidParameter(f"{name!r} cannot be known: a person is in one group only")
+    if len(set(given)) < len(given):
+        raise InvalidParameter(f"known names a question twice: {list(given)}")
+    if len(given) == len(questions):
+        raise InvalidParameter("all questions are known, so that there is nothing to ask")
+    return tuple(given)
