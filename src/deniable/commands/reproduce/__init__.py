@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from deniable.commands.reproduce.allomfree import reproduce_allomfree
+from deniable.commands.reproduce.crosstabs import reproduce_crosstabs
 from deniable.commands.reproduce.geometric import reproduce_geometric
 from deniable.commands.reproduce.poisoning import reproduce_poisoning
 from deniable.commands.reproduce.revisited import reproduce_revisited
@@ -30,5 +31,6 @@ for _command in (
     reproduce_revisited,
     reproduce_poisoning,
     reproduce_whole,
+    reproduce_crosstabs,
 ):
     reproduce_paper.add_command(_command)

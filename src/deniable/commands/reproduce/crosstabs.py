@@ -1,0 +1,56 @@
+"""`deniable reproduce crosstabs`: measures what tables of two answers say, beside their specification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from deniable.commands.shared import console, options, studies
+from deniable.formatting import format_count
+
+_QUICK_PARTS = ("designs", "intervals", "tests", "example")
+
+
+@click.command("crosstabs")
+@studies.options(
+    "2000",
+    "Make only 200 runs, on simulated people who need no files.",
+    options.name_option("--part", "Parts: designs, intervals, tests, adult, example.  [default: all]"),
+)
+def reproduce_crosstabs(part: Sequence[str], choices: studies.Choices) -> None:
+    """Tables of two answers, as specified and ours.
+
+    Compares designs by their variance, intervals by how often they hold, tests by how often they reject, and
+    tables of Adult (6 runs at most) by their error. Numbers that differ by more than chance and rounding
+    are marked.
+    """
+    from deniable.studies import crosstabs
+    from deniable.studies.plot.crosstabs import plot_crosstabs
+
+    runs = choices.runs or (crosstabs.QUICK_RUNS if choices.quick else crosstabs.RUNS)
+    parts = part or (_QUICK_PARTS if choices.quick else None)
+    with console.progress("measuring") as show:
+        heard = studies.announce_duration(show)
+        rows = list(crosstabs.reproduce(parts, runs, choices.seed, heard))
+    if studies.write_measurements(choices, rows, plot_crosstabs):
+        return
+    cells = [
+        [
+            *(row.figure, row.case, row.method, f"{row.epsilon:g}"),
+            "" if row.people is None else f"{row.people:,}",
+            console.with_error(row.value, row.stderr) if row.stderr else console.short(row.value),
+            "" if row.stated is None else f"{row.stated:,.10g}",
+            "differs" if row.differs else "",
+        ]
+        for row in rows
+    ]
+    headers = ["figure", "case", "method", "epsilon", "people", "ours", "specification", ""]
+    title = f"{format_count(runs, 'run')} (Adult 6 at most), seed {choices.seed}; errors of the simulation"
+    console.print_table(title, headers, cells)
+    stated = [row for row in rows if row.stated is not None]
+    differing = sum(row.differs for row in stated)
+    click.echo(
+        f"{differing} of {format_count(len(stated), 'number')} differ from the specification by more than "
+        "chance and rounding"
+    )

@@ -1,0 +1,51 @@
+"""Holds one number of the study of tables, beside the one that the specification states."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, final
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CrosstabPoint:
+    """One number, how far chance may move it, and what is stated."""
+
+    figure: str
+    case: str
+    method: str
+    epsilon: float
+    people: int | None = None
+    value: float
+    stderr: float = 0.0
+    """The error of the simulation; 0 where the number is exact."""
+    stated: float | None = None
+    margin: float | None = None
+    """How far apart the two may be by chance and by rounding: three standard errors of both."""
+    runs: int | None = None
+    seed: int | None = None
+    refused: str | None = None
+    differs: bool = field(init=False)
+    """Whether the two differ by more than that."""
+
+    def __post_init__(self) -> None:
+        apart = None if self.stated is None else abs(self.value - self.stated)
+        differs = apart is not None and self.margin is not None and apart > self.margin
+        object.__setattr__(self, "differs", differs)
+
+
+def compare(
+    value: float, stated: str | None, stderr: float = 0.0, stated_stderr: float = 0.0
+) -> dict[str, Any]:
+    """The fields of a number and of the one that is stated, with as many digits as it was written.
+
+    >>> compare(0.947, ".950", 0.005, 0.005)["margin"]
+    0.0217...
+    """
+    if stated is None:
+        return {"value": value, "stderr": stderr}
+    plain = stated.replace(",", "")
+    rounding = 0.5 * 10.0 ** -len(plain.partition(".")[2])
+    margin = 3 * math.hypot(stderr, stated_stderr) + 1.001 * rounding
+    return {"value": value, "stderr": stderr, "stated": float(plain), "margin": margin}
