@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 @click.option("--by", required=True, metavar="QUESTION", help="The question whose answers are the rows.")
 @options.source
 @options.source_round
-@click.option(
-    "--change-from",
-    "since",
-    metavar="ROUND",
-    help="Show the change since this round, with --from; else since this file of reports.",
-)
+@options.change_from
 @click.option(
     "--people",
     type=click.Choice(["same", "others", "linked"]),

@@ -30,12 +30,7 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 @click.argument("reports", type=FILE, required=False)
 @options.source
 @options.source_round
-@click.option(
-    "--change-from",
-    "since",
-    metavar="ROUND",
-    help="Show the change since this round, with --from; else since this file of reports.",
-)
+@options.change_from
 @click.option(
     "--people",
     type=click.Choice(["same", "others"]),

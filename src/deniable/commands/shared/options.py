@@ -158,6 +158,12 @@ source = click.option(
     help="A collector (http://…) or its store (sqlite:///…, postgresql://…), instead of REPORTS.",
 )
 source_round = click.option("--round", "number", type=ROUND, help="The round, with --from.")
+change_from = click.option(
+    "--change-from",
+    "since",
+    metavar="ROUND",
+    help="Show the change since this round, with --from; else since this file of reports.",
+)
 token_file = click.option(
     "--token-file",
     type=FILE,
