@@ -58,5 +58,10 @@ export const exceptKnown = (plan: Plan): HTMLElement | null =>
   h(
     "p",
     { class: "again known" },
-    rich("known_promise", { names: plan.known.names.map((name, i) => [i > 0 && ", ", asking(plan, name)]) }),
+    rich("known_promise", {
+      names: plan.known.names.map((name, i) => [
+        i > 0 && ", ",
+        rich("in_quotes", { name: asking(plan, name) }),
+      ]),
+    }),
   );

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import tzinfo
 from functools import partial
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from deniable.commands.shared import console, reading
+from deniable.commands.shared.groups import read_groups, write_group
 from deniable.commands.shared.options import FILE, Number, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
     type=FILE,
     help="A CSV file with a row a person: each gets an invitation, and -o keeps all columns.",
 )
+@click.option(
+    "--group",
+    "given_groups",
+    metavar="QUESTION=ANSWER",
+    multiple=True,
+    help="The known group of these people, such as arm=A; a column of --addresses named arm does, too.",
+)
 @click.option("--letters", type=FILE, help="Write letters with QR codes to this page (.html), to print.")
 @click.option(
     "--template",
@@ -75,6 +83,7 @@ def make_tokens(
     url: str | None,
     out: Path | None,
     addresses: Path | None,
+    given_groups: tuple[str, ...],
     letters: Path | None,
     template: Path | None,
     language: str | None,
@@ -93,10 +102,11 @@ def make_tokens(
     all as one.
     """
     if withdraw:
-        if (count, url, out, addresses, letters, template, language, zone, cards) != (*[None] * 8, False):
+        made_with = (count, url, out, addresses, letters, template, language, zone, cards, given_groups)
+        if made_with != (*[None] * 8, False, ()):
             raise InvalidParameter(
-                "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --letters, "
-                "--template, --language, --time-zone and --cards"
+                "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --group, "
+                "--letters, --template, --language, --time-zone and --cards"
             )
         for named in plans:
             _withdraw_unused(reading.read_plan(named), store, yes)
@@ -106,6 +116,8 @@ def make_tokens(
             "say with --count how many invitations to make, or with --addresses for whom; or --withdraw "
             "those that are unused"
         )
+    if given_groups and url is None:
+        raise InvalidParameter("--group is written into links; give the survey's address with --url")
     if yes:
         raise InvalidParameter("--yes goes with --withdraw")
     if letters is None and (cards or (template, language, zone) != (None, None, None)):
@@ -131,6 +143,7 @@ def make_tokens(
         _warn_of_address(url)
     read = [reading.read_plan(named) for named in plans]
     _refuse_same(read)
+    groups = read_groups(given_groups, read)
     with suggest_extra():
         from deniable.collect.intake import hash_invitation
         from deniable.collect.letter_plans import Announced, choose_language
@@ -140,7 +153,11 @@ def make_tokens(
     number = len(people.rows) if count is None else count
     drawn = [_draw_invitations(read) for _ in range(number)]
     codes, made = [code for code, _ in drawn], [tokens for _, tokens in drawn]
-    links = [] if url is None else [_format_link(url, read, each) for each in made]
+    links = (
+        []
+        if url is None
+        else [_format_link(url, read, each, groups, people.person(i)) for i, each in enumerate(made)]
+    )
     table = people.merge([" ".join(each) for each in made], codes, links)
     page = None
     if letters is not None:
@@ -239,9 +256,18 @@ def _refuse_same(plans: Sequence[Plan]) -> None:
         raise InvalidParameter("a plan is named twice; a link has each of its plans once")
 
 
-def _format_link(url: str, plans: Sequence[Plan], tokens: Sequence[str]) -> str:
+def _format_link(
+    url: str,
+    plans: Sequence[Plan],
+    tokens: Sequence[str],
+    groups: Mapping[str, str],
+    person: Mapping[str, str],
+) -> str:
     """The link of invitations; it names whole plans, so that all see that they have the same."""
-    each = (f"plan={plan.id}&invitation={token}" for plan, token in zip(plans, tokens, strict=True))
+    each = (
+        f"plan={plan.id}&invitation={token}{write_group(plan, groups, person)}"
+        for plan, token in zip(plans, tokens, strict=True)
+    )
     return f"{url.rstrip('/')}/#{'&'.join(each)}"
 
 

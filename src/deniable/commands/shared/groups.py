@@ -1,0 +1,45 @@
+"""Writes the known group of each person into the link of an invitation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from deniable.errors import InvalidParameter, not_among
+
+if TYPE_CHECKING:
+    from deniable.plan import Plan
+
+
+def read_groups(given: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
+    """Answers to known questions, by name, from texts such as arm=A."""
+    names = [name for plan in plans if plan.content.known is not None for name in plan.content.known.names]
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, answer = text.partition("=")
+        if not sign or not answer:
+            raise InvalidParameter(f"--group is a known question and an answer, such as arm=A, got {text!r}")
+        if not names:
+            raise InvalidParameter('--group is for plans with known groups: "known = true" in the study')
+        if name not in names:
+            raise InvalidParameter(not_among(name, "a known question", names))
+        if name in found:
+            raise InvalidParameter(f"--group names {name!r} twice; make invitations for one group at a time")
+        found[name] = answer
+    return found
+
+
+def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> str:
+    """What follows an invitation in its link: the answers that are given for all, or in the person's row.
+
+    Nothing, where one of them is not known here: then the survey asks.
+    """
+    known = plan.content.known
+    if known is None:
+        return ""
+    answers = {name: groups.get(name) or person.get(name) for name in known.names}
+    if not all(answers.values()):
+        return ""
+    known.codes({name: [answer] for name, answer in answers.items()})  # refuses what is no answer
+    return "".join(f"&group={quote(str(answer), safe='')}" for answer in answers.values())

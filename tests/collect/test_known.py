@@ -1,0 +1,103 @@
+"""A survey of known groups: the link names the group, the page says so, and the dashboard compares groups."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+
+import deniable as dn
+from deniable.wire import Report, Wire
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import visiting
+from tests.collector import BINARY, HTTP, TOKEN, collecting
+from tests.running import Run
+
+PEOPLE = 1000
+PLAN = dn.Study(
+    {"arm": ["A", "B"], "smoker": {"yes_no": True}},
+    epsilon=3.0,
+    known=["arm"],
+    survey=dn.Texts(questions={"arm": "Which letter is on your invitation?", "smoker": "Do you smoke?"}),
+).plan(people=PEOPLE)
+
+
+def test_a_known_group_from_the_link_to_the_dashboard(
+    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of arm A smokes and nobody else, so that any test finds it."""
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    PLAN.write(Path("plan.json"))
+    draw = np.random.default_rng(1)
+    arms = draw.choice(["A", "B"], PEOPLE)
+    smokers = np.where((arms == "A") & (draw.random(PEOPLE) < 0.5), "yes", "no")
+    wire = Wire(PLAN)
+    bodies = wire.bodies(PLAN.privatize({"arm": arms, "smoker": smokers}, dn.seeded(1)))
+    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
+    wrong = Report(wire.prefix, 1, bytes(16), bytes([2]) + bodies[0][1:]).to_bytes()
+    with collecting(tmp_path, [PLAN]) as running:
+        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+        assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
+        assert HTTP.post(f"{running.url}/reports", content=wrong, headers=BINARY).status_code == 400
+        phone = {"width": 390, "height": 844}
+        with visiting(browser, running, viewport=phone, locale="en-US") as visit:
+            page = visit.page
+            page.goto(f"{running.url}/#plan={PLAN.id}&group=A")
+            expect(page.locator("p.notice.known")).to_have_text("Known and sent as it is: arm = A")
+            expect(page.get_by_role("group", name="Which letter")).to_have_count(0)
+            expect(page.locator(".promise .known")).to_contain_text("It is sent as it is")
+            page.get_by_label("no", exact=True).check()
+            page.get_by_role("button", name="Review my answers").click()
+            expect(page.locator(".review")).to_contain_text("Which letter is on your invitation?")
+            page.get_by_role("button", name="Make my report").click()
+            expect(page.locator(".leaves dd").first).to_have_text("Known and sent as it is: A")
+            page.get_by_role("button", name="Send").click()
+            expect(page.locator(".receipt")).to_be_visible()
+            visit.check()
+        with visiting(browser, running, viewport=phone, locale="de-DE") as visit:
+            page = visit.page
+            page.goto(f"{running.url}/#plan={PLAN.id}&group=C")  # there is none: so it is asked
+            asked = page.get_by_role("group", name="Which letter")
+            expect(asked).to_contain_text("Diese Antwort wird so gesendet, wie sie ist.")
+            asked.get_by_label("B").check()
+            visit.check()
+        found = run("cross", "plan.json", "--from", running.url, "--of", "smoker", "--by", "arm", "--json")
+        told = json.loads(found.out)
+        assert told["n"] == PEOPLE + 1
+        assert told["test"]["p"] < 1e-6
+        with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
+            page = visit.dashboard(PLAN)
+            panel = page.get_by_role("region", name="Two answers at once")
+            expect(panel).to_contain_text("smoker by arm")
+            expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
+            visit.check()
+
+
+def test_links_name_the_group(run: Run) -> None:
+    PLAN.write(Path("plan.json"))
+    url = "https://example.org"
+    one = run("tokens", "plan.json", "--count", "2", "--url", url, "--group", "arm=B", "-o", "b.csv")
+    assert one.code == 0, one.err
+    assert Path("b.csv").read_text().count("&group=B") == 2
+    Path("people.csv").write_text("name,arm\nAda,A\nBob,B\nEve,\n")
+    listed = run("tokens", "plan.json", "--addresses", "people.csv", "--url", url, "-o", "all.csv")
+    assert listed.code == 0, listed.err
+    ada, bob, eve = Path("all.csv").read_text().splitlines()[1:]
+    assert ada.endswith("&group=A")
+    assert bob.endswith("&group=B")
+    assert "group" not in eve  # it is asked
+    for given, words in (
+        ("arm", "such as arm=A"),
+        ("leg=A", "'leg' is not a known question (arm)"),
+        ("arm=C", "'C' is not"),
+    ):
+        refused = run("tokens", "plan.json", "--count", "1", "--url", url, "--group", given, "-o", "c.csv")
+        assert refused.code in (1, 2)
+        assert words in refused.err
+        assert not Path("c.csv").exists()
+    assert "--url" in run("tokens", "plan.json", "--count", "1", "--group", "arm=A").err
