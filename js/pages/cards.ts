@@ -31,7 +31,12 @@ function stays(plan: Plan, given: readonly Given[] | null, key: string): HTMLEle
     "section",
     { class: "card stays", "aria-labelledby": named("stays", key) },
     h("h3", { id: `stays${key}` }, t(given ? "stays" : "stayed")),
-    given ? answersOf(plan, given) : h("p", {}, t("stayed_hint")),
+    given
+      ? answersOf(
+          plan,
+          given.filter(({ name }) => !plan.known?.names.includes(name)),
+        )
+      : h("p", {}, t("stayed_hint")),
     given && h("p", { class: "soft" }, t("stays_hint")),
   );
 }

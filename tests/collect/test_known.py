@@ -55,6 +55,7 @@ def test_a_known_group_from_the_link_to_the_dashboard(
             page.get_by_role("button", name="Review my answers").click()
             expect(page.locator(".review")).to_contain_text("Which letter is on your invitation?")
             page.get_by_role("button", name="Make my report").click()
+            expect(page.locator(".stays")).not_to_contain_text("Which letter")
             expect(page.locator(".leaves dd").first).to_have_text("Known and sent as it is: A")
             page.get_by_role("button", name="Send").click()
             expect(page.locator(".receipt")).to_be_visible()
