@@ -73,8 +73,17 @@ class Test:
         degrees = "1 degree" if self.degrees == 1 else f"{self.degrees} degrees"
         return (
             f"{self.question} {found} at {100 * LEVEL:g} %: chi-square {self.statistic:.2f} with {degrees} "
-            f"of freedom, {p}"
+            f"of freedom, {p}{self._say_detectable()}"
         )
+
+    def _say_detectable(self) -> str:
+        """What a test that finds nothing would have found."""
+        if self.detectable is None or self.p < LEVEL:
+            return ""
+        if self.detectable >= 1:
+            return "; so few reports find hardly any difference"
+        points = f"{100 * self.detectable:.2g}"
+        return f"; shares of one row that are {points} points off are found in four studies of five"
 
 
 def find_power(effect: float, degrees: int, n: int, level: float = LEVEL) -> float:

@@ -16,8 +16,8 @@ from deniable.estimate.consistency import simplex
 class LikelyTable:
     """Cells that are all possible, for display: sums, error bars and tests are of the unbiased table.
 
-    >>> project_cells(np.array([[0.7, 0.4], [-0.1, 0.0]])).cells.tolist()
-    [[0.65..., 0.35...], [0.0, 0.0]]
+    >>> project_cells(np.array([[0.7, 0.4], [-0.1, 0.0]])).cells.round(2).tolist()
+    [[0.65, 0.35], [0.0, 0.0]]
     """
 
     cells: Floats
