@@ -154,7 +154,7 @@ def test_an_important_attribute_decides() -> None:
     rows = {}
     for weight in (0.01, 100.0):
         rows[weight] = consider([Question(2), Question(2), Question(100, importance=weight)], 6.0, 1000)[0]
-    assert (rows[0.01].kind, rows[100.0].kind) == ("SPL", "SMP")
+    assert (rows[0.01].kind, rows[100.0].kind) == ("SPL by importance", "SMP")
     assert rows[0.01].errors[0] < rows[100.0].errors[0]
     assert rows[100.0].errors[2] < rows[0.01].errors[2]
 

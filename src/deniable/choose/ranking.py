@@ -10,6 +10,7 @@ from typing import final
 
 import numpy.typing as npt
 
+from deniable.choose.budgets import divide_epsilon
 from deniable.choose.candidate import Considered, Size, influence_of, name_candidate, one_in
 from deniable.choose.caps import Selection, select_options
 from deniable.choose.objective import Objective
@@ -17,6 +18,7 @@ from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name,
 from deniable.choose.task import (
     BLOCKS,
     SINGLE,
+    UNEQUAL,
     Names,
     Protocols,
     Sizes,
@@ -178,6 +180,13 @@ class Way:
     everybody: tuple[int, ...] = ()
     weighted: bool = False
     """Whether the attribute that is sampled is drawn by importance."""
+    budgets: tuple[float, ...] = ()
+    """The part of epsilon that each attribute has, where parts are not equal."""
+
+    @property
+    def title(self) -> str:
+        """What the table of choices calls it."""
+        return UNEQUAL if self.budgets else self.kind
 
     @property
     def faked(self) -> bool:
@@ -211,8 +220,12 @@ class Way:
         scale = min(_HUNDREDTHS, (MOST_WEIGHT - len(importance)) / sum(importance))
         return tuple(max(1, round(scale * one)) for one in importance)
 
-    def budget(self, task: Task) -> float:
-        """What each attribute of a report may lose of the epsilon that they share."""
+    def list_budgets(self, task: Task) -> tuple[float, ...]:
+        """What each attribute of a report may lose."""
+        return self.budgets or (self._equal_part(task),) * task.d
+
+    def _equal_part(self, task: Task) -> float:
+        """What each attribute of a report may lose of the epsilon that they share, if parts are equal."""
         if task.per == "attribute" or self.faked:
             return task.epsilon
         sharing = task.sharing
@@ -254,7 +267,31 @@ def _list_ways(task: Task) -> list[Way]:
         ways += [Way(BLOCKS, everybody) for everybody in some if task.d - len(everybody) > 1]
     if len(set(task.importance)) > 1 and task.forever is None:
         ways += [replace(way, weighted=True) for way in ways if way.kind in ("SMP", BLOCKS)]
+        ways += _split_unequally(task)
     return ways
+
+
+def _split_unequally(task: Task) -> Iterator[Way]:
+    """SPL with parts of epsilon by what each attribute gains from its own.
+
+    It is only for attributes of unequal importance: among equal ones, equal parts err at most a few percent
+    more than the best. The worst attribute alone is another objective.
+    """
+    sharing = [j for j in range(task.d) if j not in task.fixed]
+    if "SPL" not in task.kinds or task.per != "record" or task.objective.worst or len(sharing) < 2:
+        return
+    way = Way("SPL")
+
+    def error(j: int, budget: float) -> float:
+        among = task.among(way.kind, sharing[j])
+        return min(option.unit for option in _options(task, way, sharing[j], among, budget))
+
+    try:
+        parts = divide_epsilon(task.epsilon, [task.importance[j] for j in sharing], error)
+    except InvalidParameter:  # what cannot be split equally is explained there
+        return
+    own = dict(zip(sharing, parts, strict=True))
+    yield replace(way, budgets=tuple(own.get(j, task.epsilon) for j in range(task.d)))
 
 
 def _several(task: Task) -> Iterator[Way]:
@@ -309,11 +346,11 @@ def _row(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool = Fa
         chosen, why_not = _settle(task, way, among, lean)
     except InvalidParameter as problem:
         same = len(set(among)) == 1 and len(among[0]) == 1
-        return _impossible(task, way.kind, among[0][0] if same else "adaptive", str(problem))
+        return _impossible(task, way.title, among[0][0] if same else "adaptive", str(problem))
     made, order = way.build(task, chosen)
     return Considered.of(
         made,
-        way.kind,
+        way.title,
         [chosen[j].name for j in order],
         task.n,
         task.objective,
@@ -349,17 +386,17 @@ def _settle(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool) 
     """Each attribute's protocol, at the budget that this one gives its parts."""
     sample_size = way.sample_size
 
-    def at(budget: float) -> Selection:
-        options = [_options(task, way, j, names, budget) for j, names in enumerate(among)]
+    def at(budgets: Sequence[float]) -> Selection:
+        options = [_options(task, way, j, names, budgets[j]) for j, names in enumerate(among)]
         return select_options(options, task, sample_size, lean)
 
     if not way.faked or task.per == "record":
-        return at(way.budget(task))
+        return at(way.list_budgets(task))
 
     def loss(budget: float) -> float:
-        return _build_faked(at(budget)[0], task.epsilon).loss("attribute")
+        return _build_faked(at([budget] * task.d)[0], task.epsilon).loss("attribute")
 
-    return at(largest_budget(loss, task.epsilon, task.d))
+    return at([largest_budget(loss, task.epsilon, task.d)] * task.d)
 
 
 def _options(task: Task, way: Way, attribute: int, names: Sequence[str], budget: float) -> list[Option]:

@@ -29,6 +29,8 @@ priors.
 SINGLE = ""  # one attribute has no such name
 BLOCKS = "SPL+SMP"
 """Some attributes from everybody, and one of the others."""
+UNEQUAL = "SPL by importance"
+"""All attributes from everybody, more important ones with more of epsilon."""
 
 
 @final

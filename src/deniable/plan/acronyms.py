@@ -12,6 +12,7 @@ _BLOCKS = "SPL+SMP"
 _MOST_NAMED = 3
 _KINDS = {
     "SPL": "everybody reports all questions",
+    "SPL by importance": "everybody reports all questions, important ones with more of epsilon",
     "SMP": "everybody reports one question, drawn at random",
     _BLOCKS: "everybody reports metric questions, maybe numbers, and one of the others, drawn at random",
     "RS+FD": "everybody reports all questions: one is real, and the others are fakes",
@@ -25,6 +26,7 @@ _REPEATED = {
     "l_osue": "optimized unary encoding of kept answers, symmetric in each round",
     "l_soue": "symmetric unary encoding of kept answers, optimized in each round",
     "loloha": "local hashing with kept answers",
+    "l_duchi": "the side of a kept line, with kept answers",
     "dbitflip": "some bits of a histogram, kept",
 }
 
