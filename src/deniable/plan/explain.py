@@ -310,6 +310,11 @@ def _shuffle(content: Content, loss: Loss) -> str:
     # the worst case is not what is promised there
     if content.rounds is not None or content.people < 2 or loss.units:
         return ""
+    if content.known is not None:
+        return (
+            f"A shuffler, which strips names and order, hides a report only among those that name the same "
+            f"{content.known.name}: what it adds depends on the smallest group, and is not stated."
+        )
     found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
     if found.epsilon >= loss.record:
         return (
