@@ -45,6 +45,18 @@ def test_tables_hold_the_truth_and_agree(result: dn.plan.Result) -> None:
     np.testing.assert_allclose(turned.cells, by_age.cells.T, atol=1e-12)
 
 
+def test_results_and_plans_point_to_tables(result: dn.plan.Result) -> None:
+    """By what the shell and the notebook take, and not where there are none."""
+    named = "smoker by age, smoker by sex, sex by age"
+    assert str(result).endswith(f"tables of two answers (result.cross('smoker', by='age')): {named}")
+    assert f"by=&#x27;age&#x27;)): {named}" in result._repr_html_()
+    assert result.plan is not None
+    shell = f"tables of two answers (deniable cross ... --of smoker --by age): {named}"
+    assert shell in " ".join(result.plan.explain().split())
+    alone = replace(SMOKING, together=(), survey=None).plan(people=1000)
+    assert "tables of two answers" not in alone.explain()
+
+
 def test_a_table_that_borrows_errs_less(result: dn.plan.Result) -> None:
     table = result.cross("smoker", by="sex")
     alone = dn.CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])

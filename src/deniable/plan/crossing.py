@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from shlex import quote
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -21,6 +22,7 @@ from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate.consistency import simplex
 from deniable.exact import number
+from deniable.formatting import shorten_names
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.attribute import Attribute, list_questions
@@ -63,6 +65,20 @@ def list_plain(content: Content) -> list[str]:
 
 def _is_plain(one: Attribute) -> bool:
     return not (one.only_if or one.several or one.answers)
+
+
+def point_to_tables(content: Content, shell: bool) -> str:
+    """Which tables can be read, and how; empty where none can."""
+    tables = list_tables(content)
+    if not tables:
+        return ""
+    by, of = tables[0]
+    how = (
+        f"deniable cross ... --of {quote(of)} --by {quote(by)}"
+        if shell
+        else f"result.cross({of!r}, by={by!r})"
+    )
+    return f"tables of two answers ({how}): {shorten_names([f'{of} by {by}' for by, of in tables])}"
 
 
 def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:

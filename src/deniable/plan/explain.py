@@ -84,7 +84,12 @@ def _explain_rounds(content: Content) -> str:
 
 
 def _explain_dependence(content: Content) -> str:
-    """That reports with one of the answers show no dependence, before anybody is asked."""
+    """Which tables will be read; or that reports with one of the answers show no dependence."""
+    from deniable.plan.crossing import point_to_tables
+
+    tables = point_to_tables(content, shell=True)
+    if tables:
+        return f"Reports hold {tables}."
     together = any(isinstance(one.domain, Product) for one in content.attributes)
     if (
         content.known is not None

@@ -63,7 +63,15 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
         for people, mine in _list_answers(found, name):
             lines += ["", f"{name}, of {people}", *_first_lines(mine, most, unbiased, where)]
-    return "\n".join([*lines, *_lines_without_shares(found, unbiased)])
+    tables = _name_tables(found, shell)
+    return "\n".join([*lines, *_lines_without_shares(found, unbiased), *(["", tables] if tables else [])])
+
+
+def _name_tables(found: Findings, shell: bool) -> str:
+    from deniable.plan.crossing import point_to_tables
+
+    plan = found.result.plan
+    return "" if plan is None else point_to_tables(plan.content, shell)
 
 
 def _first_lines(
@@ -270,7 +278,8 @@ def write_html(found: Findings) -> str:
         parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
     for name, nothing in result.unreported.items():
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
-    return "".join(parts)
+    tables = _name_tables(found, shell=False)
+    return "".join([*parts, *([_paragraph(tables)] if tables else [])])
 
 
 def _paragraph(text: str) -> str:
