@@ -113,18 +113,23 @@ def _power_of(noncentral: float, degrees: int, level: float) -> float:
 
 
 def find_dependence(cells: Floats, covariance: Covariance) -> tuple[float, int]:
-    """What each report adds to the statistic of independence, and the degrees of freedom.
+    """What each report adds to the statistic of independence, and the degrees of freedom."""
+    rows, columns = cells.shape
+    return float(weigh_dependence(cells, covariance(find_null(cells)))), (rows - 1) * (columns - 1)
+
+
+def weigh_dependence(cells: Floats, spread: Floats) -> Floats:
+    """What each report adds to the statistic of independence, of a table or of a stack of them.
 
     The differences from independence are weighed by their own covariance under the nearest independent
-    table.
+    table, for which `spread` is that of the cells.
     """
-    rows, columns = cells.shape
-    apart = cells * cells.sum() - np.outer(cells.sum(axis=1), cells.sum(axis=0))
-    null = find_null(cells)
-    slopes = _slopes(null)
-    error = slopes @ covariance(null) @ slopes.T
-    wanted = apart[:-1, :-1].ravel()
-    return float(wanted @ np.linalg.solve(error, wanted)), (rows - 1) * (columns - 1)
+    total = cells.sum(axis=(-2, -1), keepdims=True)
+    apart = cells * total - cells.sum(axis=-1, keepdims=True) * cells.sum(axis=-2, keepdims=True)
+    slopes = _slopes(find_null(cells))
+    error = slopes @ spread @ slopes.swapaxes(-2, -1)
+    wanted = apart[..., :-1, :-1].reshape(*cells.shape[:-2], -1, 1)
+    return np.asarray((wanted * np.linalg.solve(error, wanted)).sum(axis=(-2, -1)))
 
 
 def find_detectable(cells: Floats, covariance: Covariance, n: int) -> float:
@@ -151,26 +156,35 @@ def find_detectable(cells: Floats, covariance: Covariance, n: int) -> float:
 
 def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floats]) -> float:
     """What each report adds to the squared statistic of a linear trend of these positions."""
-    centered = [at - cells.sum(axis=1 - axis) @ at / cells.sum() for axis, at in enumerate(points)]
-    weights = np.outer(*centered).ravel()
-    error = float(weights @ covariance(find_null(cells)) @ weights)
-    return float(weights @ cells.ravel()) ** 2 / error
+    return float(weigh_trend(cells, covariance(find_null(cells)), points))
+
+
+def weigh_trend(cells: Floats, spread: Floats, points: tuple[Floats, Floats]) -> Floats:
+    """The same of a table or of a stack of them, with the covariance under the nearest independent table."""
+    total = cells.sum(axis=(-2, -1))
+    by_row, by_column = (
+        at - (cells.sum(axis=axis) @ at / total)[..., None] for axis, at in zip((-1, -2), points, strict=True)
+    )
+    weights = (by_row[..., :, None] * by_column[..., None, :]).reshape(*cells.shape[:-2], -1)
+    error = np.einsum("...i,...ij,...j->...", weights, spread, weights)
+    return np.asarray((weights * cells.reshape(weights.shape)).sum(axis=-1) ** 2 / error)
 
 
 def find_null(cells: Floats) -> Floats:
-    """The independent table with the nearest possible margins."""
-    total = min(max(float(cells.sum()), 0.0), 1.0)
-    by_row, by_column = (simplex(cells.sum(axis=axis)) for axis in (1, 0))
-    return np.outer(by_row, by_column) * total
+    """The independent table with the nearest possible margins, of a table or of a stack of them."""
+    total = np.clip(cells.sum(axis=(-2, -1), keepdims=True), 0.0, 1.0)
+    by_row, by_column = (simplex(cells.sum(axis=axis)) for axis in (-1, -2))
+    return np.asarray(by_row[..., :, None] * by_column[..., None, :] * total)
 
 
 def _slopes(null: Floats) -> Floats:
     """How the differences from independence, without the last row and column, move with the cells."""
-    rows, columns = null.shape
-    by_row, by_column = null.sum(axis=1), null.sum(axis=0)
+    rows, columns = null.shape[-2:]
+    by_row, by_column = null.sum(axis=-1), null.sum(axis=-2)
     one_row, one_column = np.eye(rows)[:-1], np.eye(columns)[:-1]
-    slopes = null.sum() * np.einsum("ik,jl->ijkl", one_row, one_column)
-    slopes -= np.einsum("ik,j,l->ijkl", one_row, by_column[:-1], np.ones(columns))
-    slopes -= np.einsum("i,k,jl->ijkl", by_row[:-1], np.ones(rows), one_column)
-    slopes += null[:-1, :-1, None, None]
-    return np.asarray(slopes.reshape(-1, rows * columns))
+    total = null.sum(axis=(-2, -1))[..., None, None, None, None]
+    slopes = total * np.einsum("ik,jl->ijkl", one_row, one_column)
+    slopes = slopes - np.einsum("ik,...j,l->...ijkl", one_row, by_column[..., :-1], np.ones(columns))
+    slopes -= np.einsum("...i,k,jl->...ijkl", by_row[..., :-1], np.ones(rows), one_column)
+    slopes += null[..., :-1, :-1, None, None]
+    return np.asarray(slopes.reshape(*null.shape[:-2], -1, rows * columns))

@@ -37,9 +37,9 @@ class OneReport:
 
     def covariance(self, cells: Floats, sums: Floats) -> Floats:
         law, centered = self.law, _fix_total_of(sums)
-        supported = centered @ (law.q + law.gain * cells)
+        supported = (law.q + law.gain * cells) @ centered.T
         joint = law.pairs.joint_sums(centered, cells)
-        return np.asarray((joint - np.outer(supported, supported)) / law.gain**2)
+        return np.asarray((joint - supported[..., :, None] * supported[..., None, :]) / law.gain**2)
 
 
 @final

@@ -23,7 +23,7 @@ from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.formatting import format_percent, format_table
 from deniable.summaries import Summary
-from deniable.summaries.ratios import fieller_within, ratio_error
+from deniable.summaries.ratios import fieller_within, find_fieller_ends, ratio_error
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -117,10 +117,20 @@ class CrossTable:
 
     @cached_property
     def _conditional(self) -> list[list[Summary]]:
-        return [
-            [self._divide(*self._cell(a, b), limits=_WHOLE) for b in range(self.of.size)]
-            for a in range(self.by.size)
-        ]
+        rows, columns = self.cells.shape
+        each = self.covariance.reshape(rows, columns, rows, columns)
+        alike = np.einsum("abac->abc", each)  # within a row
+        bottom = self.cells.sum(axis=1, keepdims=True)
+        variances = np.einsum("abb->ab", alike), alike.sum(axis=(1, 2))[:, None]
+        both = alike.sum(axis=2)
+        low, high = find_fieller_ends(self.cells, bottom, *variances, both, (1 - self.level) / 2, _WHOLE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.cells / bottom
+            square = variances[0] - 2 * ratio * both + ratio**2 * variances[1]
+            error = np.where(bottom > 0, np.sqrt(np.maximum(square, 0.0)) / bottom, np.inf)
+        share = np.where(bottom > 0, ratio.clip(*_WHOLE), np.nan)
+        found = np.stack([share, error, low, high], axis=-1).tolist()
+        return [[Summary(*cell) for cell in row] for row in found]
 
     @cached_property
     def shares(self) -> Floats:
@@ -217,12 +227,12 @@ class CrossTable:
         """How many times as large a column's share is in one row as in another (the relative risk)."""
         (x, y), (u, v) = self._two_cells(row, other, column)
         # x / y over u / v is one fraction; its top and bottom are products, with their slopes
-        return self._divide_products(_product(self._flat, x, v), _product(self._flat, u, y))
+        return self._divide(_product(self._flat, x, v), _product(self._flat, u, y))
 
     def odds(self, row: str, other: str, column: str | None = None) -> Summary:
         """The same ratio of odds: of the column against all others."""
         (x, y), (u, v) = self._two_cells(row, other, column)
-        return self._divide_products(_product(self._flat, x, v - u), _product(self._flat, u, y - x))
+        return self._divide(_product(self._flat, x, v - u), _product(self._flat, u, y - x))
 
     def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
         """The change since an earlier round: of every share of a row's people, and of every cell.
@@ -354,23 +364,14 @@ class CrossTable:
         b = self.of.find(column)
         return [self._cell(self.by.find(one), b) for one in (row, other)]
 
-    def _divide(self, top: Floats, bottom: Floats, limits: tuple[float, float]) -> Summary:
-        """A ratio of two sums of cells, with these weights."""
-        return self._ratio(float(top @ self._flat), float(bottom @ self._flat), top, bottom, limits)
-
-    def _divide_products(self, top: _Product, bottom: _Product) -> Summary:
-        return self._ratio(top[0], bottom[0], top[1], bottom[1], _RATIOS)
-
-    def _ratio(
-        self, top: float, bottom: float, by_top: Floats, by_bottom: Floats, limits: tuple[float, float]
-    ) -> Summary:
-        """A ratio, with the ends of all ratios that the cells do not exclude."""
-        across, along = self.covariance @ by_top, self.covariance @ by_bottom
-        variances = (float(by_top @ across), float(by_bottom @ along))
-        both = float(by_top @ along)
-        low, high = fieller_within(top, bottom, variances, both, (1 - self.level) / 2, limits)
-        value = min(max(top / bottom, limits[0]), limits[1]) if bottom > 0 else math.nan
-        return Summary(value, ratio_error(top, bottom, variances, both), low, high)
+    def _divide(self, top: _Product, bottom: _Product) -> Summary:
+        """A ratio of two products, with the ends of all ratios that the cells do not exclude."""
+        across, along = self.covariance @ top[1], self.covariance @ bottom[1]
+        variances = (float(top[1] @ across), float(bottom[1] @ along))
+        both = float(top[1] @ along)
+        low, high = fieller_within(top[0], bottom[0], variances, both, (1 - self.level) / 2, _RATIOS)
+        value = max(top[0] / bottom[0], 0.0) if bottom[0] > 0 else math.nan
+        return Summary(value, ratio_error(top[0], bottom[0], variances, both), low, high)
 
 
 _Product = tuple[float, Floats]

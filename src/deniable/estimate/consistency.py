@@ -28,12 +28,18 @@ def norm_mul(frequencies: Floats) -> Floats:
 
 
 def simplex(frequencies: Floats) -> Floats:
-    """The nearest distribution (Euclidean): subtract one number from all and clip, so that the sum is one."""
-    ranked = np.sort(frequencies)[::-1]
-    below_top = np.cumsum(ranked[0] - ranked)  # differences: sums of huge estimates would lose the one
-    ranks = np.arange(1, ranked.size + 1)
-    last = np.flatnonzero(ranks * (ranked[0] - ranked) < below_top + 1)[-1]
-    return np.asarray(np.maximum(frequencies - ranked[0] + (1 + below_top[last]) / ranks[last], 0.0))
+    """The nearest distribution (Euclidean): subtract one number from all and clip, so that the sum is one.
+
+    Of a table, each row is answered by a row.
+    """
+    ranked = np.sort(frequencies, axis=-1)[..., ::-1]
+    gaps = ranked[..., :1] - ranked
+    below_top = np.cumsum(gaps, axis=-1)  # differences: sums of huge estimates would lose the one
+    ranks = np.arange(1, ranked.shape[-1] + 1)
+    stays = ranks * gaps < below_top + 1
+    last = ranks.size - 1 - np.argmax(stays[..., ::-1], axis=-1, keepdims=True)
+    moved = (1 + np.take_along_axis(below_top, last, axis=-1)) / ranks[last]
+    return np.asarray(np.maximum(frequencies - ranked[..., :1] + moved, 0.0))
 
 
 def norm_cut(frequencies: Floats) -> Floats:

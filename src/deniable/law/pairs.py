@@ -111,11 +111,12 @@ class Alike(Pairs):
         return np.asarray(found)
 
     def joint_sums(self, table: Floats, shares: Floats) -> Floats:
-        """Without a table of all pairs, of which there may be billions."""
-        slope, totals, reached = self.together - self.apart, table.sum(axis=1), table @ shares
+        """Without a table of all pairs, of which there may be billions; of several shares, one by row."""
+        slope, totals, reached = self.together - self.apart, table.sum(axis=1), shares @ table.T
         alone = self.q - self.apart + (self.p - self.q - 2 * slope) * shares
-        mixed = slope * np.outer(reached, totals)
-        return np.asarray(self.apart * np.outer(totals, totals) + mixed + mixed.T + (table * alone) @ table.T)
+        mixed = slope * reached[..., :, None] * totals
+        both = self.apart * np.outer(totals, totals) + mixed + mixed.swapaxes(-2, -1)
+        return np.asarray(both + (table * alone[..., None, :]) @ table.T)
 
     def squares(self, weights: Floats) -> Floats:
         total, own = weights.sum(axis=-1, keepdims=True), weights**2

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from deniable.arrays import Floats
 from deniable.estimate.intervals import reach_of
 
 Ends = tuple[float, float]
@@ -40,21 +43,37 @@ def fieller_within(
     >>> fieller_within(0.2, 0.1, (0.0001, 0.01), 0.0, 0.025, (0.0, 1.0))
     (0.6..., 1.0)
     """
-    reach = reach_of(tail) ** 2
-    a = bottom**2 - reach * variances[1]
+    numbers = np.array([[top], [bottom], [variances[0]], [variances[1]], [covariance]])
+    low, high = find_fieller_ends(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], tail, limits)
+    return float(low[0]), float(high[0])
+
+
+def find_fieller_ends(
+    top: Floats,
+    bottom: Floats,
+    top_variance: Floats,
+    bottom_variance: Floats,
+    covariance: Floats,
+    tail: float,
+    limits: Ends,
+) -> tuple[Floats, Floats]:
+    """The same of many ratios at once."""
+    reach, (low, high) = reach_of(tail) ** 2, limits
+    a = bottom**2 - reach * bottom_variance
     b = top * bottom - reach * covariance
-    c = top**2 - reach * variances[0]
-
-    def is_held(ratio: float) -> bool:
-        return a * ratio**2 - 2 * b * ratio + c <= 0
-
-    low, high = limits
+    c = top**2 - reach * top_variance
     inside = b**2 - a * c
-    roots = [(b + sign * math.sqrt(inside)) / a for sign in (-1, 1)] if inside >= 0 and a else []
-    between = [root for root in roots if low < root < high]
-    far = a <= 0 if math.isinf(high) else is_held(high)
-    held = [*([low] if is_held(low) else []), *between, *([high] if far else [])]
-    return (min(held), max(held)) if held else limits
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(inside)
+        roots = [
+            np.where((low < one) & (one < high), one, np.nan) for one in ((b - root) / a, (b + root) / a)
+        ]
+    far = a <= 0 if math.isinf(high) else a * high**2 - 2 * b * high + c <= 0
+    near = a * low**2 - 2 * b * low + c <= 0
+    held = np.array([np.where(near, low, np.nan), *roots, np.where(far, high, np.nan)])
+    is_empty = np.isnan(held).all(axis=0)
+    least = np.where(is_empty, low, np.fmin.reduce(held))
+    return least, np.where(is_empty, high, np.fmax.reduce(held))
 
 
 def ratio_error(top: float, bottom: float, variances: tuple[float, float], covariance: float = 0.0) -> float:
