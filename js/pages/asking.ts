@@ -118,6 +118,16 @@ export function showMissing({ id, keys }: Question, changed: () => void): HTMLEl
   );
 }
 
+/** Whether the answer is known anyway, and so is sent as it is. */
+export function showKnown({ id, keys }: Question, changed: () => void): HTMLElement {
+  const label = "You know it of each person anyway: it is sent as it is, and not hidden";
+  return tick(`q${id}-known`, label, keys.known === true, (on) => {
+    if (on) keys.known = true;
+    else delete keys.known;
+    changed();
+  });
+}
+
 /** The share of people who will answer; only of a question that some may not answer. */
 export function showAnswered({ study }: Draft, { id, keys }: Question, changed: () => void): HTMLElement {
   const place = figure(

@@ -58,7 +58,7 @@ const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   place: [...SIDES, "rows", "columns", "map", "privacy", "epsilon", "level", "radius"],
   other: [],
 };
-const OF_ALL = ["question", "help", "importance", "missing", "only_if", "answered", "labels"];
+const OF_ALL = ["question", "help", "importance", "missing", "only_if", "answered", "known", "labels"];
 const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
   choice: { values: [] },
   yesno: { yes_no: true },

@@ -1,6 +1,6 @@
 /** Shows the questions as a list: each is written, moved and removed here. */
 
-import { showAnswered, showCondition, showMissing } from "./asking.js";
+import { showAnswered, showCondition, showKnown, showMissing } from "./asking.js";
 import { h, quoted } from "./dom.js";
 import {
   addToPages,
@@ -162,6 +162,7 @@ function fields(
       showMissing(question, changed),
       showCondition(editing.draft, question, i, changed),
       showAnswered(editing.draft, question, changed),
+      showKnown(question, changed),
     ),
     hidden.length > 0 && keptAside(question, hidden),
     h("p", { class: "complaint wide", id: `${at}-complaint` }),

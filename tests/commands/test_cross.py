@@ -95,6 +95,12 @@ def test_people_for_a_difference(run: Run, asked: None) -> None:
     )
     assert told["people"] == 53_961
     assert "takes --of and --by" in run("people", "study.toml", "--difference", "5").err
+    text = STUDY.replace("step = 12", "step = 12, known = true").replace(
+        'together = [["age", "smoker"]]\n', ""
+    )
+    Path("known.toml").write_text(text)
+    found = run("people", "known.toml", "--difference", "5", "--of", "smoker", "--by", "age")
+    assert "11,923 people at epsilon 2" in found.out
     assert (
         "below 100 %"
         in run("people", "study.toml", "--difference", "80", "--of", "smoker", "--by", "age").err

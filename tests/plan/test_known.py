@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,8 @@ def test_a_consent_and_a_study_file_say_it(tmp_path: Path) -> None:
     path.write_text(text % "true")
     study = dn.Study.read(path)
     assert study.known == ("arm",)
+    assert "arm: 2 values: A, B, known and sent as it is" in str(study)
+    assert study == pickle.loads(pickle.dumps(study))
     assert study.plan(people=100).names == ("smoker",)
     path.write_text(text % "1")
     with pytest.raises(dn.InvalidParameter, match="known is true or false"):

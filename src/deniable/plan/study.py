@@ -183,11 +183,16 @@ class Study:
                 )
 
     def __str__(self) -> str:
-        return "\n".join([self._heading, *(f"  {name}: {one}" for name, one in self.attributes.items())])
+        return "\n".join([self._heading, *(f"  {name}: {text}" for name, text in self._describe())])
 
     def _repr_html_(self) -> str:
-        rows = [[name, str(one)] for name, one in self.attributes.items()]
+        rows = [[name, text] for name, text in self._describe()]
         return format_html_table(["attribute", "values"], rows, self._heading, left=["attribute", "values"])
+
+    def _describe(self) -> list[tuple[str, str]]:
+        """What each question asks for, in words."""
+        known = dict.fromkeys(self.known, ", known and sent as it is")
+        return [(name, f"{one}{known.get(name, '')}") for name, one in self.attributes.items()]
 
     @property
     def _heading(self) -> str:
