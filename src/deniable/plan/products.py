@@ -31,6 +31,23 @@ def read_together(given: object, questions: Sequence[str]) -> Together:
     return tuple(found)
 
 
+def read_target(
+    target: object, together: Sequence[Sequence[str]], known: Sequence[str], questions: Sequence[str]
+) -> Sequence[Sequence[str]]:
+    """What is asked together: the pairs of a target with each other question, where one is named."""
+    if target is None:
+        return together
+    if target not in questions:
+        raise InvalidParameter(not_among(str(target), "a question that can be the target", questions))
+    if together:
+        raise InvalidParameter("a target has its own tables: give target or together, not both")
+    if known:
+        raise InvalidParameter(f"people are not simulated with known groups ({known[0]!r}); leave out target")
+    if len(questions) < 2:
+        raise InvalidParameter("a target needs other questions beside it, got none")
+    return tuple((str(target), name) for name in questions if name != target)
+
+
 def _explain(given: object) -> str:
     return f'together is a list of pairs of questions, such as [["age", "smoker"]], got {given!r}'
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+import numpy as np
+import numpy.typing as npt
+
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, not_among
@@ -217,6 +220,19 @@ class Result(Mapping[str, Any]):
         from deniable.plan.crossing import cross_result
 
         return cross_result(self, of, by, level)
+
+    def simulate_people(
+        self, n: int, target: str | None = None, seed: int = 1
+    ) -> dict[str, npt.NDArray[np.str_]]:
+        """Answers of n people who do not exist, a column for each question, by the tables of a target.
+
+        The study must have asked for all pairs with it: `Study(..., target="income")`. Given the target,
+        other answers are drawn independently, so that nothing else can be learned from them. There are no
+        error bars: for shares, intervals and tests take `cross`.
+        """
+        from deniable.plan.simulated import simulate_people
+
+        return simulate_people(self, n, target, seed)
 
     @cached_property
     def agreed(self) -> Sequence[Agreed]:

@@ -18,7 +18,7 @@ from deniable.plan.maps import Map
 from deniable.plan.texts import OF_ATTRIBUTE, OF_SURVEY, Texts
 from deniable.tables import file_kind
 
-_KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol", "together")
+_KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol", "together", "target")
 _OF_MAP = ("map", "towns")
 _SECTIONS = ("attributes", "repeat", "objective", "survey")
 _TEXTS = ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title"))

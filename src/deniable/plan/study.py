@@ -39,7 +39,7 @@ from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_aski
 from deniable.plan.known import read_known
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.plan import Plan
-from deniable.plan.products import join_attributes, read_together
+from deniable.plan.products import join_attributes, read_target, read_together
 from deniable.plan.questionnaire import (
     divide_pages,
     is_filled,
@@ -133,6 +133,10 @@ class Study:
     known: Sequence[str] = ()
     """Questions whose answers the collector knows anyway, such as the arm of an experiment. They are sent as
     they are, outside of all losses, and tables by them need far fewer people.
+    """
+    target: str | None = None
+    """The question that people will be simulated for (`result.simulate_people`): its tables with each other
+    question are asked, in place of `together`.
     """
 
     def __post_init__(self) -> None:
@@ -292,10 +296,11 @@ class Study:
         policies = read_policies(self.missing, list(self.attributes))
         secret = {name: one for name, one in self.attributes.items() if name not in self.known}
         found = list_attributes(secret, policies, self.only_if)
-        if not self.together:
+        together = read_target(self.target, self.together, self.known, list(self.attributes))
+        if not together:
             return found
         epsilon = self.epsilon_first if self.epsilon is None else self.epsilon
-        return join_attributes(found, self.together, epsilon, self.importance)
+        return join_attributes(found, together, epsilon, self.importance)
 
     @cached_property
     def _metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
@@ -498,7 +503,7 @@ class Study:
         """The texts, with the order of the questions where a plan has another, in which one depends on one
         that comes later.
         """
-        if self.together and (self.survey is None or not self.survey.pages):
+        if (self.together or self.target) and (self.survey is None or not self.survey.pages):
             return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
         plain = all(one == Attribute(one.name, one.domain, one.missing) for one in self._asked.values())
         if plain or names == list(self._asked) or (self.survey is not None and self.survey.pages):

@@ -1,0 +1,115 @@
+"""Simulated people: their tables with the target are those that were estimated, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import deniable as dn
+from deniable.arrays import Floats
+from deniable.cross.star import Star, rake
+from deniable.plan.result import Result
+from tests import statistics
+
+ASKED = {"a": ["0", "1"], "b": ["x", "y", "z"], "c": ["u", "v"]}
+STUDY = dn.Study(ASKED, epsilon=4.0, target="c")
+N = 200_000
+
+
+def ask(study: dn.Study = STUDY, n: int = 20_000) -> Result:
+    """People whose a and b depend on c, and on each other given c."""
+    rng = np.random.default_rng(1)
+    c = rng.random(n) < 0.3
+    a = rng.random(n) < np.where(c, 0.8, 0.3)
+    b = np.where(a, 2, rng.integers(0, 3, n))
+    people = {name: np.array(ASKED[name])[one.astype(int)] for name, one in (("a", a), ("b", b), ("c", c))}
+    plan = study.plan(people=n)
+    return plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+
+
+def count(people: Mapping[str, npt.NDArray[np.str_]], of: str, by: str) -> Floats:
+    pairs = [[np.mean((people[by] == r) & (people[of] == c)) for c in ASKED[of]] for r in ASKED[by]]
+    return np.array(pairs)
+
+
+def judge(found: Floats, expected: Floats) -> None:
+    """Shares of N simulated people."""
+    for one, other in zip(found.ravel().tolist(), expected.ravel().tolist(), strict=True):
+        statistics.deviation(one, other, (other * (1 - other) / N) ** 0.5, "a share of simulated people")
+
+
+def test_pairs_with_the_target_are_the_tables() -> None:
+    result = ask()
+    with pytest.warns(dn.DeniableWarning, match="simulated people have no error bars"):
+        people = result.simulate_people(N, "c", seed=3)
+    for name in ("a", "b"):
+        judge(count(people, name, "c"), result.cross(name, by="c").cells)
+    # the planted fault: the tables without their dependence are not what is drawn
+    table = result.cross("a", by="c").cells
+    with pytest.raises(AssertionError):
+        judge(count(people, "a", "c"), np.outer(table.sum(axis=1), table.sum(axis=0)))
+
+
+def test_other_answers_are_independent_given_the_target() -> None:
+    star = Star.of([ask().cross(name, by="c") for name in ("a", "b")])
+    people = star.draw(N, np.random.default_rng(4))
+    (_, _, a), (_, _, b) = star.others
+    expected = np.einsum("t,ti,tj->ij", star.shares, a, b)
+    judge(count(people, "b", "a"), expected)
+
+
+def test_the_target_has_the_same_shares_in_all_tables() -> None:
+    """Also where estimates are impossible: at a small epsilon cells are below 0."""
+    result = ask(dn.Study(ASKED, epsilon=0.2, target="c"), 500)
+    tables = [result.cross(name, by="c") for name in ("a", "b")]
+    assert min(table.cells.min() for table in tables) < 0
+    star = Star.of(tables)
+    assert star.shares.sum() == pytest.approx(1.0)
+    for _, _, shares in star.others:
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        assert shares.min() >= 0
+
+
+def test_raking_keeps_margins_and_odds() -> None:
+    cells = np.array([[0.3, 0.1], [0.2, 0.4]])
+    found = rake(cells, np.array([0.5, 0.5]), np.array([0.6, 0.4]))
+    np.testing.assert_allclose(found.sum(axis=1), 0.5)
+    np.testing.assert_allclose(found.sum(axis=0), [0.6, 0.4])
+    assert found[0, 0] * found[1, 1] / (found[0, 1] * found[1, 0]) == pytest.approx(6.0)
+    empty = rake(np.array([[0.0, 0.0], [0.5, 0.5]]), np.array([0.1, 0.9]), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(empty.sum(axis=1), [0.1, 0.9])
+    gone = rake(cells, np.array([0.0, 1.0]), np.array([0.6, 0.4]))
+    np.testing.assert_allclose(gone, [[0.0, 0.0], [0.6, 0.4]])
+
+
+def test_a_target_asks_for_its_pairs_alone(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    rows = [f"{name} = {values}" for name, values in ASKED.items()]
+    file.write_text("\n".join(['epsilon = 4.0\ntarget = "c"\n[attributes]', *rows]))
+    plan = dn.Study.read(file).plan(people=1000)
+    assert plan.id == STUDY.plan(people=1000).id
+    held = {frozenset(pair) for one in plan.content.attributes for pair in combinations(one.columns, 2)}
+    assert {frozenset("ac"), frozenset("bc")} <= held
+
+
+def test_people_are_refused_without_a_target() -> None:
+    result = ask()
+    with pytest.raises(dn.InvalidParameter, match="name the target"):
+        result.simulate_people(10)
+    with pytest.raises(dn.InvalidParameter, match="no report holds 'a' together with 'b'"):
+        ask(dn.Study(ASKED, epsilon=1.0, together=[("a", "c")])).simulate_people(10, "a")
+    with pytest.raises(dn.InvalidParameter, match="'d' is not a question"):
+        result.simulate_people(10, "d")
+    with pytest.raises(dn.InvalidParameter, match="give target or together, not both"):
+        dn.Study(ASKED, epsilon=1.0, target="c", together=[("a", "c")])
+    with pytest.raises(dn.InvalidParameter, match="'d' is not a question that can be the target"):
+        dn.Study(ASKED, epsilon=1.0, target="d")
+    with pytest.raises(dn.InvalidParameter, match="not simulated with known groups"):
+        dn.Study(ASKED, epsilon=1.0, target="c", known=["a"])
+    with pytest.raises(dn.InvalidParameter, match="needs other questions"):
+        dn.Study({"c": ["0", "1"]}, epsilon=1.0, target="c")
