@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import final
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.cross.source import MOST_CELLS, Source
+from deniable.estimate.consistency import simplex
 
 _MOST_TOGETHER = 16_384  # cells of all tables
 _TINY = 1e-10  # of the largest variance: less is rounding
+_AGAIN = 2  # the spread follows the tables that agree, and these the spread
 
 
 @final
@@ -51,20 +53,34 @@ def agree(sources: Sequence[Source]) -> list[Agreed]:
         return [Agreed(source, source.values) for source in sources]
     differences = np.concatenate(rows)
     flat = np.concatenate([source.values for source in joining])
-    moved = np.concatenate(
-        [
-            source.covariance(np.eye(source.size)) @ differences[:, span].T
-            for source, span in zip(joining, spans, strict=True)
-        ]
-    )
-    # what two tables share is known from others, too, so that some differences follow from the rest
-    weights = moved @ np.linalg.pinv(differences @ moved, rcond=_TINY, hermitian=True)
+    # where shares are rare, the spread at estimates below 0 would be too small, and weigh too much
+    shares = [_believe(source, source.values) for source in joining]
+    for _ in range(_AGAIN):
+        weights, _ = _weigh(shares, spans, differences)
+        new = flat - weights @ (differences @ flat)
+        shares = [_believe(source, new[span]) for source, span in zip(joining, spans, strict=True)]
+    weights, moved = _weigh(shares, spans, differences)
     new = flat - weights @ (differences @ flat)
     found = {
-        id(source): Agreed(source, new[span], weights[span], moved[span])
-        for source, span in zip(joining, spans, strict=True)
+        id(source): Agreed(share, new[span], weights[span], moved[span])
+        for source, share, span in zip(joining, shares, spans, strict=True)
     }
     return [found.get(id(source), Agreed(source, source.values)) for source in sources]
+
+
+def _believe(source: Source, values: Floats) -> Source:
+    """The same, whose spread is that of the nearest possible shares."""
+    return replace(source, believed=simplex(values))
+
+
+def _weigh(sources: Sequence[Source], spans: Sequence[slice], differences: Floats) -> tuple[Floats, Floats]:
+    """How much each difference moves the values, and their covariances with the differences."""
+    each = zip(sources, spans, strict=True)
+    moved = np.concatenate(
+        [source.covariance(np.eye(source.size)) @ differences[:, span].T for source, span in each]
+    )
+    # what two tables share is known from others, too, so that some differences follow from the rest
+    return moved @ np.linalg.pinv(differences @ moved, rcond=_TINY, hermitian=True), moved
 
 
 def _list_differences(sources: Sequence[Source], spans: Sequence[slice], size: int) -> Iterator[Floats]:

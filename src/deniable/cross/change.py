@@ -18,7 +18,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross.hypothesis import Test
 from deniable.errors import InvalidParameter
-from deniable.estimate.consistency import simplex
+from deniable.estimate.consistency import nearest_with_total
 from deniable.formatting import format_percent, format_table
 from deniable.tables import Backend, frame_of_rows
 
@@ -240,7 +240,7 @@ class TableChange:
             return np.asarray(one.covariance + other.covariance - self.between - self.between.T)
         pooled = (one.n * one.own + other.n * other.own) / (one.n + other.n)
         total = min(max(float(pooled.sum()), 0.0), 1.0)
-        shares = (simplex(pooled.ravel()) * total).reshape(pooled.shape)
+        shares = nearest_with_total(pooled.ravel(), total).reshape(pooled.shape)
         spreads = [table.spread(shares) / table.n for table in (one, other)]
         if self.people == "same":
             spreads = [

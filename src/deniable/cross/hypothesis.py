@@ -12,7 +12,7 @@ from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
-from deniable.estimate.consistency import simplex
+from deniable.estimate.consistency import nearest_with_total
 from deniable.exact import number, whole_number
 
 Covariance = Callable[[Floats], Floats]
@@ -33,6 +33,7 @@ class Test:
 
     statistic: float
     degrees: int
+    """0 where all reports are of one row or column: then there is nothing to test."""
     n: int
     """How many reports it is of."""
     question: str = "independence"
@@ -45,7 +46,7 @@ class Test:
     @property
     def p(self) -> float:
         """How often reports have a statistic at least as large where nothing is there."""
-        return float(chdtrc(self.degrees, self.statistic))
+        return float(chdtrc(self.degrees, self.statistic)) if self.degrees else 1.0
 
     @property
     def effect(self) -> float:
@@ -68,6 +69,8 @@ class Test:
         }
 
     def __str__(self) -> str:
+        if not self.degrees:
+            return f"{self.question} cannot be tested: all reports are of one row or column"
         found = "is rejected" if self.p < LEVEL else "is not rejected"
         p = f"p = {self.p:.3f}" if self.p >= 0.001 else "p < 0.001"
         degrees = "1 degree" if self.degrees == 1 else f"{self.degrees} degrees"
@@ -172,9 +175,9 @@ def weigh_trend(cells: Floats, spread: Floats, points: tuple[Floats, Floats]) ->
 
 def find_null(cells: Floats) -> Floats:
     """The independent table with the nearest possible margins, of a table or of a stack of them."""
-    total = np.clip(cells.sum(axis=(-2, -1), keepdims=True), 0.0, 1.0)
-    by_row, by_column = (simplex(cells.sum(axis=axis)) for axis in (-1, -2))
-    return np.asarray(by_row[..., :, None] * by_column[..., None, :] * total)
+    total = np.clip(cells.sum(axis=(-2, -1)), _TINY, 1.0)[..., None]
+    by_row, by_column = (nearest_with_total(cells.sum(axis=axis), total) for axis in (-1, -2))
+    return np.asarray(by_row[..., :, None] * by_column[..., None, :] / total[..., None])
 
 
 def _slopes(null: Floats) -> Floats:

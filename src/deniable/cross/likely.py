@@ -8,7 +8,7 @@ from typing import Literal, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.estimate.consistency import simplex
+from deniable.estimate.consistency import nearest_with_total
 
 
 @final
@@ -37,4 +37,4 @@ class LikelyTable:
 def project_cells(cells: Floats) -> LikelyTable:
     """The nearest possible table with the same total."""
     total = min(max(float(cells.sum()), 0.0), 1.0)
-    return LikelyTable((simplex(cells.ravel()) * total).reshape(cells.shape), "projected")
+    return LikelyTable(nearest_with_total(cells.ravel(), total).reshape(cells.shape), "projected")

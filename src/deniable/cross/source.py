@@ -11,10 +11,11 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.cross.spread import Spread
-from deniable.estimate.consistency import simplex
+from deniable.estimate.consistency import nearest_with_total
 
 MOST_CELLS = 2048
 """Of one table whose covariances are kept."""
+_TINY = 1e-300
 
 
 @final
@@ -30,6 +31,8 @@ class Source:
     n: int
     values: Floats
     spread: Spread
+    believed: Floats | None = None
+    """The shares whose spread is taken for the true one; the values themselves if this is None."""
 
     @property
     def size(self) -> int:
@@ -45,12 +48,16 @@ class Source:
         """Of weighted sums of the values."""
         if self.values.size <= MOST_CELLS:
             return np.asarray(sums @ self._each @ sums.T)
-        return np.asarray(self.spread.covariance(self.values, sums) / self.n)
+        return np.asarray(self.spread.covariance(self._true, sums) / self.n)
+
+    @property
+    def _true(self) -> Floats:
+        return self.values if self.believed is None else self.believed
 
     @cached_property
     def _each(self) -> Floats:
         """The covariance of the values, of which every sum's is made."""
-        return np.asarray(self.spread.covariance(self.values, np.eye(self.values.size)) / self.n)
+        return np.asarray(self.spread.covariance(self._true, np.eye(self.values.size)) / self.n)
 
     def sums(self, names: Sequence[str]) -> Floats:
         """The weights by which the values are summed to the table of these questions, in this order."""
@@ -64,7 +71,9 @@ class Source:
 
     def expand(self, names: Sequence[str], table: Floats) -> Floats:
         """All values of people for whom this is the table of two questions, and nothing else depends."""
-        cells = simplex(self.values[: self.size]).reshape(self.shape)
+        beside = np.clip(self.values[self.size :], 0.0, None)
+        answered = max(1 - float(beside.sum()), 0.0)
+        cells = nearest_with_total(self.values[: self.size], answered).reshape(self.shape)
         axes = [self.names.index(name) for name in names]
         found = table.transpose(np.argsort(axes))
         rest = cells.sum(axis=tuple(axes))
@@ -72,5 +81,5 @@ class Source:
             found = np.expand_dims(found, axis)
         for axis in sorted(axes):
             rest = np.expand_dims(rest, axis)
-        beside = np.clip(self.values[self.size :], 0.0, None)
-        return np.concatenate([(found * rest).ravel() * (1 - beside.sum()), beside])
+        whole = (found * rest).ravel()
+        return np.concatenate([whole * (answered / max(float(whole.sum()), _TINY)), beside])

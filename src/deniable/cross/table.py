@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
 from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_null, find_trend
 from deniable.cross.likely import LikelyTable, project_cells
@@ -197,9 +197,13 @@ class CrossTable:
 
     def test(self) -> Test:
         """Whether the two answers are independent, by a chi-square statistic that knows the noise."""
-        spread = self.spread(find_null(self.own))  # most of the work
-        each, degrees = find_dependence(self.own, lambda _: spread)
-        missed = find_detectable(self.own, lambda _: spread, self.n)
+        rows, columns = self._reported
+        if min(len(rows), len(columns)) < 2:
+            return Test(0.0, 0, self.n)
+        own, here = self.own[np.ix_(rows, columns)], np.ravel(self._positions[np.ix_(rows, columns)])
+        spread = self.spread(find_null(self.own))[np.ix_(here, here)]  # most of the work
+        each, degrees = find_dependence(own, lambda _: spread)
+        missed = find_detectable(own, lambda _: spread, self.n)
         return Test(self.n * each, degrees, self.n, detectable=missed)
 
     def trend(self, rows: Sequence[float] | None = None, columns: Sequence[float] | None = None) -> Test:
@@ -208,7 +212,18 @@ class CrossTable:
         Positions are those of the answers on a scale of numbers, unless they are given; else 0, 1, 2, ...
         """
         points = self.by.positions(rows), self.of.positions(columns)
+        if min(map(len, self._reported)) < 2:
+            return Test(0.0, 0, self.n, "no trend")
         return Test(self.n * find_trend(self.own, self.spread, points), 1, self.n, "no trend")
+
+    @property
+    def _positions(self) -> Integers:
+        return np.arange(self.own.size).reshape(self.own.shape)
+
+    @property
+    def _reported(self) -> tuple[Integers, Integers]:
+        """The rows and columns that reports tell of: a known group may have none yet."""
+        return np.flatnonzero(self.own.any(axis=1)), np.flatnonzero(self.own.any(axis=0))
 
     def difference(self, row: str, other: str, column: str | None = None) -> Summary:
         """How much larger a column's share is in one row than in another, to first order."""

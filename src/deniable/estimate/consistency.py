@@ -42,6 +42,16 @@ def simplex(frequencies: Floats) -> Floats:
     return np.asarray(np.maximum(frequencies - ranked[..., :1] + moved, 0.0))
 
 
+def nearest_with_total(values: Floats, total: Floats | float) -> Floats:
+    """The nearest numbers that are not negative and have this sum; of a table, each row by a row.
+
+    >>> nearest_with_total(np.array([0.3, 0.2, -0.1]), 0.4).round(2).tolist()
+    [0.25, 0.15, 0.0]
+    """
+    scale = np.maximum(total, np.finfo(np.float64).tiny)
+    return np.asarray(simplex(values / scale) * scale)
+
+
 def norm_cut(frequencies: Floats) -> Floats:
     """Keep the largest estimates as they are until they add up to one, and drop the rest."""
     order = np.argsort(-frequencies, kind="stable")

@@ -20,7 +20,7 @@ from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports
 from deniable.domain import Domain, Product, Range
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter, not_among
-from deniable.estimate.consistency import simplex
+from deniable.estimate.consistency import nearest_with_total
 from deniable.exact import number
 from deniable.formatting import shorten_names
 from deniable.law import Law
@@ -101,7 +101,7 @@ def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
 def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
     """The nearest possible table whose known groups keep their sizes."""
     groups = cells if by_row else cells.T
-    found = np.array([simplex(one / one.sum()) * one.sum() if one.sum() > 0 else 0 * one for one in groups])
+    found = nearest_with_total(groups, groups.sum(axis=1, keepdims=True))
     return LikelyTable(found if by_row else found.T, "projected")
 
 
@@ -195,6 +195,9 @@ def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str)
 
 def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, level: float) -> CrossTable:
     held = [one for one in agreed if {of, by} <= set(one.source.names)]
+    if not all(one.source.is_complete for one in held):
+        # who answered all questions of one table is not who answered all of another
+        held = [max(held, key=lambda one: one.source.n)]
     margins = rows, columns = find_margins(content, of, by)
 
     def sum_of(source: Source) -> Floats:

@@ -64,8 +64,10 @@ def count_people(
         table[-1, 0], table[-1, 1:] = share + difference, (1 - share - difference) / (columns - 1)
         source = _spread_evenly(content, one, law, of in known or by in known)
         variance = _vary(source, by, of, table, {0: -1, rows - 1: 1})
-        # tables that hold both add what they know
-        needed += float(content.mechanism.chance(j)) / variance
+        one_more = float(content.mechanism.chance(j)) / variance
+        # tables that hold both add what they know, unless only the largest one is read
+        is_read_alone = of in known or by in known or not source.is_complete
+        needed = max(needed, one_more) if is_read_alone else needed + one_more
     if not needed:
         raise InvalidParameter(
             f"no report holds both {of!r} and {by!r}; ask for them at once: together = [[{by!r}, {of!r}]]"
@@ -78,22 +80,30 @@ def _vary(source: Source, by: str, of: str, table: Floats, signs: Mapping[int, i
     """The variance from one report of a sum of the first column's shares in some rows, by their signs."""
     rows, columns = table.shape
     weights = np.zeros((rows, columns))
+    each = rows / source.values[: source.size].sum()  # one over the people of a row who answer
     for row, sign in signs.items():
-        weights[row] = -sign * table[row, 0] * rows
-        weights[row, 0] += sign * rows
+        weights[row] = -sign * table[row, 0] * each
+        weights[row, 0] += sign * each
     sums = weights.reshape(1, -1) @ source.sums((by, of))
     return float(source.spread.covariance(source.expand((by, of), table / rows), sums)[0, 0])
 
 
 def _spread_evenly(content: Content, one: Attribute, law: Supports, is_known: bool) -> Source:
-    """A report about an attribute, in one of the known groups where that matters, if all are as likely."""
+    """A report about an attribute, in one of the known groups where that matters, if all are as likely.
+
+    As many answer as the plan expects; where it does not say, no answer is as likely as any other value.
+    """
     shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
-    known, size = content.known, content.size(one)
+    cells, size = one.domain.k, content.size(one)
+    answered = cells / size if one.answered is None else one.turnout
+    shares = np.array([answered / cells] * cells + [(1 - answered) / max(size - cells, 1)] * (size - cells))
+    known = content.known
     if not is_known or known is None:
-        return Source(one.columns, shape, 1, np.full(size, 1 / size), OneReport(law))
-    many, names = known.size * size, (*known.names, *one.columns)
-    spread = GroupedReport(law, known.size, one.domain.k)
-    return Source(names, (*known.shape, *shape), 1, np.full(many, 1 / many), spread)
+        return Source(one.columns, shape, 1, shares, OneReport(law))
+    spread = GroupedReport(law, known.size, cells)
+    values = np.zeros(known.size * size)
+    values[spread.positions] = shares / known.size
+    return Source((*known.names, *one.columns), (*known.shape, *shape), 1, values, spread)
 
 
 def explain_known(content: Content) -> str:
