@@ -15,7 +15,7 @@ from deniable.estimate.consistency import simplex
 
 _MOST_TOGETHER = 16_384  # cells of all tables
 _TINY = 1e-10  # of the largest variance: less is rounding
-_AGAIN = 2  # the spread follows the tables that agree, and these the spread
+_AGAIN = 1  # the spread follows the tables that agree, and these the spread
 
 
 @final
@@ -54,13 +54,12 @@ def agree(sources: Sequence[Source]) -> list[Agreed]:
     differences = np.concatenate(rows)
     flat = np.concatenate([source.values for source in joining])
     # where shares are rare, the spread at estimates below 0 would be too small, and weigh too much
-    shares = [_believe(source, source.values) for source in joining]
+    shares, apart = list(map(_believe, joining, np.split(flat, starts[1:-1]))), differences @ flat
     for _ in range(_AGAIN):
-        weights, _ = _weigh(shares, spans, differences)
-        new = flat - weights @ (differences @ flat)
-        shares = [_believe(source, new[span]) for source, span in zip(joining, spans, strict=True)]
+        nearer = flat - _weigh(shares, spans, differences)[0] @ apart
+        shares = list(map(_believe, joining, np.split(nearer, starts[1:-1])))
     weights, moved = _weigh(shares, spans, differences)
-    new = flat - weights @ (differences @ flat)
+    new = flat - weights @ apart
     found = {
         id(source): Agreed(share, new[span], weights[span], moved[span])
         for source, share, span in zip(joining, shares, spans, strict=True)
@@ -76,9 +75,7 @@ def _believe(source: Source, values: Floats) -> Source:
 def _weigh(sources: Sequence[Source], spans: Sequence[slice], differences: Floats) -> tuple[Floats, Floats]:
     """How much each difference moves the values, and their covariances with the differences."""
     each = zip(sources, spans, strict=True)
-    moved = np.concatenate(
-        [source.covariance(np.eye(source.size)) @ differences[:, span].T for source, span in each]
-    )
+    moved = np.concatenate([source.each @ differences[:, span].T for source, span in each])
     # what two tables share is known from others, too, so that some differences follow from the rest
     return moved @ np.linalg.pinv(differences @ moved, rcond=_TINY, hermitian=True), moved
 

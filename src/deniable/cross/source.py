@@ -47,7 +47,7 @@ class Source:
     def covariance(self, sums: Floats) -> Floats:
         """Of weighted sums of the values."""
         if self.values.size <= MOST_CELLS:
-            return np.asarray(sums @ self._each @ sums.T)
+            return np.asarray(sums @ self.each @ sums.T)
         return np.asarray(self.spread.covariance(self._true, sums) / self.n)
 
     @property
@@ -55,7 +55,7 @@ class Source:
         return self.values if self.believed is None else self.believed
 
     @cached_property
-    def _each(self) -> Floats:
+    def each(self) -> Floats:
         """The covariance of the values, of which every sum's is made."""
         return np.asarray(self.spread.covariance(self._true, np.eye(self.values.size)) / self.n)
 
