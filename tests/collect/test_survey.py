@@ -117,7 +117,9 @@ def test_a_limit_is_set_and_answers_stay(browser: Browser, collector: Running) -
     """Also those to a study that the limit refuses for a while."""
 
     def allow(limit: str) -> None:
-        page.locator("#cap").fill(limit)
+        field = page.locator("#cap:not([data-used])")  # the page draws another one when a limit is set
+        field.fill(limit)
+        field.evaluate("node => { node.dataset.used = 'yes' }")
         page.locator(".cap button").click()
 
     with visiting(browser, collector, bypass_csp=True) as visit:
