@@ -25,6 +25,7 @@ export const readKept =
         // without fresh noise a changed value shows: there is no bound on what a sequence of changes gives away
         return [loss, loss, loss, rounds === 1 ? loss : null, loss * BigInt(Math.min(rounds, k))];
       },
-      encode: async (value: number, row: Row) => fresh.encode(value, { fresh: await row.recall(words, value) }),
+      encode: async (value: number, row: Row) =>
+        fresh.encode(value, { fresh: await row.recall(words, value) }),
     };
   };
