@@ -102,3 +102,18 @@ def test_links_name_the_group(run: Run) -> None:
         assert words in refused.err
         assert not Path("c.csv").exists()
     assert "--url" in run("tokens", "plan.json", "--count", "1", "--group", "arm=A").err
+
+
+def test_a_group_that_is_given_in_part_is_refused(run: Run) -> None:
+    asked = {"arm": ["A", "B"], "sex": ["f", "m"], "smoker": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=1.0, known=["arm", "sex"]).plan(people=1000)
+    plan.write(Path("plan.json"))
+    made = ("tokens", "plan.json", "--url", "https://example.org", "--group", "arm=A", "-o", "a.csv")
+    refused = run(*made, "--count", "1")
+    assert refused.code == 2
+    assert "--group leaves out sex" in refused.err
+    assert not Path("a.csv").exists()
+    Path("people.csv").write_text("name,sex\nAda,f\n")
+    listed = run(*made, "--addresses", "people.csv")
+    assert listed.code == 0, listed.err
+    assert "&group=A&group=f" in Path("a.csv").read_text()

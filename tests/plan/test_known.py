@@ -181,6 +181,43 @@ def test_few_people_are_needed() -> None:
     assert "Known and sent as it is: 'age'" in str(SMOKING)
 
 
+def test_losses_compare_people_of_one_group() -> None:
+    text = " ".join(SMOKING.explain().split())
+    assert "likelier from one person than from another of the same age" in text
+    assert "All of this compares people of the same age" in text
+    several = " ".join(plans()["split, no answer is random"].explain().split())
+    assert "than from another of the same arm, whatever all their answers are" in several
+    assert "than from another of the same" not in " ".join(SMOKING.with_known({}).explain().split())
+
+
+def test_a_group_of_few_is_nearly_a_name() -> None:
+    asked = {"region": dn.Range(0, 250, step=1), "smoker": ["yes", "no"]}
+    few, enough = (
+        " ".join(dn.Study(asked, epsilon=1.0, known=["region"]).plan(people=n).explain().split())
+        for n in (300, 5000)
+    )
+    said = "WARNING. Every report names one of 250 groups (region), and 300 people are 1.2 in each"
+    assert said in few
+    assert "5,000 are 20 in each" in few
+    assert "nearly a name" not in enough
+    assert "shares of one of 250 groups are not known at all" in few
+    assert "shares of one of 250 groups are known to within" in enough
+
+
+def test_nobody_is_looked_for_among_all_groups() -> None:
+    """A report names its group, so that people of another one are impossible: the risk would be too small."""
+    people = {"arm": ["A", "B"] * 20, "color": ["red", "green", "blue", "red"] * 10}
+    reports = COLORS.privatize(people, dn.seeded(1))
+    with pytest.raises(dn.InvalidParameter, match="only among people of that group"):
+        dn.attack.reidentify([COLORS], [reports], people)
+    with pytest.raises(dn.InvalidParameter, match="only among people of that group"):
+        dn.attack.examine(COLORS, people)
+    assert set(dn.attack.examine(COLORS, collections=1).ignorant) == {"color"}
+    plain, one = COLORS.with_known({}), {"color": people["color"][::2]}
+    found = dn.attack.reidentify([plain], [plain.privatize(one, dn.seeded(1))], one, top=1)
+    assert found.blind() == 1 / 20
+
+
 def test_reports_travel_with_their_group(tmp_path: Path) -> None:
     """By bytes, JSON, Parquet and the row of a store."""
     for name, plan in plans().items():
@@ -230,6 +267,7 @@ def test_a_group_that_is_not_there_is_refused() -> None:
     ("changed", "words"),
     [
         ({"known": "arm"}, "known is a list of questions"),
+        ({"known": [["arm"]]}, r"got \['arm'\] among them; name each"),
         ({"known": ["leg"]}, "'leg' is not a question that can be known"),
         ({"known": ["arm", "arm"]}, "names a question twice"),
         ({"known": ["arm", "smoker", "age"]}, "there is nothing to ask"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.chances import COLLECTIONS, success
-from deniable.attack.inputs import Background, compact, encode_people
+from deniable.attack.inputs import Background, compact, encode_people, refuse_known
 from deniable.attack.likelihoods import cells_of, guessed_of, hidden_in, values_of
 from deniable.attack.page import Examination, RealAttribute, ReidentificationRate
 from deniable.attack.reidentification import Progress, match_surveys
@@ -51,6 +51,8 @@ def examine(
         raise InvalidParameter(
             f"this is of a plan, got {type(plan).__name__}; make one with dn.Plan.of, or ask for success"
         )
+    if people is not None:
+        refuse_known(plan)
     known = success(plan, None, collections, seed)
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if part.numeric)

@@ -76,6 +76,16 @@ def _join_blocks(blocks: Sequence[Records]) -> Records:
     )
 
 
+def refuse_known(plan: Plan) -> None:
+    """Refuse to look for people by a plan whose reports name groups: what is found would be too little."""
+    if plan.content.known is not None:
+        raise InvalidParameter(
+            f"every report of this plan names {plan.content.known.name!r}, and whoever reads it looks only "
+            "among people of that group; attack one group at a time, by the same plan without known groups, "
+            "plan.with_known({}), and only the people of that group"
+        )
+
+
 Travelling = Report | bytes | bytearray
 """A report as a client sends it: itself, its bytes, or the bytes of its JSON form."""
 

@@ -20,7 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.inputs import Background, checked_numbers, coded_background, records_from
+from deniable.attack.inputs import (
+    Background,
+    checked_numbers,
+    coded_background,
+    records_from,
+    refuse_known,
+)
 from deniable.attack.likelihoods import (
     Clue,
     Hidden,
@@ -87,6 +93,9 @@ def reidentify(
         raise InvalidParameter(
             f"give one plan and one collection of reports per survey, got {len(plans)} and {len(reports)}"
         )
+    for plan in plans:
+        if isinstance(plan, Plan):  # others are refused as what they are
+            refuse_known(plan)
     surveys = [records_from(plan, one) for plan, one in zip(plans, reports, strict=True)]
     n = surveys[0].n
     if any(one.n != n for one in surveys):

@@ -27,6 +27,7 @@ SHARE = 0.25
 """The smaller of the two shares, unless another one is given."""
 POWER = 0.8
 _TAIL = 0.025
+_FEW = 20  # people of a group, below which it is nearly a name
 _MOST_CELLS = 1024  # whose covariance is computed to explain a plan
 
 
@@ -106,6 +107,18 @@ def _spread_evenly(content: Content, one: Attribute, law: Supports, is_known: bo
     return Source((*known.names, *one.columns), (*known.shape, *shape), 1, values, spread)
 
 
+def warn_groups(content: Content) -> str | None:
+    """Warn of known groups that are so small that they name people, or None."""
+    known = content.known
+    if known is None or content.people >= _FEW * known.size:
+        return None
+    return (
+        f"Every report names one of {known.size} groups ({known.name}), and {content.people:,} people are "
+        f"{content.people / known.size:.1f} in each, on average: a group of few is nearly a name. Know fewer "
+        f"groups, or ask more people: {_FEW * known.size:,} are {_FEW} in each."
+    )
+
+
 def explain_known(content: Content) -> str:
     """What is known and sent as it is, what tables by it will tell, and what that saves."""
     known = content.known
@@ -131,7 +144,9 @@ def _explain_table(content: Content, j: int, law: Supports, of: str, by: str) ->
     variance = _vary(_spread_evenly(content, one, law, True), by, of, table, {0: 1})
     reports = content.people * float(content.mechanism.chance(j))
     margin = round_digits(100 * reach_of(_TAIL) * math.sqrt(variance / reports), 2)
-    said = f"{of!r} by {by!r}: shares of one of {rows} groups are known to within {margin:g} points"
+    # shares are from 0 to 100 points: a wider margin tells nothing
+    known = f"known to within {margin:g} points" if margin < 100 else "not known at all"
+    said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}"
     if one.columns != (of,) or content.rounds is not None or content.mechanism.fake(j) is not None:
         return f"{said}."
     cells, epsilon = rows * columns, content.parts[j].loss()

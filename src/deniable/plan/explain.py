@@ -29,7 +29,7 @@ from deniable.formatting import (
 )
 from deniable.plan.acronyms import explain_kinds
 from deniable.plan.attribute import list_questions, list_related
-from deniable.plan.differences import explain_known
+from deniable.plan.differences import explain_known, warn_groups
 from deniable.plan.document import Content
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated
@@ -204,10 +204,11 @@ def _explain_related(content: Content) -> list[str]:
 
 def _losses(content: Content, loss: Loss) -> str:
     lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
+    another = "another" if content.known is None else f"another of the same {content.known.name}"
     if len(content.attributes) > 1:
         lines += [
             f"  {format_nats(loss.record)} per record: no report is more than {format_ratio(loss.record)} "
-            "likelier from one person than from another, whatever all their answers are",
+            f"likelier from one person than from {another}, whatever all their answers are",
             f"  {format_nats(loss.attribute)} per attribute: the same for two people who differ in one "
             "attribute only",
         ]
@@ -220,7 +221,7 @@ def _losses(content: Content, loss: Loss) -> str:
     else:
         lines.append(
             f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "
-            "from one person than from another"
+            f"from one person than from {another}"
         )
     lines.append(
         "  This holds against any attacker, if the report is made on the person's own device from secret "
@@ -239,6 +240,11 @@ def _losses(content: Content, loss: Loss) -> str:
                 "answers change may learn when they changed, and what they were. Ask rarely about what "
                 "changes often."
             )
+    if content.known is not None:
+        lines.append(
+            f"  All of this compares people of the same {content.known.name}: every report names it, so that "
+            "it tells people of different groups apart."
+        )
     return "\n".join(lines)
 
 
@@ -410,7 +416,8 @@ def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
         )
     # a plan with tickets takes only people who were invited
     fakes = warn_influence(here) if content.ticket_key is None else None
-    found = (warn_limit(content, stated), noise, revealed, warn_distant(here), fakes, plainer(here))
+    limits = warn_limit(content, stated), warn_groups(content)
+    found = (*limits, noise, revealed, warn_distant(here), fakes, plainer(here))
     return [text for text in found if text is not None]
 
 

@@ -137,8 +137,12 @@ def read_known(given: object, questions: Mapping[str, object]) -> tuple[str, ...
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidParameter(f'known is a list of questions, such as ["arm"], got {given!r}')
     for name in given:
+        if not isinstance(name, str):
+            raise InvalidParameter(
+                f'known is a list of questions, such as ["arm"], got {name!r} among them; name each of them'
+            )
         if name not in questions:
-            raise InvalidParameter(not_among(str(name), "a question that can be known", questions))
+            raise InvalidParameter(not_among(name, "a question that can be known", questions))
         if not isinstance(questions[name], Domain):
             raise InvalidParameter(f"{name!r} cannot be known: a person is in one group only")
     if len(set(given)) < len(given):

@@ -33,13 +33,21 @@ def read_groups(given: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
 def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> str:
     """What follows an invitation in its link: the answers that are given for all, or in the person's row.
 
-    Nothing, where one of them is not known here: then the survey asks.
+    Nothing, where one of them is not known here: then the survey asks. But what is given for all is never
+    dropped.
     """
     known = plan.content.known
     if known is None:
         return ""
     answers = {name: groups.get(name) or person.get(name) for name in known.names}
-    if not all(answers.values()):
+    absent = [name for name in known.names if not answers[name]]
+    if absent and groups.keys() & set(known.names):
+        raise InvalidParameter(
+            f"a link names all known questions or none, and --group leaves out {', '.join(absent)}; give an "
+            f"answer to each, such as {' '.join(f'--group {name}=...' for name in absent)}, or a column of "
+            "this name in the list of addresses"
+        )
+    if absent:
         return ""
     known.codes({name: [answer] for name, answer in answers.items()})  # refuses what is no answer
     return "".join(f"&group={quote(str(answer), safe='')}" for answer in answers.values())
