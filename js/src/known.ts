@@ -3,9 +3,11 @@
 import { Attribute } from "./attribute.js";
 import { checkedInteger } from "./codecs.js";
 import type { Categories, Range } from "./domain.js";
-import { must, shown, sound } from "./errors.js";
+import { InvalidReport, must, shown, sound } from "./errors.js";
 import type { RareKinds } from "./notation.js";
 import { readFactors } from "./product.js";
+import { isObject } from "./strict.js";
+import type { Said } from "./wire.js";
 
 const MOST_GROUPS = 256; // a byte names one
 const BETWEEN = " x ";
@@ -51,8 +53,28 @@ export class Known {
     return found.join(BETWEEN);
   }
 
-  /** @internal A group that a report names. */
-  check(data: unknown): number {
+  /** @internal A group that the bytes of a report name. */
+  read(named: unknown): number {
+    try {
+      return this.check(named);
+    } catch (problem) {
+      throw new InvalidReport("form", `${shown(this.name)}: ${(problem as Error).message}`);
+    }
+  }
+
+  /** @internal The group that a JSON text names, and the rest of what it says. */
+  split(said: unknown): [group: number, rest: unknown] {
+    if (!isObject(said)) return [0, said];
+    const { [this.name]: group, ...rest } = said;
+    return [this.check(group), rest];
+  }
+
+  /** @internal What a report says of its group. */
+  said(group: number): Said {
+    return { attribute: this.name, supports: [this.label(group)] };
+  }
+
+  private check(data: unknown): number {
     sound(data !== undefined, "size", () => `a report of this plan names its group, ${shown(this.name)}`);
     return checkedInteger(data, 0, this.size);
   }

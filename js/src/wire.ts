@@ -4,7 +4,6 @@ import { checkedFields, readInteger, writeInteger } from "./codecs.js";
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
 import { isWhole } from "./exact.js";
 import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
-import type { Known } from "./known.js";
 import type { BitFlipPart, Codec, Mechanism, Part } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 import type { Parts } from "./records.js";
@@ -65,7 +64,6 @@ export class Report {
   /** What the report says, attribute by attribute, in labels. */
   get readable(): readonly Said[] {
     const { known } = this.plan;
-    const named = known ? [{ attribute: known.name, supports: [known.label(this.group)] }] : [];
     const said = this.reported.map(([attribute, part, j]) => {
       const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
       const supports = supported(this.plan.mechanisms[j] as Mechanism, part).map(label);
@@ -73,7 +71,7 @@ export class Report {
         ? { attribute, supports, about: (part as BitFlipPart).about.map(label) }
         : { attribute, supports };
     });
-    return [...named, ...said];
+    return known ? [known.said(this.group), ...said] : said;
   }
 
   private get reported(): [name: string, part: Part, attribute: number][] {
@@ -96,7 +94,7 @@ export const fromBytes = (plan: Plan, bytes: Uint8Array): Report => {
   const body = bytes.subarray(HEADER);
   checkLength(plan, body.length);
   const named = namedBytes(plan);
-  const group = plan.known ? checkedGroup(plan.known, body[0]) : 0;
+  const group = plan.known?.read(body[0]) ?? 0;
   const parts = fromBody(plan, body.subarray(named));
   return new Report(plan, round, bytes.slice(HEADER - ID, HEADER), parts, group);
 };
@@ -112,7 +110,7 @@ export const fromJson = (plan: Plan, text: string): Report => {
   } = checkedFields(parseJson(text), "id,plan,report,round,version");
   const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
   const name = fromHexadecimal(checkedHexadecimal(id, ID));
-  const [group, said] = splitGroup(plan, report);
+  const [group, said] = plan.known?.split(report) ?? [0, report];
   const found = new Report(plan, round, name, fromSaid(plan, said), group);
   sound(found.json === text, "form", () => `the report ${NOT_CANONICAL}`);
   return found;
@@ -185,21 +183,6 @@ const checkLength = (plan: Plan, length: number): void => {
 
 /** How many bytes name the known group. */
 const namedBytes = ({ known }: Plan): number => (known ? 1 : 0);
-
-const checkedGroup = (known: Known, named: unknown): number => {
-  try {
-    return known.check(named);
-  } catch (problem) {
-    throw new InvalidReport("form", `${shown(known.name)}: ${(problem as Error).message}`);
-  }
-};
-
-/** The known group that a JSON text names, and the rest of what it says. */
-const splitGroup = ({ known }: Plan, said: unknown): [group: number, rest: unknown] => {
-  if (!known || !isObject(said)) return [0, said];
-  const { [known.name]: group, ...rest } = said;
-  return [known.check(group), rest];
-};
 
 const fromBody = (plan: Plan, body: Uint8Array): Parts => {
   const starts: (number | undefined)[] = [];
