@@ -168,6 +168,7 @@ function exact(plan: Plan): HTMLElement {
       ],
     ),
     metric && h("p", { class: "soft" }, t("loss_metric")),
+    plan.known && h("p", { class: "soft" }, t("loss_group")),
     h("p", { class: "soft" }, rich("plan", { id: h("code", { class: "whole" }, plan.id) })),
   );
 }

@@ -4,6 +4,7 @@ import type { Client, Ledger, Plan } from "../src/index.js";
 import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
 import { h } from "./dom.js";
 import { clock, t } from "./messages.js";
+import { shared } from "./shared.js";
 
 export { drop };
 
@@ -27,7 +28,7 @@ export function explanation(): HTMLElement {
     "details",
     { class: "kept-apart" },
     h("summary", {}, t("ticket_title")),
-    h("p", {}, t("ticket_known")),
+    h("p", {}, t(shared.known ? "ticket_group" : "ticket_known")),
     h("p", {}, t("ticket_how", BETWEEN)),
     h("p", {}, t("ticket_address")),
   );

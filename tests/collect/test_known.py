@@ -16,6 +16,7 @@ from deniable.wire import Report, Wire
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import visiting
 from tests.collector import BINARY, HTTP, TOKEN, collecting
+from tests.keys import signing_key
 from tests.running import Run
 
 PEOPLE = 1000
@@ -76,6 +77,25 @@ def test_a_known_group_from_the_link_to_the_dashboard(
             panel = page.get_by_role("region", name="Two answers at once")
             expect(panel).to_contain_text("smoker by arm")
             expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
+            visit.check()
+
+
+def test_a_ticket_does_not_hide_the_group(browser: Browser, run: Run, tmp_path: Path) -> None:
+    """The report names the group, which whoever sent the link knows; and losses compare people of one."""
+    plan = PLAN.with_ticket_key(signing_key(0).public)
+    signing_key(0).write(tmp_path / "tickets.key", plan.id)
+    with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
+        made = run("tokens", "plan-0.json", "--count", "1", "--url", running.url, "--group", "arm=A")
+        with visiting(browser, running, viewport={"width": 390, "height": 844}, locale="en-US") as visit:
+            page = visit.page
+            page.goto(made.out.split(",")[-1].strip())
+            page.get_by_text("How your invitation is kept apart").click()
+            told = page.locator(".kept-apart")
+            expect(told).to_contain_text("Your report names the group.")
+            expect(told).not_to_contain_text("Nothing that is sent links")
+            page.get_by_text("The promise in full").click()
+            page.get_by_text("The exact loss", exact=True).click()
+            expect(page.get_by_text("compared with people of your group only")).to_be_visible()
             visit.check()
 
 

@@ -202,6 +202,8 @@ export const de: Messages = {
   ticket_title: "Wie Ihre Einladung von Ihrer Antwort getrennt bleibt",
   ticket_known:
     "Dass Sie teilnehmen, kann bekannt sein: Wer die Links verschickt hat, weiß, wessen Einladung benutzt wurde. Nichts, was gesendet wird, verbindet Ihre Antwort damit.",
+  ticket_group:
+    "Dass Sie teilnehmen, kann bekannt sein: Wer die Links verschickt hat, weiß, wessen Einladung benutzt wurde und zu welcher Gruppe sie gehört. Ihr Bericht nennt die Gruppe. Sind darin nur wenige, kann das Ihre Antwort mit Ihnen verbinden; nichts anderes, was gesendet wird, tut das.",
   ticket_how:
     "Beim Senden wird Ihre Einladung zuerst gegen ein Ticket getauscht. Die Sammelstelle unterschreibt das Ticket, ohne es zu sehen; so weiß sie später nicht, wessen Ticket mit einem Bericht kommt. Ihr Bericht geht {least} bis {most} Minuten nach dem Tausch ab, zu einer zufälligen Zeit, damit die Zeiten beides nicht verbinden. Sie können die Seite schließen und an einem anderen Tag wiederkommen.",
   ticket_address:
@@ -283,6 +285,7 @@ export const de: Messages = {
     "Ihr Gerät hat dies aus den Zahlen des Plans selbst nachgerechnet. Ein Bericht ist {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, was Sie auch antworten. Der Logarithmus davon ist der Verlust:",
   exact_worst:
     "Ihr Gerät hat dies aus den Zahlen des Plans selbst nachgerechnet. Im schlimmsten Fall ist ein Bericht {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, was Sie auch antworten. Der Logarithmus davon ist der Verlust:",
+  loss_group: "Verglichen wird nur mit Menschen Ihrer Gruppe: Jeder Bericht nennt seine Gruppe, wie sie ist.",
   loss_step: "Dieser Bericht, je {step} in „{name}“",
   loss_kilometer: "Dieser Bericht, je Kilometer in „{name}“",
   loss_rest: "Dieser Bericht, alle anderen Antworten zusammen",

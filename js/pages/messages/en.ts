@@ -203,6 +203,8 @@ export const en = {
   ticket_title: "How your invitation is kept apart from your answer",
   ticket_known:
     "That you take part can be known: whoever sent the links knows whose invitation was used. Nothing that is sent links your answer to it.",
+  ticket_group:
+    "That you take part can be known: whoever sent the links knows whose invitation was used, and of which group. Your report names the group. Where few people are in it, that can link your answer to you; nothing else that is sent does.",
   ticket_how:
     "When you send, your invitation is first exchanged for a ticket. The collector signs the ticket without seeing it, so it cannot tell later whose ticket comes with a report. Your report leaves {least} to {most} minutes after the exchange, at a random time, so that the times do not link the two. You can close the page and come back on another day.",
   ticket_address:
@@ -283,6 +285,7 @@ export const en = {
     "Your device has recomputed this from the plan’s own numbers. A report is {times} likelier from you than from anybody else, whatever you answer. The logarithm of that is the loss:",
   exact_worst:
     "Your device has recomputed this from the plan’s own numbers. In the worst case, a report is {times} likelier from you than from anybody else, whatever you answer. The logarithm of that is the loss:",
+  loss_group: "You are compared with people of your group only: every report names its group as it is.",
   loss_step: "This report, per {step} in “{name}”",
   loss_kilometer: "This report, per kilometer in “{name}”",
   loss_rest: "This report, all other answers together",

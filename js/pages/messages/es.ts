@@ -202,6 +202,8 @@ export const es: Messages = {
   ticket_title: "Cómo se separa su invitación de su respuesta",
   ticket_known:
     "Se puede saber que usted participa: quien envió los enlaces sabe qué invitación se usó. Nada de lo que se envía vincula su respuesta con ella.",
+  ticket_group:
+    "Se puede saber que usted participa: quien envió los enlaces sabe qué invitación se usó, y de qué grupo es. Su informe nombra el grupo. Si hay pocas personas en él, eso puede vincular su respuesta con usted; nada más de lo que se envía lo hace.",
   ticket_how:
     "Al enviar, su invitación se cambia primero por un boleto. El recolector firma el boleto sin verlo, así que después no puede saber de quién es el boleto que llega con un informe. Su informe sale de {least} a {most} minutos después del cambio, en un momento aleatorio, para que las horas no vinculen ambos. Puede cerrar la página y volver otro día.",
   ticket_address:
@@ -280,6 +282,7 @@ export const es: Messages = {
     "Su dispositivo ha recalculado esto a partir de los números del plan. Un informe es {times} más probable viniendo de usted que de cualquier otra persona, responda lo que responda. El logaritmo de eso es la pérdida:",
   exact_worst:
     "Su dispositivo ha recalculado esto a partir de los números del plan. En el peor caso, un informe es {times} más probable viniendo de usted que de cualquier otra persona, responda lo que responda. El logaritmo de eso es la pérdida:",
+  loss_group: "Se compara solo con personas de su grupo: cada informe nombra su grupo tal cual.",
   loss_step: "Este informe, por cada {step} en «{name}»",
   loss_kilometer: "Este informe, por kilómetro en «{name}»",
   loss_rest: "Este informe, todas las demás respuestas juntas",

@@ -202,6 +202,8 @@ export const fr: Messages = {
   ticket_title: "Comment votre invitation reste séparée de votre réponse",
   ticket_known:
     "On peut savoir que vous participez : qui a envoyé les liens sait quelle invitation a servi. Rien de ce qui est envoyé n’y relie votre réponse.",
+  ticket_group:
+    "On peut savoir que vous participez : qui a envoyé les liens sait quelle invitation a servi, et de quel groupe elle est. Votre rapport nomme ce groupe. S’il compte peu de personnes, cela peut vous relier à votre réponse ; rien d’autre de ce qui est envoyé ne le fait.",
   ticket_how:
     "À l’envoi, votre invitation est d’abord échangée contre un ticket. Le collecteur signe le ticket sans le voir ; il ne peut donc pas savoir plus tard de qui est le ticket joint à un rapport. Votre rapport part {least} à {most} minutes après l’échange, à un moment aléatoire, afin que les heures ne relient pas les deux. Vous pouvez fermer la page et revenir un autre jour.",
   ticket_address:
@@ -284,6 +286,8 @@ export const fr: Messages = {
     "Votre appareil a recalculé ceci à partir des nombres du plan. Un rapport est {times} plus probable venant de vous que de n’importe qui d’autre, quoi que vous répondiez. Le logarithme en est la perte :",
   exact_worst:
     "Votre appareil a recalculé ceci à partir des nombres du plan. Dans le pire des cas, un rapport est {times} plus probable venant de vous que de n’importe qui d’autre, quoi que vous répondiez. Le logarithme en est la perte :",
+  loss_group:
+    "La comparaison ne vaut qu’avec les personnes de votre groupe : chaque rapport nomme son groupe tel quel.",
   loss_step: "Ce rapport, par {step} dans « {name} »",
   loss_kilometer: "Ce rapport, par kilomètre dans « {name} »",
   loss_rest: "Ce rapport, toutes les autres réponses ensemble",

@@ -201,6 +201,8 @@ export const pt: Messages = {
   ticket_title: "Como o seu convite fica separado da sua resposta",
   ticket_known:
     "Pode saber-se que participa: quem enviou os links sabe que convite foi usado. Nada do que é enviado liga a sua resposta a ele.",
+  ticket_group:
+    "Pode saber-se que participa: quem enviou os links sabe que convite foi usado, e de que grupo é. O seu relatório nomeia o grupo. Se tiver poucas pessoas, isso pode ligar a sua resposta a si; nada mais do que é enviado o faz.",
   ticket_how:
     "Ao enviar, o seu convite é primeiro trocado por um bilhete. O coletor assina o bilhete sem o ver, por isso não pode saber depois de quem é o bilhete que vem com um relatório. O seu relatório sai {least} a {most} minutos depois da troca, num momento aleatório, para que as horas não liguem os dois. Pode fechar a página e voltar noutro dia.",
   ticket_address:
@@ -279,6 +281,7 @@ export const pt: Messages = {
     "O seu dispositivo recalculou isto a partir dos números do plano. Um relatório é {times} mais provável vindo de si do que de qualquer outra pessoa, seja qual for a sua resposta. O logaritmo disso é a perda:",
   exact_worst:
     "O seu dispositivo recalculou isto a partir dos números do plano. No pior caso, um relatório é {times} mais provável vindo de si do que de qualquer outra pessoa, seja qual for a sua resposta. O logaritmo disso é a perda:",
+  loss_group: "Compara-se apenas com pessoas do seu grupo: cada relatório nomeia o seu grupo tal como é.",
   loss_step: "Este relatório, por cada {step} em «{name}»",
   loss_kilometer: "Este relatório, por quilómetro em «{name}»",
   loss_rest: "Este relatório, todas as outras respostas juntas",
