@@ -34,14 +34,17 @@ class Star:
 
     @staticmethod
     def of(tables: Sequence[CrossTable]) -> Star:
-        """From tables by the same question. They are made possible: no share is below 0, and all agree."""
+        """From tables by the same question. They are made possible: no share is below 0, and all agree.
+
+        Shares are of those who answered the questions of a table.
+        """
         first = tables[0]
         # tables that were made to agree say the same of the target, up to rounding
-        target = simplex(np.mean([table.cells.sum(axis=1) for table in tables], axis=0))
+        target = np.mean([_project(table.cells.sum(axis=1)) for table in tables], axis=0)
         others = []
         for table in tables:
-            cells = simplex(table.cells.ravel()).reshape(table.cells.shape)
-            raked = rake(cells, target, simplex(table.cells.sum(axis=0)))
+            cells = _project(table.cells.ravel()).reshape(table.cells.shape)
+            raked = rake(cells, target, _project(table.cells.sum(axis=0)))
             others.append((table.of.name, table.columns, _divide_rows(raked)))
         return Star(first.by.name, target, first.rows, tuple(others))
 
@@ -73,6 +76,12 @@ def rake(cells: Floats, by_row: Floats, by_column: Floats) -> Floats:
             break
         found *= _ratio(by_column, found.sum(axis=0))
     return found
+
+
+def _project(shares: Floats) -> Floats:
+    """The nearest possible shares of those who answered."""
+    answered = float(shares.sum())
+    return simplex(shares / answered if answered > 0 else shares)
 
 
 def _ratio(wanted: Floats, found: Floats) -> Floats:
