@@ -626,7 +626,7 @@ def test_losses_are_explained_in_plain_words() -> None:
     assert lines[1] == "3 reports of a value that does not change: 1.9"
     assert lines[2].endswith("does not change: 2")
     assert lines[3].startswith("5 reports of values that change, against any other sequence: ")
-    assert "holds against sequences that change at the same times" in lines[4]
+    assert "holds against sequences that change and come back at the same times" in lines[4]
 
 
 def test_rounds_that_do_not_fit_are_refused() -> None:

@@ -39,7 +39,9 @@ class Losses:
         """In plain words, a line each."""
         usual = format_up(self.changing_values_usual)
         lines = [f"{about}: {loss}" for about, loss in self._rows()]
-        lines.append(f"the usual figure, {usual}, holds against sequences that change at the same times")
+        lines.append(
+            f"the usual figure, {usual}, holds against sequences that change and come back at the same times"
+        )
         return "\n".join(lines)
 
     def __str__(self) -> str:
