@@ -129,6 +129,10 @@ def test_what_is_not_known_is_said() -> None:
     assert table.frame("pandas")["known"].tolist() == [False] * 4
     assert np.array_equal(table.low, np.zeros((2, 2)))
     assert table.at(0.5).level == 0.5
+    nobody = _read(dn.grr(4, 1.0), np.array([10, 10, 40, 40]), 100, (2, 2))
+    assert nobody.cells[0].sum() < 0
+    assert str(nobody.ratio("1", "0")) == str(nobody.odds("1", "0")) == "not known"
+    assert str(nobody.difference("0", "1")) == "not known"
 
 
 def test_positions_and_names_are_checked() -> None:
@@ -137,5 +141,7 @@ def test_positions_and_names_are_checked() -> None:
         table.ratio("0", "3")
     with pytest.raises(dn.InvalidParameter, match="the positions of 'columns' are 2 numbers"):
         table.trend(columns=[1.0, 2.0, 3.0])
+    with pytest.raises(dn.InvalidParameter, match="two positions of 'rows' that differ, got 3 for each"):
+        table.trend(rows=[3.0, 3.0])
     with pytest.raises(dn.InvalidParameter, match="a table of 2 rows and 3 columns has 6 cells"):
         CrossTable.of_estimate(dn.grr(4, 2.0).estimate(Tally(4, np.ones(4, dtype=int))), "ab", "abc")

@@ -40,4 +40,8 @@ class Side:
         points = np.asarray(own if given is None else given, dtype=np.float64)
         if points.shape != (self.size,) or not np.isfinite(points).all():
             raise InvalidParameter(f"the positions of {self.name!r} are {self.size} numbers, got {given!r}")
+        if (points == points[0]).all():
+            raise InvalidParameter(
+                f"a trend needs two positions of {self.name!r} that differ, got {points[0]:g} for each answer"
+            )
         return points

@@ -212,7 +212,7 @@ class CrossTable:
         Positions are those of the answers on a scale of numbers, unless they are given; else 0, 1, 2, ...
         """
         points = self.by.positions(rows), self.of.positions(columns)
-        if min(map(len, self._reported)) < 2:
+        if min(len(set(side[kept])) for side, kept in zip(points, self._reported, strict=True)) < 2:
             return Test(0.0, 0, self.n, "no trend")
         return Test(self.n * find_trend(self.own, self.spread, points), 1, self.n, "no trend")
 

@@ -53,6 +53,8 @@ class Summary:
     def __str__(self) -> str:
         if math.isnan(self.low):
             return f"{self.value:.6g} (smoothed, so without error bars)"
+        if math.isnan(self.value):
+            return "not known"
         within = f"; bins add up to {self.within:g} either way" if self.within else ""
         ends = f"from {_format_end(self.low)} to {_format_end(self.high)}"
         return f"{_format_end(self.value)}, {ends} (standard error {self.stderr:.2g}){within}"
