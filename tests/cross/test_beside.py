@@ -15,6 +15,7 @@ from deniable.cross import Source
 from deniable.cross.agreement import agree
 from deniable.cross.change import compare_tables
 from deniable.cross.spread import OneReport
+from deniable.cross.star import Star
 from deniable.estimate.intervals import reach_of
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
@@ -74,6 +75,7 @@ def test_a_known_group_without_reports_is_left_out_of_tests() -> None:
         degrees = len(set(arms)) - 1
         assert table.test().degrees == result.cross("arm", by="smokes").test().degrees == degrees
         assert table.trend().degrees == min(degrees, 1)
+        assert table.trend(rows=[0, 0, 1]).degrees == int("C" in arms)
         assert table.about()["test"]["p"] <= 1
     assert "cannot be tested: all reports are of one row or column" in shown["AAAA"]
     assert "not known" in shown["ABAB"]
@@ -111,6 +113,42 @@ def test_only_one_table_is_read_where_people_skip_questions() -> None:
     answers = {name: ["0", "1"] * 1000 for name in "ab"} | {name: ["a", "b"] * 1000 for name in "cd"}
     tallies = plan.tally(plan.privatize(answers, dn.seeded(1)))
     assert plan.estimate(tallies).cross("a", by="b").n == max(tallies[name].n for name in held)
+
+
+def test_tables_that_are_too_large_to_agree_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the first of them was shown with the reports of all."""
+    asked = {name: ["0", "1"] for name in "abcd"}
+    study = dn.Study(asked, epsilon=1.0, together=[("a", "b", "c"), ("a", "b", "d")], protocol="grr")
+    plan = study.plan(people=1000)
+    held = [name for name in plan.names if {"a", "b"} <= set(name.split(" x "))]
+    assert len(held) > 1
+    rng = np.random.default_rng(3)
+    answers = {name: rng.choice(["0", "1"], 4000) for name in "abcd"}
+    tallies = plan.tally(plan.privatize(answers, dn.seeded(1)))
+    agreed = plan.estimate(tallies).cross("a", by="b")
+    monkeypatch.setattr("deniable.cross.agreement._MOST_TOGETHER", 0)
+    apart = plan.estimate(tallies).cross("a", by="b")
+    assert apart.n == agreed.n == sum(tallies[name].n for name in held)
+    np.testing.assert_allclose(apart.cells, apart.own)
+    # other tables tell little of this one, so that both errors are those of all reports
+    np.testing.assert_allclose(apart.covariance, apart.spread(apart.own) / apart.n, rtol=0.2, atol=1e-5)
+    assert np.diag(apart.covariance) == pytest.approx(np.diag(agreed.covariance), rel=0.2)
+
+
+def test_simulated_people_are_like_those_who_answered() -> None:
+    """With tables projected to a total of one, 34 % had the target's rare answer."""
+    asked = {"level": ["hi", "lo"], "other": ["u", "v"]}
+    study = dn.Study(asked, epsilon=6.0, target="level", missing="value", protocol="grr")
+    plan = study.plan(people=1000)
+    cells = np.array([[0.08, 0.02], [0.27, 0.63]])
+    [one] = plan.content.attributes
+    shares = np.append((cells if one.columns[0] == "level" else cells.T) * (1 - SKIPS), SKIPS)
+    result = draw(plan, {one.name: shares}, 1_000_000, np.random.default_rng(4))
+    table = result.cross("other", by="level")
+    star = Star.of([table])
+    np.testing.assert_allclose(star.shares, table.cells.sum(axis=1) / table.cells.sum())
+    np.testing.assert_allclose(star.others[0][2], table.shares)
+    assert star.shares[0] == pytest.approx(0.1, abs=0.01)  # above five standard errors
 
 
 def test_intervals_of_rare_rows_hold_after_tables_were_made_to_agree() -> None:

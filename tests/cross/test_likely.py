@@ -134,3 +134,6 @@ def test_what_has_no_most_likely_table_is_refused() -> None:
         faked.mle_cross(reports, "smoker", by="age")
     with pytest.raises(dn.InvalidParameter, match="no report holds both 'mood' and 'age'"):
         SMOKING.plan(people=100).mle_cross([], "mood", by="age")
+    trial = dn.Study({"arm": ["A", "B"], "smoker": ["yes", "no"]}, epsilon=1.0, known=["arm"])
+    with pytest.raises(dn.InvalidParameter, match=r"'arm' is known.*plan.cross\(.*\).likely\(\)"):
+        trial.plan(people=100).mle_cross([], "smoker", by="arm")

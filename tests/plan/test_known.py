@@ -172,6 +172,8 @@ def test_few_people_are_needed() -> None:
     asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=2.0, known=["age"]).plan(people=20_000)
     assert count_people(plan, of="smoker", by="age", difference=0.05) == 11_923
+    with pytest.raises(dn.InvalidParameter, match="got 'age' twice"):
+        count_people(plan, of="age", by="age", difference=0.05)
     text = " ".join(SMOKING.explain().split())
     assert "Known and sent as it is: 'age' (5 values)" in text
     assert "no loss above counts it" in text

@@ -57,6 +57,29 @@ def test_results_and_plans_point_to_tables(result: dn.plan.Result) -> None:
     assert "tables of two answers" not in alone.explain()
 
 
+def test_a_question_that_is_only_in_tables_points_to_them(result: dn.plan.Result) -> None:
+    for name, read in (("smoker", ".total('yes')"), ("age", ".base('18 to under 30')")):
+        with pytest.raises(KeyError) as refused:
+            result[name]
+        assert str(refused.value.args[0]).endswith(f"result.cross('smoker', by='age'){read}")
+        assert name not in result
+    with pytest.raises(KeyError, match="'town' is not an attribute"):
+        result["town"]
+
+
+def test_random_values_in_tables_are_warned_of() -> None:
+    study = replace(SMOKING, survey=None)
+    warned = {
+        policy: "show less dependence than there is" in " ".join(each.plan(people=1000).explain().split())
+        for policy, each in {
+            "random": replace(study, missing="random"),
+            "value": replace(study, missing="value"),
+            "alone": replace(study, missing="random", together=()),
+        }.items()
+    }
+    assert warned == {"random": True, "value": False, "alone": False}
+
+
 def test_a_table_that_borrows_errs_less(result: dn.plan.Result) -> None:
     table = result.cross("smoker", by="sex")
     alone = dn.CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])
@@ -142,6 +165,8 @@ def test_people_for_a_difference() -> None:
     assert count_people(more.plan(people=1000), "smoker", "age", 0.05) == pytest.approx(2 * 53_961, abs=2)
     with pytest.raises(dn.InvalidParameter, match="no report holds both"):
         count_people(more.plan(people=1000), "smoker", "town", 0.05)
+    with pytest.raises(dn.InvalidParameter, match="a table is of two questions, got 'smoker' twice"):
+        count_people(more.plan(people=1000), "smoker", "smoker", 0.05)
 
 
 @pytest.mark.parametrize(

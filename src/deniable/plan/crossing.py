@@ -81,6 +81,36 @@ def point_to_tables(content: Content, shell: bool) -> str:
     return f"tables of two answers ({how}): {shorten_names([f'{of} by {by}' for by, of in tables])}"
 
 
+def point_to_table(content: Content, name: str) -> str:
+    """How the shares of a question are read that is only in tables; empty where it is in none."""
+    for by, of in list_tables(content):
+        if name in (by, of):
+            label = Margin.of(name, content.domains[name]).side.labels[0]
+            read = f".total({label!r})" if name == of else f".base({label!r})"
+            return (
+                f"{name!r} is not reported by itself; the share of an answer among all people is "
+                f"result.cross({of!r}, by={by!r}){read}"
+            )
+    return ""
+
+
+def warn_random(content: Content) -> str | None:
+    """That random values in the place of missing answers hide dependence; None where no table has them."""
+    found = [
+        one.name
+        for one in content.attributes
+        if content.missing_of(one) == "random"
+        and (isinstance(one.domain, Product) or (content.known is not None and _is_plain(one)))
+    ]
+    if not found:
+        return None
+    return (
+        f"A missing answer is a random value, also in tables ({shorten_names(found)}): these then show less "
+        "dependence than there is, and no interval says how much less. Where people may skip questions, "
+        'missing = "value" keeps them apart.'
+    )
+
+
 def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
     """The table of two questions, by all reports that hold both."""
     content = None if result.plan is None else result.plan.content
@@ -203,14 +233,19 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
     def sum_of(source: Source) -> Floats:
         return sum_source(margins, source, of, by)
 
-    # sources that agree tell the same of what they share
-    first = held[0]
-    sums = sum_of(first.source)
     # tests are of the reports themselves: what is borrowed from other tables is not independent of them
     own = [one.source for one in held]
     n = sum(source.n for source in own)
     raw = sum(source.n * (sum_of(source) @ source.values) for source in own) / n
     shape = rows.side.size, columns.side.size
+    if any(one.weights is None for one in held):  # left as they were, sources tell different things
+        cells = np.asarray(raw)
+        covariance = np.asarray(
+            sum((source.n / n) ** 2 * source.covariance(sum_of(source)) for source in own)
+        )
+    else:
+        sums = sum_of(held[0].source)
+        cells, covariance = sums @ held[0].values, held[0].covariance(sums)
 
     def spread(table: Floats) -> Floats:
         found = np.zeros((table.size, table.size))
@@ -223,8 +258,8 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         rows.side,
         columns.side,
         n,
-        (sums @ first.values).reshape(shape),
-        first.covariance(sums),
+        cells.reshape(shape),
+        covariance,
         spread,
         np.asarray(raw).reshape(shape),
         number("a confidence level", level, 0.0, 1.0),
@@ -268,14 +303,19 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
             raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
         found.append(join_groups(known, one, estimate.law, groups))
     if not found:
-        raise InvalidParameter(
-            f"{asked!r} has no table by {known.name!r}: that takes reports of a question that everybody "
-            "answers with one of its values"
-        )
+        raise InvalidParameter(explain_ungrouped(asked, known))
     # the sizes of known groups are no estimates that could be made to agree; of several tables with a
     # question the largest one is shown
     largest = max(found, key=lambda source: source.n)
     return [Agreed(largest, largest.values)]
+
+
+def explain_ungrouped(asked: str, known: Known) -> str:
+    """Why a question has no table by known groups."""
+    return (
+        f"{asked!r} has no table by {known.name!r}: that takes reports of a question that everybody answers "
+        "with one of its values"
+    )
 
 
 def join_groups(known: Known, one: Attribute, law: Supports, groups: Sequence[Tally]) -> Source:

@@ -12,12 +12,13 @@ from deniable.arrays import Floats
 from deniable.cross.source import Source
 from deniable.cross.spread import GroupedReport, OneReport, Supports
 from deniable.domain import Product
-from deniable.errors import InvalidParameter, not_among
+from deniable.errors import InvalidParameter
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.formatting import round_digits
 from deniable.mechanisms import grr, ss
-from deniable.plan.attribute import Attribute, list_questions
+from deniable.plan.attribute import Attribute
+from deniable.plan.crossing import check_questions, explain_ungrouped
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content
@@ -48,16 +49,13 @@ def count_people(
     number("the smaller share", share, 0.0, 1.0 - difference, f"above 0 and below {1 - difference:g}")
     content = plan.content
     known = () if content.known is None else content.known.names
-    questions = [*known, *list_questions(content.attributes)]
-    for name in (of, by):
-        if name not in questions:
-            raise InvalidParameter(not_among(name, "a question", questions))
+    check_questions(content, of, by)
     needed = 0.0
     for j, one in enumerate(content.attributes):
         law = content.mechanism.marginal(j)
-        if of == by or not {of, by} - set(known) <= set(one.columns) or not isinstance(law, Supports):
+        if not {of, by} - set(known) <= set(one.columns) or not isinstance(law, Supports):
             continue
-        if {of, by} <= set(known) or one.only_if or one.several or one.answers:
+        if one.only_if or one.several or one.answers:
             continue
         rows, columns = (content.domains[name].k for name in (by, of))
         table = np.full((rows, columns), (1 - share) / (columns - 1))
@@ -69,6 +67,8 @@ def count_people(
         # tables that hold both add what they know, unless only the largest one is read
         is_read_alone = of in known or by in known or not source.is_complete
         needed = max(needed, one_more) if is_read_alone else needed + one_more
+    if not needed and content.known is not None and {of, by} & set(known):
+        raise InvalidParameter(explain_ungrouped(of if by in known else by, content.known))
     if not needed:
         raise InvalidParameter(
             f"no report holds both {of!r} and {by!r}; ask for them at once: together = [[{by!r}, {of!r}]]"

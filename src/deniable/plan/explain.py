@@ -408,6 +408,8 @@ def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str
 
 
 def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
+    from deniable.plan.crossing import warn_random
+
     noise, revealed = warning(here, content.people), exposure(here)
     if noise and revealed:  # each alone would send the reader to the other
         revealed += (
@@ -416,7 +418,7 @@ def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
         )
     # a plan with tickets takes only people who were invited
     fakes = warn_influence(here) if content.ticket_key is None else None
-    limits = warn_limit(content, stated), warn_groups(content)
+    limits = warn_limit(content, stated), warn_groups(content), warn_random(content)
     found = (*limits, noise, revealed, warn_distant(here), fakes, plainer(here))
     return [text for text in found if text is not None]
 

@@ -54,6 +54,12 @@ def show_likely(plan: Plan, tallies: Tallies, of: str, by: str) -> LikelyTable |
 def find_likely_table(plan: Plan, data: object, of: str, by: str, **options: Any) -> LikelyTable:
     """From reports, or from tallies that hold all that reports say."""
     check_questions(plan.content, of, by)
+    known = () if plan.content.known is None else plan.content.known.names
+    if of in known or by in known:
+        raise InvalidParameter(
+            f"{(of if of in known else by)!r} is known, and its groups keep their sizes; the nearest "
+            f"possible table is plan.cross(reports, {of!r}, by={by!r}).likely()"
+        )
     if _has_fakes(plan):
         raise InvalidParameter(
             "reports with fakes have one likelihood of all attributes: plan.mle(reports)['age x smoker']"

@@ -78,8 +78,15 @@ class Result(Mapping[str, Any]):
         if name in self.means:
             return self.means[name]
         if name not in self.estimates:
-            raise KeyError(not_among(name, "an attribute", [*self.estimates, *self.means]))
+            raise KeyError(
+                self._point_to_table(name) or not_among(name, "an attribute", [*self.estimates, *self.means])
+            )
         return self.estimates[name]
+
+    def _point_to_table(self, name: str) -> str:
+        from deniable.plan.crossing import point_to_table
+
+        return "" if self.plan is None else point_to_table(self.plan.content, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self.estimates, *self.means])
