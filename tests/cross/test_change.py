@@ -180,6 +180,35 @@ def test_sizes_of_tests_of_change_are_right() -> None:
     spread(float(np.sum(squares)), 3 * len(squares), "statistics of no change")
 
 
+def test_fresh_noise_about_the_same_people_is_known_where_every_report_tells() -> None:
+    asked = {"sex": ["f", "m"], "smoker": ["yes", "no"], "town": list("abcdefgh"), "job": list("abcdefgh")}
+    pairs = [("sex", "smoker"), ("town", "job")]
+    few = {name: asked[name] for name in pairs[0]}
+    answers = {name: (values * 500)[:1000] for name, values in asked.items()}
+    answers["smoker"] = ["yes", "yes", "no", "no"] * 250  # no cell is rare
+    found = {}
+    for name, study in {
+        "one": dn.Study(few, epsilon=1.0, together=pairs[:1]),
+        "split": dn.Study(few, epsilon=1.0, mechanism="split"),
+        "two": dn.Study(asked, epsilon=1.0, together=pairs),
+    }.items():
+        plan = study.plan(people=1000)
+        given = {question: answers[question] for question in study.attributes}
+        earlier, later = (
+            plan.cross(plan.privatize(given, dn.seeded(i)), "smoker", by="sex") for i in range(2)
+        )
+        assert later.plan_id == plan.id
+        assert later.change(earlier).people == "others"
+        found[name] = later.repeats
+        if name == "two":  # other people are drawn for the table
+            with pytest.raises(dn.InvalidParameter, match="whose every report tells of this table"):
+                later.change(replace(earlier, n=later.n), "same")
+        else:
+            same, others = (later.change(earlier, people).cells.stderr for people in ("same", "others"))
+            assert (same < others).all()
+    assert found == {"one": "fresh", "split": "fresh", "two": "once"}
+
+
 def test_a_share_that_is_not_known_has_no_change() -> None:
     known, nothing = _table(F1, 10**6), _table(np.full(4, 0.25), 30)
     change = known.change(nothing, "others")

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from deniable.cross.table import CrossTable
 
 Asked = Literal["same", "others", "linked"]
-Repeats = Literal["once", "apart", "tied"]
-"""How people report again: never, with noise that is independent for different values, or otherwise."""
+Repeats = Literal["once", "fresh", "apart", "tied"]
+"""How people report again: never, or with fresh noise in every report if they do, with noise that is
+independent for different values, or otherwise. Of a plan that asks once, noise alone is fresh where every
+report tells of the table: else other people would be drawn for it.
+"""
 VALIDITY: Mapping[str | None, str] = {
     None: "they hold whoever answered in each round",
     "others": "they hold if other people answered in each round",
@@ -266,14 +269,14 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
                 "answers differ"
             )
     earlier = earlier.at(later.level)
-    if people is None and later.plan_id == earlier.plan_id and later.repeats == "once":
+    if people is None and later.plan_id == earlier.plan_id and later.repeats in ("once", "fresh"):
         people = "others"  # who answers a plan that asks once has no second report
     nothing = None if people is None else np.zeros(later.covariance.shape)
     if people == "same":
         if later.repeats in ("once", "tied"):
             raise InvalidParameter(
                 "people='same' is for a plan that asks again by two rounds on values (l_grr, l_sue, l_oue, "
-                "l_osue, l_soue); leave it out for intervals that hold whoever answered"
+                "l_osue, l_soue), or that asks once and whose every report tells of this table; leave it out"
             )
         if earlier.n != later.n:
             raise InvalidParameter(

@@ -144,13 +144,13 @@ def _search(result: Result, of: str, by: str) -> LikelyTable | None:
 
 
 def _find_repeats(result: Result, of: str, by: str) -> Repeats:
-    if not result.kept:
-        return "once"
     assert result.plan is not None
     content = result.plan.content
     hidden = {of, by} - set(() if content.known is None else content.known.names)
-    held = [one.name for one in content.attributes if hidden <= set(one.questions)]
-    return "apart" if all(result.kept[name] for name in held) else "tied"
+    held = [j for j, one in enumerate(content.attributes) if hidden <= set(one.questions)]
+    if not result.kept:
+        return "fresh" if all(content.mechanism.chance_real(j) == 1 for j in held) else "once"
+    return "apart" if all(result.kept[content.attributes[j].name] for j in held) else "tied"
 
 
 def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level: float) -> CrossTable:
@@ -182,7 +182,11 @@ def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level
     expected = np.add.outer(alone[0] * other.q, alone[1] * one.q) - n * one.q * other.q
     cells = (joint - expected) / (n * one.gain * other.gain)
     source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(one, other))
-    return _read_table(content, agree([source]), of, by, level)
+    table = _read_table(content, agree([source]), of, by, level)
+    again: Repeats = "fresh" if all(content.mechanism.chance_real(j) == 1 for j in both) else "once"
+    if content.rounds is not None:
+        again = "tied"
+    return replace(table, plan_id=plan.id, repeats=again)
 
 
 def _list_supports(
