@@ -28,6 +28,7 @@ import { en } from "./messages/en.js";
 import { speak } from "./messages.js";
 import { sentence, several } from "./phrases.js";
 import { type Settings, showBudget, showTexts } from "./settings.js";
+import { showTogether } from "./together.js";
 
 speak(en, "en");
 
@@ -94,6 +95,7 @@ const left = new Set<string>(); // the ids of fields that somebody has been in
 interface Panels {
   readonly texts: HTMLElement;
   readonly questions: HTMLElement;
+  readonly together: HTMLElement;
   readonly budget: HTMLElement;
   readonly figures: HTMLElement;
   readonly below: HTMLElement;
@@ -156,6 +158,7 @@ function load(read: Read): void {
   showTexts(panels.texts, settings);
   showBudget(panels.budget, settings);
   showQuestions(panels.questions, { ...settings, announce });
+  showTogether(panels.together, { ...settings, announce });
   saved = read.is_new ? "" : current();
   change();
 }
@@ -233,7 +236,9 @@ function paint(forecast: Forecast | null = shown): void {
     const own = problems.filter(({ question }) => question !== null && questions[question]?.id === id);
     const found = forecast ? judged(forecast.precisions, name) : undefined;
     if (!place) continue;
-    place.textContent = own.length ? "to be completed" : found ? verdict(found) : "";
+    const isRead = forecast?.tables.some(({ of, by }) => of === name || by === name);
+    const words = found ? verdict(found) : isRead ? "read in tables" : "";
+    place.textContent = own.length ? "to be completed" : words;
     place.className = `verdict ${own.some(isWrong) ? "wrong" : own.length ? "soft" : (found?.use ?? "")}`;
   }
 }
@@ -249,6 +254,8 @@ function leftOut(): HTMLElement[] {
   const text = [
     without && `All figures leave out what is not complete yet: ${without}.`,
     free && `${without ? "They" : "All figures"} take it that everybody is asked ${free}.`,
+    problems.some(({ field }) => field === "together" || field === "target") &&
+      "All figures are without tables, which cannot be asked so.",
   ].filter(Boolean);
   return text.length ? [h("p", { class: "notice" }, text.join(" "))] : [];
 }
@@ -366,6 +373,7 @@ function build(): Panels {
   const made: Panels = {
     texts: panel("texts"),
     questions: panel("list"),
+    together: panel("joined"),
     budget: panel("budget"),
     warnings: h("div", { class: "warnings" }),
     errors: panel("errors"),
@@ -417,7 +425,7 @@ function build(): Panels {
   );
   main.replaceChildren(
     h("h1", { class: "unseen" }, "Design a study"),
-    h("div", { class: "left" }, made.texts, made.questions),
+    h("div", { class: "left" }, made.texts, made.questions, made.together),
     h("div", { class: "right" }, made.budget, made.figures),
     made.below,
   );

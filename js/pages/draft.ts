@@ -222,16 +222,25 @@ export function writePair(keys: Keys, name: string, language: Language | null, p
   else writeOne(keys, name, language, pair.every((one) => one === "") ? undefined : pair);
 }
 
-/** Let conditions and pages follow a new name; pages forget a question that was removed (null). */
+/** Let conditions, pages and tables follow a new name; pages and tables forget what was removed (null). */
 export function rename({ study, questions }: Draft, before: string, now: string | null): void {
   if (before === now || questions.some(({ name }) => name === before)) return; // another one has that name
   for (const { keys } of now === null ? [] : questions) {
     const { [before]: wanted, ...rest } = tableOf(keys, "only_if");
     if (wanted !== undefined) keys.only_if = { ...rest, [now as string]: wanted };
   }
-  changePages(study, (page) =>
-    page.flatMap((name) => (name === before ? (now === null ? [] : [now]) : [name])),
-  );
+  const replaced = (names: readonly Value[]): Value[] =>
+    names.flatMap((name) => (name === before ? (now === null ? [] : [now]) : [name]));
+  changePages(study, replaced);
+  const { together, target } = study;
+  if (Array.isArray(together) && together.every(Array.isArray)) {
+    const tables = together.map(replaced).filter((some) => some.length > 1);
+    if (tables.length) study.together = tables;
+    else delete study.together;
+  }
+  if (target !== before) return;
+  if (now === null) delete study.target;
+  else study.target = now;
 }
 
 /** A new question is on the last page, where the file names pages. */

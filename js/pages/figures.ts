@@ -3,6 +3,7 @@
 import { type Child, h, quoted, svg } from "./dom.js";
 import { count, sentence, several } from "./phrases.js";
 import { NOISY } from "./readings.js";
+import { expected, type Table } from "./together.js";
 
 /** How well one thing will be known, as `deniable people` says it. */
 export interface Precision {
@@ -11,6 +12,7 @@ export interface Precision {
   readonly question: string | null;
   readonly use: "fine" | "good" | "rough" | "noise";
   readonly sentence: string;
+  readonly what: string;
   readonly what_is_read: string;
   readonly known_to_within: string;
   /** The margin beside an average share; null where nothing is known. */
@@ -42,6 +44,7 @@ export interface Forecast {
   readonly report_bytes: number;
   readonly loss: number;
   readonly precisions: readonly Precision[];
+  readonly tables: readonly Table[];
   /** That margins take it that everybody answers, where some may not. */
   readonly turnout: string | null;
   readonly guesses: readonly Guess[];
@@ -79,6 +82,13 @@ export interface Preview {
   readonly plan: string;
   readonly people: number;
   readonly questions: readonly Result[];
+  /** Of each table, the share of one answer among the people of each row. */
+  readonly tables: readonly {
+    readonly of: string;
+    readonly by: string;
+    readonly column: string;
+    readonly rows: readonly Share[];
+  }[];
 }
 
 const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`;
@@ -106,7 +116,8 @@ export function verdict(found: Precision): string {
   return `${known(found)}: ${found.word}`;
 }
 
-export function errors({ precisions, people, turnout }: Forecast): Child {
+export function errors({ precisions, people, tables, turnout }: Forecast): Child {
+  const single = precisions.filter(({ what }) => what !== "cell" && what !== "row share");
   const row = (one: Precision): HTMLElement =>
     h(
       "li",
@@ -128,7 +139,8 @@ export function errors({ precisions, people, turnout }: Forecast): Child {
       { class: "soft" },
       `By ${count(people)} people, 95 % either way. A full bar is as much as an average share, or a quarter of the range: noise.`,
     ),
-    h("ul", { class: "plain" }, precisions.map(row)),
+    single.length > 0 && h("ul", { class: "plain" }, single.map(row)),
+    expected(tables, bar),
     turnout && h("p", { class: "soft", id: "turnout" }, turnout),
   ];
 }
@@ -221,7 +233,7 @@ export function warnings({ warnings: found }: Forecast): Child {
   return found.map((text) => h("p", { class: "notice bad" }, h("strong", {}, "Warning. "), text));
 }
 
-export function results({ questions, people }: Preview, wanted: number): Child {
+export function results({ questions, people, tables }: Preview, wanted: number): Child {
   const fewer = people < wanted ? ` (not all ${count(wanted)}, to be quick)` : "";
   return [
     h(
@@ -230,6 +242,14 @@ export function results({ questions, people }: Preview, wanted: number): Child {
       `${count(people)} simulated people${fewer}. The line is a 95 % interval, the dot the estimate, the bar the truth.`,
     ),
     questions.map((one) => h("div", { class: "drawn" }, h("h3", {}, quoted(one.attribute)), drawn(one))),
+    tables.map(({ of, by, column, rows }) =>
+      h(
+        "div",
+        { class: "drawn" },
+        h("h3", {}, quoted(of), ": ", quoted(column), ", by ", quoted(by)),
+        drawn({ attribute: of, rows, middle: null, why: null }),
+      ),
+    ),
   ];
 }
 

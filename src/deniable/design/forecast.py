@@ -9,6 +9,7 @@ from typing import Any
 from deniable.attack import success
 from deniable.plan import Plan
 from deniable.plan.acronyms import explain_kinds, explain_name
+from deniable.plan.expected import ExpectedTable, expect_tables
 from deniable.plan.explain import list_warnings, reconsider
 from deniable.plan.reasons import explain_choice, name_use
 from deniable.plan.turnout import explain_turnout
@@ -41,6 +42,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
                 }
                 for one in plan.precisions()
             ],
+            "tables": [_describe_table(one) for one in expect_tables(plan)],
             "turnout": explain_turnout(plan.content, here),
             "guesses": list_guesses(plan),
             "warnings": list_warnings(plan.content, plan.stated, plan.considered),
@@ -48,6 +50,22 @@ def forecast(plan: Plan) -> dict[str, Any]:
         }
     )
     return found
+
+
+def _describe_table(one: ExpectedTable) -> dict[str, Any]:
+    """What a table will tell: it is worth reading if shares of a row's people are."""
+    return {
+        "of": one.of,
+        "by": one.by,
+        "cell": one.cell.margin,
+        "share": one.share.margin,
+        "people_for_difference": one.people_for_difference,
+        "known_to_within": one.share.format_margin(),
+        "ratio": one.share.ratio,
+        "use": one.share.use,
+        "word": name_use(one.share.use),
+        "sentence": one.describe(),
+    }
 
 
 def list_guesses(plan: Plan) -> list[dict[str, Any]]:

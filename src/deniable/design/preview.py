@@ -13,7 +13,8 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.design.simulated import draw_answers
-from deniable.domain import Domain, Range
+from deniable.design.tables import list_tables
+from deniable.domain import Domain, Product, Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute, Plan
@@ -37,7 +38,8 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     people = min(plan.content.people, MOST_PEOPLE)
     asked = plan.content.attributes
     answers = draw_answers(plan, truth, people, seed)
-    codes = np.stack([answers[name] for name in plan.names])
+    known = () if plan.content.known is None else (plan.content.known.name,)
+    codes = np.stack([answers[name] for name in (*plan.names, *known)])
     words = seeded(seed) if plan.content.rounds is None else remembering(seed)
     result = plan.estimate(plan.tally(plan.privatize_codes(codes, words)))
     findings = Findings(result, _LEVEL)
@@ -46,7 +48,12 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
         "people": people,
         "seed": seed,
         "truth": truth,
-        "questions": [_describe(one, findings, _choose_answers(plan, one, answers)) for one in asked],
+        "questions": [
+            _describe(one, findings, _choose_answers(plan, one, answers))
+            for one in asked
+            if not isinstance(one.domain, Product)
+        ],
+        "tables": list_tables(plan, result, answers, _LEVEL),
     }
 
 

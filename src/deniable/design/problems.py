@@ -27,9 +27,11 @@ _FIELDS = (
 _LISTED = ("values", "several", "scale", "dates", "yes_no")
 _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
 _CONDITION, _ANSWERED = "only_if", "answered"
+_TABLES = ("together", "target")
+_PAIR = 2
 _REFUSALS = (DeniableError, OSError, TypeError, ValueError, RecursionError)
 """Ours, those of files that a study names, and Python's about keys of a wrong type and very long integers."""
-_OF_STUDY = (*_BUDGET, "per", "missing", "mechanism", "title", "ask")
+_OF_STUDY = (*_BUDGET, "per", "missing", "mechanism", "title", "ask", *_TABLES)
 
 
 @final
@@ -63,6 +65,10 @@ def check(draft: Draft, folder: Path) -> Checked:
     whole = None if named else _make_study(draft, folder)
     if isinstance(whole, Study):
         return Checked(whole)
+    if whole is not None:
+        apart = _check_apart(draft, whole, folder)
+        if apart is not None:
+            return apart
     wrong = {one.question for one in named}
     for i, question in enumerate(draft.questions):
         problem = None if i in wrong else _check_alone(question, i, folder)
@@ -74,10 +80,27 @@ def check(draft: Draft, folder: Path) -> Checked:
     left = tuple(one for i, one in enumerate(free) if i not in wrong)
     if not left:
         return Checked(None, tuple(named))
-    rest = _make_study(_keep(draft, left), folder)
+    kept = _keep(draft, left)
+    rest = _make_study(kept, folder)
     if isinstance(rest, Study):
         return Checked(rest, tuple(named))
+    apart = _check_apart(kept, rest, folder)
+    if apart is not None:
+        return Checked(apart.study, (*named, *apart.problems))
     return Checked(None, (*named, _place(rest, draft.questions)))
+
+
+def _check_apart(draft: Draft, text: str, folder: Path) -> Checked | None:
+    """The study without its tables, where nothing else is wrong with it."""
+    field = next((key for key in _TABLES if key in draft.study), None)
+    if field is None:
+        return None
+    study = _make_study(_without_tables(draft), folder)
+    return Checked(study, (Problem(text, None, field),)) if isinstance(study, Study) else None
+
+
+def _without_tables(draft: Draft) -> Draft:
+    return replace(draft, study={key: one for key, one in draft.study.items() if key not in _TABLES})
 
 
 def _check_names(questions: Sequence[Question]) -> list[Problem]:
@@ -162,13 +185,22 @@ def _check_alone(question: Question, i: int, folder: Path) -> Problem | None:
 
 
 def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
-    """The draft with these questions only; its pages name no others."""
-    survey, names = draft.study.get("survey"), {one.name for one in questions}
+    """The draft with these questions only; its pages and tables name no others."""
+    study, names = dict(draft.study), {one.name for one in questions}
+    survey = study.get("survey")
     pages = survey.get("pages") if isinstance(survey, Mapping) else None
-    if not isinstance(survey, Mapping) or not isinstance(pages, list):
-        return replace(draft, questions=tuple(questions))
-    kept = [[name for name in page if name in names] for page in pages if isinstance(page, list)]
-    study = {**draft.study, "survey": {**survey, "pages": [page for page in kept if page]}}
+    if isinstance(survey, Mapping) and isinstance(pages, list):
+        kept = [[name for name in page if name in names] for page in pages if isinstance(page, list)]
+        study["survey"] = {**survey, "pages": [page for page in kept if page]}
+    asked = {one.name for one in draft.questions}
+    together = study.get("together")
+    if isinstance(together, list):
+        waiting = asked - names
+        study["together"] = [
+            some for some in together if not isinstance(some, list) or waiting.isdisjoint(map(str, some))
+        ]
+    if study.get("target") in asked - names or len(names) < _PAIR:
+        study.pop("target", None)
     return Draft(study, tuple(questions))
 
 

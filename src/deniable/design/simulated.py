@@ -5,20 +5,50 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.domain import NO_ANSWER, Domain, Range
+from deniable.domain import NO_ANSWER, Domain, Product, Range
 from deniable.domain.number import Number
 from deniable.plan import Attribute, Plan
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.simulate.population import numbers_from
 
+_FIRST_KIND = 0.5  # of the people, in which answers are frequent that are not in the other
 _SILENT = 0.05  # of the people whom a question applies to, where they may prefer not to say
 
 
 def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, Integers]:
-    """The codes of everybody's answers, by attribute."""
-    found = {one.name: _draw(plan, one, truth, people, seed) for one in plan.content.attributes}
+    """The codes of everybody's answers, by attribute; of known groups, by their name.
+
+    People are of two kinds, so that answers to questions that are read together depend on each other.
+    """
+    tables = {one.name: one.domain for one in plan.content.attributes if isinstance(one.domain, Product)}
+    alone = [one for one in plan.content.attributes if one.name not in tables]
+    found = {one.name: _draw(plan, one, truth, people, seed) for one in alone}
     _skip_questions(plan, found)
+    known = plan.content.known
+    factors = dict(() if known is None else known.factors)
+    for domain in tables.values():
+        factors |= dict(domain.factors)
+    asked = {name: _draw_factor(name, domain, truth, people, seed) for name, domain in factors.items()}
+    for one in alone:
+        if one.name in asked:  # it is asked by itself, too
+            asked[one.name] = np.where(found[one.name] < one.domain.k, found[one.name], NO_ANSWER)
+    for one in plan.content.attributes:
+        if isinstance(one.domain, Product):
+            codes = one.domain.join([asked[name] for name in one.domain.names])
+            found[one.name] = _silence(plan, one, codes, numbers_from(seed, "preview", one.name))
+    if known is not None:
+        found[known.name] = np.asarray(
+            np.ravel_multi_index([asked[name] for name in known.names], known.shape), dtype=np.int64
+        )
     return found
+
+
+def _draw_factor(name: str, domain: Domain, truth: str, people: int, seed: int) -> Integers:
+    """The answers to one question of a table, or to a known one."""
+    kinds = numbers_from(seed, "preview", "kind of person").random(people) < _FIRST_KIND
+    draw = numbers_from(seed, "preview", name)
+    each = [draw.choice(domain.k, people, p=_draw_shares(domain, truth, draw)) for _ in range(2)]
+    return np.asarray(np.where(kinds, *each), dtype=np.int64)
 
 
 def _draw(plan: Plan, attribute: Attribute, truth: str, people: int, seed: int) -> Integers:
@@ -29,10 +59,16 @@ def _draw(plan: Plan, attribute: Attribute, truth: str, people: int, seed: int) 
         return np.asarray(parts * (attribute.domain.k - 1), dtype=np.int64)
     shares = _fit_conditions(plan, attribute, _draw_shares(attribute.domain, truth, draw))
     codes = np.asarray(draw.choice(shares.size, people, p=shares), dtype=np.int64)
+    return _silence(plan, attribute, codes, draw)
+
+
+def _silence(plan: Plan, attribute: Attribute, codes: Integers, draw: np.random.Generator) -> Integers:
+    """The same, of whom some prefer not to say, where they may."""
     no_answer = plan.content.extra_code(attribute, NO_ANSWER_LABEL)
-    if no_answer >= 0:
-        codes[draw.random(people) < _share_silent(plan, attribute)] = no_answer
-    return codes
+    if no_answer < 0:
+        return codes
+    is_silent = draw.random(codes.size) < _share_silent(plan, attribute)
+    return np.where(is_silent | (codes == NO_ANSWER), no_answer, codes)
 
 
 def _draw_shares(domain: Domain, truth: str, draw: np.random.Generator) -> Floats:

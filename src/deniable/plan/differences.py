@@ -50,23 +50,14 @@ def count_people(
     content = plan.content
     known = () if content.known is None else content.known.names
     check_questions(content, of, by)
+    rows, columns = (content.domains[name].k for name in (by, of))
+    table = np.full((rows, columns), (1 - share) / (columns - 1))
+    table[:, 0] = share
+    table[-1, 0], table[-1, 1:] = share + difference, (1 - share - difference) / (columns - 1)
     needed = 0.0
-    for j, one in enumerate(content.attributes):
-        law = content.mechanism.marginal(j)
-        if not {of, by} - set(known) <= set(one.columns) or not isinstance(law, Supports):
-            continue
-        if one.only_if or one.several or one.answers:
-            continue
-        rows, columns = (content.domains[name].k for name in (by, of))
-        table = np.full((rows, columns), (1 - share) / (columns - 1))
-        table[:, 0] = share
-        table[-1, 0], table[-1, 1:] = share + difference, (1 - share - difference) / (columns - 1)
-        source = _spread_evenly(content, one, law, of in known or by in known)
-        variance = _vary(source, by, of, table, {0: -1, rows - 1: 1})
-        one_more = float(content.mechanism.chance(j)) / variance
-        # tables that hold both add what they know, unless only the largest one is read
-        is_read_alone = of in known or by in known or not source.is_complete
-        needed = max(needed, one_more) if is_read_alone else needed + one_more
+    for chance, source in list_held(content, of, by):
+        one_more = chance / _vary(source, by, of, table, {0: -1, rows - 1: 1})
+        needed = max(needed, one_more) if is_read_alone(content, source, of, by) else needed + one_more
     if not needed and content.known is not None and {of, by} & set(known):
         raise InvalidParameter(explain_ungrouped(of if by in known else by, content.known))
     if not needed:
@@ -75,6 +66,29 @@ def count_people(
         )
     reach = reach_of(_TAIL) + reach_of(1 - number("a power", power, 0.5, 1.0))
     return math.ceil((reach / difference) ** 2 / needed)
+
+
+def list_held(content: Content, of: str, by: str) -> list[tuple[float, Source]]:
+    """What one report about each attribute that holds both questions says, if all answers are as likely, and
+    the chance that a person sends such a report.
+    """
+    known = set(() if content.known is None else content.known.names)
+    found = []
+    for j, one in enumerate(content.attributes):
+        law = content.mechanism.marginal(j)
+        if not {of, by} - known <= set(one.columns) or not isinstance(law, Supports):
+            continue
+        if one.only_if or one.several or one.answers:
+            continue
+        source = _spread_evenly(content, one, law, bool(known & {of, by}))
+        found.append((float(content.mechanism.chance(j)), source))
+    return found
+
+
+def is_read_alone(content: Content, source: Source, of: str, by: str) -> bool:
+    """Whether of several tables that hold both only the largest one is read; else they add what they know."""
+    known = () if content.known is None else content.known.names
+    return of in known or by in known or not source.is_complete
 
 
 def _vary(source: Source, by: str, of: str, table: Floats, signs: Mapping[int, int]) -> float:

@@ -1,0 +1,181 @@
+"""Answers that are read together: chosen on the design page, judged beforehand, and written into the file."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import deniable as dn
+from deniable.design.draft import Draft, Question
+from deniable.design.preview import preview
+from deniable.design.problems import check
+from deniable.plan.expected import expect_tables
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import check_access
+from tests.design.test_page import DESK, PHONE, designing, id_of, opened
+
+TEXT = """\
+# Smoking.
+title = "Town"
+epsilon = 2.0
+
+[attributes.age]
+low = 18
+high = 78
+step = 12
+
+[attributes.smoker]
+values = ["yes", "no"]
+
+[attributes.sex]
+values = ["f", "m"]
+
+[attributes.arm]
+values = ["A", "B"]
+known = true
+"""
+ASKED = (
+    Question("age", {"low": 18, "high": 78, "step": 12}),
+    Question("smoker", {"values": ["yes", "no"]}),
+    Question("sex", {"values": ["f", "m"]}),
+)
+
+
+def test_tables_are_expected_as_margins_and_sample_sizes_say() -> None:
+    """A pair as its attribute's own margins; of a view of three, each pair; by known groups, as is said."""
+    asked: dict[str, Any] = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=1.0, together=[("age", "smoker")]).plan(people=20_000)
+    [table] = expect_tables(plan)
+    cell, share = plan.precisions()
+    assert math.isclose(table.cell.stderr, cell.stderr, rel_tol=1e-9)
+    assert math.isclose(table.share.stderr, share.stderr, rel_tol=1e-9)
+    assert (table.share.count, table.people_for_difference) == (2, 308_985)
+    assert "takes 308,985 people" in table.describe()
+    three = {name: ["yes", "no"] for name in "abc"}
+    view = dn.Study(three, epsilon=1.0, together=[("a", "b", "c")]).plan(people=1000)
+    assert view.names == ("a x b x c",)
+    found = expect_tables(view)
+    assert [(one.by, one.of) for one in found] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert math.isclose(1000 * found[0].cell.stderr ** 2, 4.845, rel_tol=0.001)  # the specification
+    known = dn.Study(asked, epsilon=1.0, known=["age"]).plan(people=20_000)
+    [by_group] = expect_tables(known)
+    assert by_group.people_for_difference == 35_145
+    assert f"known to within {by_group.share.format_margin()}" in known.explain().replace("\n", " ")
+
+
+def test_long_ranges_are_expected_by_the_groups_that_are_read() -> None:
+    asked: dict[str, Any] = {"age": dn.Range(0, 100), "smoker": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=2.0, together=[("age", "smoker")]).plan(people=20_000)
+    [table] = expect_tables(plan)
+    assert table.cell.count == 20
+
+
+def test_simulated_people_show_tables_beside_the_truth() -> None:
+    plan = dn.Study.from_dict(tomllib.loads('together = [["age", "smoker"], ["sex", "smoker"]]\n' + TEXT))
+    shown = preview(plan.plan(people=50_000), seed=3)
+    assert shown["questions"] == []
+    tables = {(one["of"], one["by"]): one for one in shown["tables"]}
+    assert list(tables) == [
+        ("smoker", "age"),
+        ("smoker", "sex"),
+        ("age", "arm"),
+        ("smoker", "arm"),
+        ("sex", "arm"),
+    ]
+    assert [one["value"] for one in tables["smoker", "arm"]["rows"]] == ["A", "B"]
+    # 13 intervals of 95 %: three or more miss in 2.5 % of seeds, and this seed is fixed
+    rows = [row for one in shown["tables"] for row in one["rows"]]
+    assert sum(not row["low"] <= row["truth"] <= row["high"] for row in rows) <= 2
+    spread = [row["truth"] for row in tables["smoker", "age"]["rows"]]
+    assert max(spread) - min(spread) > 0.05  # answers depend on each other
+    few = preview(plan.plan(people=1), seed=1)
+    assert len(few["tables"]) < 5
+
+
+def test_what_is_wrong_with_tables_is_blamed_there_and_the_rest_is_planned() -> None:
+    study = {"epsilon": 1.0, "together": [["age", "none"]]}
+    checked = check(Draft(study, ASKED), Path())
+    [problem] = checked.problems
+    assert (problem.question, problem.field) == (None, "together")
+    assert "'none'" in problem.text
+    assert checked.study is not None
+    assert checked.study.together == ()
+    both = check(Draft({"epsilon": 1.0, "together": [["age", "sex"]], "target": "age"}, ASKED), Path())
+    assert [one.field for one in both.problems] == ["together"]
+
+
+def test_tables_wait_for_questions_that_are_half_written() -> None:
+    half = (*ASKED, Question("job", {"values": ["one"]}))
+    tables = [["age", "smoker"], ["job", "smoker"]]
+    checked = check(Draft({"epsilon": 1.0, "together": tables}, half), Path())
+    assert [(one.question, one.field) for one in checked.problems] == [(3, "values")]
+    assert checked.study is not None
+    assert checked.study.together == (("age", "smoker"),)
+    target = check(Draft({"epsilon": 1.0, "target": "job"}, half), Path())
+    assert target.study is not None
+    assert target.study.target is None
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path, size: Any) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(TEXT, encoding="utf-8")
+    with designing(file) as link, opened(browser, link, viewport=size, bypass_csp=True) as page:
+        panel, told = page.locator(".joined"), page.locator(".expected li")
+        expect(told).to_have_count(3)  # by the known group alone
+        offered = page.locator("#together option")
+        expect(offered).to_have_text(["age", "smoker", "sex"])
+        page.locator("#together").select_option("smoker")
+        page.locator("#together-by").select_option("age")
+        page.get_by_role("button", name="Add this table").click()
+        expect(panel.locator("li")).to_have_text([re.compile("smoker by age")])
+        expect(told.first).to_contain_text(re.compile(r"smoker by age.*± [\d.]+ points"))
+        expect(told.first).to_contain_text("To tell 25 % from 30 % in two rows takes")
+        expect(page.locator(f"#{id_of(page, 'smoker')}-verdict")).to_have_text("read in tables")
+        expect(page.locator(".drawn h3").first).to_have_text(re.compile("smoker: yes, by age|sex"))
+        page.locator("#together").select_option("smoker")
+        page.get_by_role("button", name="Add this table").click()
+        expect(page.locator("#status")).to_have_text("This table is there already.")
+        page.locator("#together").select_option("sex")
+        page.get_by_role("button", name="Add this table").click()
+        expect(panel.locator("li")).to_have_count(2)
+        panel.get_by_role("button", name="Remove the table of age and sex").click()
+        page.locator("summary", has_text="smoker").first.click()
+        page.locator(f"#{id_of(page, 'smoker')}-name").fill("smokes")
+        page.keyboard.press("Tab")
+        expect(panel.locator("li")).to_have_text([re.compile("smokes by age")])
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        check_access(page)
+        page.wait_for_selector(".figures-of[aria-busy=false]")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+        written = file.read_text(encoding="utf-8")
+        assert written.startswith("# Smoking.")
+        assert 'together = [["age", "smokes"]]' in written
+        study = dn.Study.read(file)
+        assert study.together == (("age", "smokes"),)
+        assert study.known == ("arm",)
+
+
+def test_a_target_takes_the_place_of_tables(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(TEXT.split("[attributes.arm]")[0], encoding="utf-8")
+    with designing(file) as link, opened(browser, link, viewport=DESK) as page:
+        page.get_by_text("Simulated people", exact=True).click()
+        page.locator("#target").select_option("smoker")
+        expect(page.locator(".joined")).to_contain_text("The tables of smoker with each other question")
+        expect(page.locator("#together")).to_have_count(0)
+        expect(page.locator(".expected li")).to_have_count(2)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+        assert dn.Study.read(file).target == "smoker"
+        file.write_text('together = [["age", "sex"]]\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+        page.reload()
+        expect(page.locator("#together-complaint")).to_contain_text("not both")
+        expect(page.locator(".warnings")).to_contain_text("All figures are without tables")
