@@ -2,7 +2,7 @@
 
 import { ask, askJson, fragment, Refused, type Round, remember } from "./collector.js";
 import { collector } from "./collector_panel.js";
-import type { Cross, Pair } from "./cross_panel.js";
+import { CrossBoard } from "./cross_board.js";
 import { announce, find, h, skipping } from "./dom.js";
 import { health } from "./health.js";
 import { losses } from "./losses_panel.js";
@@ -35,9 +35,7 @@ let shown: View | null = null;
 let shell: Shell | null = null;
 let panels: typeof import("./attribute_panel.js") | null = null; // with all drawings, once they are loaded
 let loading: Promise<void> | null = null;
-let pair: Pair | null = null; // the table that is shown
-let answer = ""; // the one of its columns that is drawn
-let crossed: { readonly key: string; readonly found: Cross } | null = null;
+const crossBoard = new CrossBoard(draw);
 
 /** The sections of the page, and the controls, which are made once. */
 interface Shell {
@@ -181,7 +179,7 @@ function draw(): void {
   sections.smoothed.hidden = !estimates?.smoothable.length;
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
-  drawCross(view, sections.cross);
+  if (panels) crossBoard.draw(sections.cross, view, panels, { level: choice.level, mode, token });
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
     rounds(view, (number, open) => void setRound(view, number, open)),
   );
@@ -229,54 +227,6 @@ function drawResults(view: View, section: HTMLElement): void {
       [...rows, ...means, ...groups].filter((one) => own.includes(one.attribute));
     const key = [of(estimates), estimates.refused[name], history.map(of), series.map(of), mode, room];
     keep(section.children[i] as HTMLElement, key, () => part.attribute(view, name, mode, room));
-  }
-}
-
-/** One table of those that were asked for; it is fetched when there are more reports, or another is chosen. */
-function drawCross(view: View, section: HTMLElement): void {
-  const { plan, estimates, round } = view;
-  const part = panels;
-  const pairs = part?.pairsOf(plan) ?? [];
-  section.hidden = !estimates || !pairs.length;
-  if (!part || section.hidden) return;
-  const isOurs = (one: Pair): boolean => one.of === pair?.of && one.by === pair.by;
-  const chosen = pairs.find(isOurs) ?? (pairs[0] as Pair);
-  pair = chosen;
-  const key = JSON.stringify([plan.id, chosen, round, choice.level, estimates?.n]);
-  if (crossed?.key !== key)
-    part.fetchCross(plan, chosen, round, choice.level, token).then(
-      (found) => {
-        crossed = { key, found };
-        draw();
-      },
-      () => undefined, // it is asked for again with the next results
-    );
-  const found = crossed?.found;
-  const isShown = found && found.of === chosen.of && found.by === chosen.by;
-  const columns = isShown ? found.columns : [];
-  if (!columns.includes(answer)) answer = columns[0] ?? "";
-  const tables = h(
-    "select",
-    { id: "pair", "data-name": "pair", change: () => choosePair(pairs[Number(tables.value)] as Pair, "") },
-    pairs.map((one, i) => h("option", { value: i, selected: one === chosen }, `${one.of} by ${one.by}`)),
-  );
-  const answers = h(
-    "select",
-    { id: "answer", "data-name": "answer", change: () => choosePair(chosen, answers.value) },
-    columns.map((one) => h("option", { value: one, selected: one === answer }, one)),
-  );
-  const field = (label: string, control: HTMLElement): HTMLElement =>
-    h("div", { class: "field" }, h("label", { for: control.id }, label), control);
-  const width = Math.max(240, Math.min(760, section.clientWidth - 40));
-  keep(section, [key, isShown && found, answer, mode, width], () => [
-    h("h2", {}, "Two answers at once"),
-    h("div", { class: "controls" }, field("Table", tables), mode === "charts" && field("Answer", answers)),
-    isShown ? part.cross(found, answer, mode, width) : h("p", { class: "soft", role: "status" }, "Loading…"),
-  ]);
-
-  function choosePair(one: Pair, column: string): void {
-    [pair, answer] = [one, column];
-    draw();
   }
 }
 

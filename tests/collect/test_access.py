@@ -25,7 +25,10 @@ PLAN = small_plan(rounds=True)
 BY = Actor("zoe", "shell")
 STORE = "sqlite:///reports.db"
 MAY = {
-    "reader": {"show_estimates", "show_cross", "show_history", "show_report_health", "show_access"},
+    "reader": {
+        *("show_estimates", "show_cross", "show_cross_change", "show_history"),
+        *("show_report_health", "show_access"),
+    },
     "metrics": {"show_metrics", "show_access"},
 }
 

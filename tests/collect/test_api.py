@@ -31,6 +31,12 @@ ONE, AGAIN = small_plan("One round"), small_plan("Asked again", rounds=True)
 TOGETHER = dn.Study(
     {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, 2.0, together=[("color", "smokes")]
 ).plan(people=1000)
+TOGETHER_AGAIN = dn.Study(
+    {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]},
+    epsilon_first=2.0,
+    epsilon_forever=4.0,
+    together=[("color", "smokes")],
+).plan(people=1000)
 INVITED = small_plan("By invitation")
 TICKETED = small_plan("With tickets").with_ticket_key(signing_key(0).public)
 ADMITTING = {case["plan"]: Plan.from_json(case["plan"]) for _, case in vectors.read_file("invitations")}
@@ -75,7 +81,7 @@ def collector() -> Iterator[Running]:
         for role, token in TOKENS.items():
             store.access.add(f"a-{role}", role, hash_token(token))
         store.close()
-        plans = [ONE, AGAIN, TOGETHER, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
+        plans = [ONE, AGAIN, TOGETHER, TOGETHER_AGAIN, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
         keys = {plan.ticket_key: plan.id for plan in plans}
         options = ["--minimum", "50", "--store", f"sqlite:///{folder}/here.db"]
         for number in range(2):
@@ -177,6 +183,11 @@ def of_batches(running: Running) -> Iterator[Exchange]:
     raw = to_batch(some_reports(ONE, MANY))
     yield sent(200, "application/json", raw)
     yield sent(200, "application/json", to_batch(some_reports(TOGETHER, MANY)))
+    path = f"{running.url}/plans/{TOGETHER_AGAIN.id}/rounds/2"
+    assert HTTP.put(path, content=b"{}", headers={**OPERATOR, **JSON}).is_success
+    for number in (1, 2):
+        reports = some_reports(TOGETHER_AGAIN, MANY, seed=number, number=number)
+        yield sent(200, "application/json", to_batch(reports))
     yield sent(400, "malformed", raw[:-1])
     yield sent(413, "large", bytes((4 << 20) + 1))
     yield sent(415, "type", raw, {"Content-Type": "text/csv"})
@@ -225,14 +236,24 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     }
     pair = {"of": "smokes", "by": "color"}
     yield asked("show_cross", f"/plans/{TOGETHER.id}/cross", 200, json_type, params=pair)
-    for name, (end, wrong) in (reads | {"show_cross": ("cross", {"of": "age", "by": "color"})}).items():
+    since = {"round": "2", "since": "1"}
+    change = f"/plans/{TOGETHER_AGAIN.id}/cross/change"
+    yield asked("show_cross_change", change, 200, json_type, params=pair | since | {"people": "same"})
+    yield asked("show_cross_change", change, 400, "parameter", params=pair | {"round": "1", "since": "1"})
+    tables = {
+        "show_cross": ("cross", {"of": "age", "by": "color"}),
+        "show_cross_change": ("cross/change", {"of": "age", "by": "color"} | since),
+    }
+    for name, (end, wrong) in (reads | tables).items():
         path = f"/plans/{ONE.id}/{end}"
-        if name != "show_cross":
+        if name == "show_cross_change":
+            yield asked(name, f"/plans/{AGAIN.id}/{end}", 409, "few", params=since)
+        if name not in tables:
             yield asked(name, path, 200, parquet if name == "export_reports" else json_type)
         yield asked(name, path, 400, "parameter", params=wrong)
         yield asked(name, path, 401, "token", token=False)
         yield asked(name, f"/plans/{'0' * 64}/{end}", 404, "plan")
-        if name != "show_history":  # of too few reports there is no history yet
+        if name not in ("show_history", "show_cross_change"):  # of too few reports there is no history yet
             yield asked(name, f"/plans/{AGAIN.id}/{end}", 409, "few", params={"round": "1"})
     estimates = f"/plans/{ONE.id}/estimates"
     yield asked("show_estimates", estimates, 200, "text/csv; charset=utf-8", params={"format": "csv"})
@@ -257,6 +278,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     for name, (end, _) in reads.items():
         yield asked(name, f"/plans/{ONE.id}/{end}", 403, "role", **scraper)
     yield asked("show_cross", f"/plans/{TOGETHER.id}/cross", 403, "role", **scraper)
+    yield asked("show_cross_change", change, 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")
     yield asked("list_actions", "/actions", 403, "role", **reader)
     yield asked("show_metrics", "/metrics", 403, "role", **reader)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 import msgspec
 from starlette.background import BackgroundTask
@@ -187,6 +187,19 @@ class Handlers:
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
         number, tallies = await self._tallies(one, number)
         return _json(await asyncio.to_thread(results.crossed, one.plan, tallies, number, of, by, level))
+
+    async def show_cross_change(self, request: Request) -> Response:
+        one, number, level = self._plan(request), _round(request) or 1, _level(request)
+        people = _among(request, "people", ("unknown", "others", "same"))
+        pair = request.query_params.get("of", ""), request.query_params.get("by", "")
+        since = _whole(request.query_params.get("since", ""), "since")
+        if not since < number:
+            raise Refusal("parameter", f"since names a round before {number}, got {since}.")
+        rounds = {each: (await self._tallies(one, each))[1] for each in (since, number)}
+        who: Literal["others", "same"] | None = None
+        if people != "unknown":
+            who = "others" if people == "others" else "same"
+        return _json(await asyncio.to_thread(results.changed, one.plan, rounds, pair, level, who))
 
     async def show_history(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request) or 1, _level(request)

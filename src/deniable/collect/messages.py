@@ -310,6 +310,42 @@ class Cross(Message, frozen=True):
     test: CrossTest
 
 
+class CellChange(Message, frozen=True):
+    """How much larger a share of a row's people is than in the earlier round, and that of all people."""
+
+    row: str
+    column: str
+    earlier: Annotated[float | None, _about("The earlier share; null where nobody is seen in the row.")]
+    later: Annotated[float | None, _about("The later share; null where nobody is seen in the row.")]
+    difference: Annotated[float | None, _about("Later less earlier; null where one of them is not known.")]
+    stderr: Annotated[float | None, _about("To first order; null where nothing is known.")]
+    low: float
+    high: float
+    known: Annotated[bool, _about("Whether something is known of both shares.")]
+    cell_difference: float
+    cell_stderr: float
+    cell_low: float
+    cell_high: float
+
+
+class CrossChange(Message, frozen=True):
+    """The change of a table since an earlier round."""
+
+    plan: str
+    round: int | None
+    since: int
+    of: str
+    by: str
+    n: Annotated[list[int], _about("Reports that hold both answers: in the earlier round, and in the later.")]
+    level: float
+    people: Annotated[
+        Literal["others", "same"] | None, _about("Who is taken to have answered; null where nothing is.")
+    ]
+    validity: Annotated[str, _about("For whom the intervals hold, in words.")]
+    cells: list[CellChange]
+    test: CrossTest
+
+
 class History(Message, frozen=True):
     """Estimates from growing numbers of reports, chosen at random; they have no grids."""
 

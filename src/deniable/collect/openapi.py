@@ -200,6 +200,23 @@ OPERATIONS = (
         },
     ),
     Operation(
+        "show_cross_change",
+        "GET",
+        "/plans/{id}/cross/change",
+        "How such a table changed since an earlier round, with the interval that is valid for who answered",
+        {200: _json(messages.CrossChange)},
+        _READ,
+        roles=_READERS,
+        query={
+            "of": {"type": "string"},
+            "by": {"type": "string"},
+            "round": {**_ROUND, "default": 1},
+            "since": _ROUND,
+            "people": {"enum": ["unknown", "others", "same"], "default": "unknown"},
+            "level": _LEVEL,
+        },
+    ),
+    Operation(
         "show_history",
         "GET",
         "/plans/{id}/history",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 import msgspec
 
@@ -111,6 +111,23 @@ def crossed(
     result = result_of(plan, tallies)
     try:
         return {"plan": plan.id, "round": number} | result.cross(of, by, level).about()
+    except InvalidParameter as problem:
+        raise Refusal("parameter", str(problem)) from None
+
+
+def changed(
+    plan: Plan,
+    rounds: Mapping[int, Tallies],
+    pair: tuple[str, str],
+    level: float,
+    people: Literal["same", "others"] | None,
+) -> dict[str, Any]:
+    """The change of a table from the first of two rounds to the last, by the code of `--change-from`."""
+    (since, earlier), (number, later) = rounds.items()
+    before, now = (result_of(plan, tallies) for tallies in (earlier, later))
+    try:
+        change = now.cross(*pair, level).change(before.cross(*pair, level), people)
+        return {"plan": plan.id, "round": number, "since": since} | change.about()
     except InvalidParameter as problem:
         raise Refusal("parameter", str(problem)) from None
 
