@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from deniable.commands.reproduce import reproduce_paper
 from deniable.errors import InvalidParameter
 from deniable.studies import crosstabs
+from deniable.studies.crosstabs.classifier import train
+from deniable.studies.crosstabs.people import measure_people
 from deniable.studies.crosstabs.point import CrosstabPoint, compare
 from deniable.studies.plot.crosstabs import plot_crosstabs
 
@@ -58,3 +61,23 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
 def test_parts_are_checked() -> None:
     with pytest.raises(InvalidParameter, match="'test' is not a part of this study"):
         next(crosstabs.reproduce(["test"]))
+
+
+def test_simulated_people_train_a_classifier() -> None:
+    """Few people at a large epsilon; those whose answers were shuffled, the planted fault, teach nothing."""
+    rows = {row.method: row.value for row in measure_people(1, 1, epsilons=(4.0,), most=3000)}
+    assert rows["real people"] > 0.84
+    assert rows["real people"] > rows["simulated, pairs of the target"] > 0.8
+    assert rows["simulated, single answers"] < 0.65
+
+
+def test_the_classifier_is_the_usual_one() -> None:
+    """Weights of two answers to one question differ as much as those of another program."""
+    sklearn = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(2)
+    people = {"a": rng.integers(0, 3, 500), "b": rng.integers(0, 2, 500)}
+    people["t"] = (rng.random(500) < 0.2 + 0.3 * people["b"] + 0.1 * people["a"]).astype(np.int64)
+    weights = train(people, {"a": 3, "b": 2, "t": 2}, "t")
+    inputs = np.hstack([np.eye(3)[people["a"]], np.eye(2)[people["b"]]])
+    (other,) = sklearn.LogisticRegression(tol=1e-10, max_iter=1000).fit(inputs, people["t"]).coef_
+    np.testing.assert_allclose(np.concatenate([weights["a"], weights["b"]]), other, atol=1e-4)

@@ -129,7 +129,7 @@ def weigh_dependence(cells: Floats, spread: Floats) -> Floats:
     """
     total = cells.sum(axis=(-2, -1), keepdims=True)
     apart = cells * total - cells.sum(axis=-1, keepdims=True) * cells.sum(axis=-2, keepdims=True)
-    slopes = _slopes(find_null(cells))
+    slopes = find_slopes(find_null(cells))
     error = slopes @ spread @ slopes.swapaxes(-2, -1)
     wanted = apart[..., :-1, :-1].reshape(*cells.shape[:-2], -1, 1)
     return np.asarray((wanted * np.linalg.solve(error, wanted)).sum(axis=(-2, -1)))
@@ -141,7 +141,7 @@ def find_detectable(cells: Floats, covariance: Covariance, n: int) -> float:
     The other columns of the row give what one of them takes, as they have it.
     """
     null = find_null(cells)
-    slopes = _slopes(null)
+    slopes = find_slopes(null)
     by_row, by_column = null.sum(axis=1), null.sum(axis=0) / max(null.sum(), _TINY)
     moves = []
     for a, base in enumerate(by_row):
@@ -180,7 +180,7 @@ def find_null(cells: Floats) -> Floats:
     return np.asarray(by_row[..., :, None] * by_column[..., None, :] / total[..., None])
 
 
-def _slopes(null: Floats) -> Floats:
+def find_slopes(null: Floats) -> Floats:
     """How the differences from independence, without the last row and column, move with the cells."""
     rows, columns = null.shape[-2:]
     by_row, by_column = null.sum(axis=-1), null.sum(axis=-2)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
+from deniable.cross.shrink import project_shares, shrink_tables
 from deniable.cross.table import CrossTable
-from deniable.estimate.consistency import simplex
 
 _STEPS = 200  # of raking
 _CLOSE = 1e-12
@@ -36,15 +36,15 @@ class Star:
     def of(tables: Sequence[CrossTable]) -> Star:
         """From tables by the same question. They are made possible: no share is below 0, and all agree.
 
-        Shares are of those who answered the questions of a table.
+        Dependence that may be noise is drawn toward none. Shares are of those who answered the questions of a
+        table.
         """
         first = tables[0]
         # tables that were made to agree say the same of the target, up to rounding
-        target = np.mean([_project(table.cells.sum(axis=1)) for table in tables], axis=0)
+        target = np.mean([project_shares(table.cells.sum(axis=1)) for table in tables], axis=0)
         others = []
-        for table in tables:
-            cells = _project(table.cells.ravel()).reshape(table.cells.shape)
-            raked = rake(cells, target, _project(table.cells.sum(axis=0)))
+        for table, cells in zip(tables, shrink_tables(tables, target), strict=True):
+            raked = rake(cells, target, project_shares(table.cells.sum(axis=0)))
             others.append((table.of.name, table.columns, _divide_rows(raked)))
         return Star(first.by.name, target, first.rows, tuple(others))
 
@@ -76,12 +76,6 @@ def rake(cells: Floats, by_row: Floats, by_column: Floats) -> Floats:
             break
         found *= _ratio(by_column, found.sum(axis=0))
     return found
-
-
-def _project(shares: Floats) -> Floats:
-    """The nearest possible shares of those who answered."""
-    answered = float(shares.sum())
-    return simplex(shares / answered if answered > 0 else shares)
 
 
 def _ratio(wanted: Floats, found: Floats) -> Floats:

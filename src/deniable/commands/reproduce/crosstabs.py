@@ -16,14 +16,16 @@ _QUICK_PARTS = ("designs", "intervals", "tests", "example")
 @studies.options(
     "2000",
     "Make only 200 runs, on simulated people who need no files.",
-    options.name_option("--part", "Parts: designs, intervals, tests, adult, example.  [default: all]"),
+    options.name_option(
+        "--part", "Parts: designs, intervals, tests, adult, people, example.  [default: all]"
+    ),
 )
 def reproduce_crosstabs(part: Sequence[str], choices: studies.Choices) -> None:
     """Tables of two answers, as specified and ours.
 
     Compares designs by their variance, intervals by how often they hold, tests by how often they reject, and
-    tables of Adult (6 runs at most) by their error. Numbers that differ by more than chance and rounding
-    are marked.
+    tables of Adult (6 runs at most) by their error. Simulated people are compared by how well a classifier
+    that learned from them ranks real ones. Numbers that differ by more than chance and rounding are marked.
     """
     from deniable.studies import crosstabs
     from deniable.studies.plot.crosstabs import plot_crosstabs

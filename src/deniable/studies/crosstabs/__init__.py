@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from deniable.studies.crosstabs.adult import measure_adult
 from deniable.studies.crosstabs.exact import compare_designs, compute_example
+from deniable.studies.crosstabs.people import measure_people
 from deniable.studies.crosstabs.point import CrosstabPoint
 from deniable.studies.crosstabs.simulated import measure_intervals, measure_tests
 from deniable.studies.sweep import Progress, checked_methods
@@ -21,6 +22,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[CrosstabPoint]]] = {
     "intervals": measure_intervals,
     "tests": measure_tests,
     "adult": lambda runs, seed: measure_adult(min(runs, _ADULT_RUNS), seed),
+    "people": lambda runs, seed: measure_people(min(runs, _ADULT_RUNS), seed),
     "example": lambda _runs, _seed: compute_example(),
 }
 """What is measured: all of it, or only the parts that are named."""

@@ -22,7 +22,7 @@ from deniable.studies.crosstabs.point import CrosstabPoint, compare
 from deniable.words.simulated import seeded
 
 _STATED_RUNS = 6
-_GROUPS = (25, 35, 45, 55, 65)
+GROUPS = (25, 35, 45, 55, 65)
 _ALONE: tuple[tuple[tuple[str, str], float, tuple[str, str, str]], ...] = (
     (("sex", "income"), 1.0, ("5.87", "5.87", "5.87")),
     (("sex", "income"), 2.0, ("2.51", "2.51", "2.51")),
@@ -47,7 +47,7 @@ def measure_adult(runs: int, seed: int) -> Iterator[CrosstabPoint]:
     columns = dict(zip(people.attributes, people.table.T.astype(np.int64), strict=True))
     sizes = dict(zip(people.attributes, people.ks, strict=True))
     ages = np.array(people.labels[people.attributes.index("age")], dtype=np.int64)[columns["age"]]
-    columns["age"], sizes["age"] = np.digitize(ages, _GROUPS), len(_GROUPS) + 1
+    columns["age"], sizes["age"] = np.digitize(ages, GROUPS), len(GROUPS) + 1
     for pair, epsilon, stated in _ALONE:
         shape = sizes[pair[0]], sizes[pair[1]]
         cells = columns[pair[0]] * shape[1] + columns[pair[1]]
