@@ -31,6 +31,7 @@ from deniable.commands.rounds import show_rounds
 from deniable.commands.serve import run_collector
 from deniable.commands.shared.options import InOrder
 from deniable.commands.simulate import run_sweep
+from deniable.commands.simulate_people import write_people
 from deniable.commands.store import manage_store
 from deniable.commands.texts import print_texts
 from deniable.commands.tokens import make_tokens
@@ -96,6 +97,7 @@ for _verb in (
     manage_access,
     estimate_file,
     read_cross,
+    write_people,
     attack_plan,
     audit_client,
     list_protocols,

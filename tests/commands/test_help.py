@@ -32,6 +32,7 @@ ORDER = [
     ),
     "estimate",
     "cross",
+    "simulate-people",
     *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
 ]
 """First a study from its beginning to its end, then what can be done without one."""
@@ -61,7 +62,7 @@ OPTIONS = [
 
 
 def test_verbs_are_listed_in_the_order_of_a_study(run: Run) -> None:
-    shown = re.findall(r"^  (\w+)  ", run("--help").out.partition("Commands:")[2], re.MULTILINE)
+    shown = re.findall(r"^  ([\w-]+)  ", run("--help").out.partition("Commands:")[2], re.MULTILINE)
     assert shown == ORDER
     assert sorted(shown) == sorted(commands.commands)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from deniable.commands.shared import console, options, reading, writing
+from deniable.commands.shared import console, options, reading, results, writing
 from deniable.commands.shared.options import FILE, round_number
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
     from deniable.cross.change import Asked
-    from deniable.plan import Plan, Result
+    from deniable.plan import Plan
 
 
 @click.command("cross")
@@ -61,10 +61,7 @@ def read_cross(
     questions must have been asked together: together = [["age", "smoker"]] in the study. With
     --change-from it is the change of these shares since an earlier round.
     """
-    if (reports is None) == (source is None):
-        raise InvalidParameter(
-            "reports come from a file, or with --from from a collector or its store; give one of both"
-        )
+    results.check_source(reports, source)
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     if people == "linked" and source is not None:
@@ -77,10 +74,10 @@ def read_cross(
         shown = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
     else:
         token = reading.find_token(str(source), token_file)
-        number, result = _fetch(read, str(source), number, token)
+        number, result = results.fetch_result(read, str(source), number, token)
         shown, asked = result.cross(of, by, level), {"round": number}
         if since is not None:
-            earlier = _fetch(read, str(source), round_number(since), token)[1]
+            earlier = results.fetch_result(read, str(source), round_number(since), token)[1]
             shown = result.change(earlier, level, _plain(people)).cross(of, by)
     asked |= {} if since is None else {"since": since}
     about = shown.about() | asked
@@ -108,12 +105,3 @@ def _read_files(
 def _plain(people: Asked | None) -> Literal["same", "others"] | None:
     assert people != "linked"
     return people
-
-
-def _fetch(plan: Plan, source: str, number: int | None, token: str | None) -> tuple[int | None, Result]:
-    from deniable.collect.reading import fetch_tallies
-
-    number, tallies = fetch_tallies(plan, source, number, token)
-    if not tallies.n:
-        raise DeniableError(f"there are no reports of plan {plan.id[:12]} yet at {source}")
-    return number, plan.estimate(tallies)

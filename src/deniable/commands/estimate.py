@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console, options, reading, writing
+from deniable.commands.shared import console, options, reading, results, writing
 from deniable.commands.shared.options import FILE, REAL, real, round_number
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
@@ -122,10 +122,7 @@ def estimate_file(
     from deniable.plan.likely import has_fakes
     from deniable.plan.recovery import recover_plan
 
-    if (reports is None) == (source is None):
-        raise InvalidParameter(
-            "reports come from a file, or with --from from a collector or its store; give one of both"
-        )
+    results.check_source(reports, source)
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     others = project or mle or smooth or quantile or unbiased or figure_folder
