@@ -32,7 +32,7 @@ PLAN = dn.Study(
 def make_reports(number: int) -> bytes:
     """A batch: half of the young smoke and no others, so that any test finds it; later nobody does.
 
-    The noise of each round is new in every run. Chi-squares were at least 81 in 60 runs, where 37 has p = 1e-6.
+    Noise is new in every run. Chi-squares were at least 81 in 60 of them, and 36 has p = 1e-6.
     """
     draw = np.random.default_rng(1)
     ages = draw.integers(18, 78, PEOPLE)

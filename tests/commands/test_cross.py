@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import deniable as dn
 from tests.running import Run
 
 STUDY = """\
@@ -107,3 +108,20 @@ def test_people_for_a_difference(run: Run, asked: None) -> None:
     )
     assert "are for --difference" in run("people", "study.toml", "--people", "5", "--of", "smoker").err
     assert "give one of" in run("people", "study.toml").err
+
+
+def test_attack_and_audit_say_what_the_shell_does_without_known_groups(run: Run) -> None:
+    """And that helps: the plan of the other questions is attacked and audited."""
+    arm = '[attributes.arm]\nvalues = ["A", "B"]\nknown = true\n'
+    rest = 'epsilon = 1.0\n[attributes.smoker]\nvalues = ["yes", "no"]\n'
+    Path("people.csv").write_text("smoker\n" + "yes\nno\n" * 20)
+    Path("study.toml").write_text(rest + arm)
+    assert run("plan", "study.toml", "--people", "100", "-o", "plan.json").code == 0
+    for verb in (["attack", "plan.json", "--data", "people.csv"], ["audit", "plan.json", "--trials", "1000"]):
+        refused = run(*verb)
+        assert refused.code == 2
+        assert "leave out [attributes.arm] of the study" in " ".join(refused.err.split())
+    Path("study.toml").write_text(rest)
+    assert run("plan", "study.toml", "--people", "100", "-o", "rest.json").code == 0
+    assert run("attack", "rest.json", "--data", "people.csv", "--collections", "1").code == 0
+    assert dn.Plan.read("rest.json") == dn.Plan.read("plan.json").with_known({})

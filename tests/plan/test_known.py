@@ -312,8 +312,12 @@ def test_a_consent_and_a_study_file_say_it(tmp_path: Path) -> None:
     from deniable.plan.consent import LANGUAGES, generate_consent
 
     plan = TRIAL.plan(people=1000)
+    groups = {"en": "same group", "de": "Gruppe", "fr": "groupe", "es": "grupo", "pt": "grupo"}
     for language in LANGUAGES:
-        assert generate_consent(plan, language).count("arm") == 1
+        text = generate_consent(plan, language)
+        assert text.count("arm") == 1
+        assert groups[language] in text
+        assert groups[language] not in generate_consent(plan.with_known({}), language)
     path = tmp_path / "study.toml"
     text = (
         'epsilon = 1.0\n[attributes]\nsmoker = { yes_no = true }\narm = { values = ["A", "B"], known = %s }\n'

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from deniable.commands.shared import console, options, reading, writing
 from deniable.commands.shared.answers import Answers
+from deniable.commands.shared.groups import refuse_groups
 from deniable.commands.shared.options import COUNT, FILE, SEED, Number, whole
 
 
@@ -72,6 +73,11 @@ def attack_plan(
     read = reading.read_plan(plan)
     codes = None
     if data is not None:
+        refuse_groups(
+            read,
+            "and whoever reads it looks only among people of that group",
+            "attack that one with --data of one group's people",
+        )
         with console.progress("reading") as show:
             codes = np.concatenate(list(Answers(read, data, separator, analyzed=True).codes(show)), axis=1)
         for slip in misspelt(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, reading
+from deniable.commands.shared.groups import refuse_groups
 from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number, whole
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def audit_client(
     from deniable import audit
 
     read = reading.read_plan(plan)
+    refuse_groups(read, "which an audit would find at once", "audit that one")
     client = read if command is None else audit.Program(command, read, timeout)
     count = trials or (_TRIALS if command is None else _TRIALS_OF_PROGRAMS)
     with console.progress("auditing") as show:

@@ -123,7 +123,7 @@ class Plan:
         """The same plan with groups that the collector knows anyway, which each report names as they are.
 
         They are questions by name, as in `Plan.of`; without any, no group is known. All losses are of the
-        other answers.
+        other answers. What the survey says about groups that are known no more is left out.
 
         >>> from deniable.mechanisms import grr
         >>> plan = Plan.of({"smokes": ["yes", "no"]}, grr(2, 1.0), people=1000)
@@ -133,7 +133,10 @@ class Plan:
         [1, 1]
         """
         factors = tuple((name, as_domain(one, name).plain) for name, one in known.items())
-        return replace(self, content=replace(self.content, known=Known(factors) if factors else None))
+        before = () if self.content.known is None else self.content.known.names
+        texts = self.content.texts and self.content.texts.without(set(before) - set(known))
+        kept = Known(factors) if factors else None
+        return replace(self, content=replace(self.content, known=kept, texts=texts))
 
     @property
     def mechanism(self) -> RecordMechanism:

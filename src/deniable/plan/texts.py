@@ -6,7 +6,7 @@ They are part of a plan, so that its id covers them: people can check what they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, final
@@ -175,6 +175,22 @@ class Texts:
     def with_consent(self, consent: Text) -> Texts:
         """The same texts with this consent."""
         return replace(self, consent=consent)
+
+    def without(self, names: Collection[str]) -> Texts:
+        """The same texts, but for those of these questions."""
+
+        def keep(each: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: one for name, one in each.items() if name not in names}
+
+        pages = (tuple(name for name in page if name not in names) for page in self.pages)
+        return replace(
+            self,
+            questions=keep(self.questions),
+            help=keep(self.help),
+            labels=keep(self.labels),
+            ends=keep(self.ends),
+            pages=tuple(page for page in pages if page),
+        )
 
     def check(
         self, attributes: Mapping[str, Domain], title: str, several: Mapping[str, int] = _NOTHING

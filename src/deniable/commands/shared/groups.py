@@ -1,4 +1,4 @@
-"""Writes the known group of each person into the link of an invitation."""
+"""Writes the known group of each person into a link, and says how to do without known groups."""
 
 from __future__ import annotations
 
@@ -51,3 +51,17 @@ def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]
         return ""
     known.codes({name: [answer] for name, answer in answers.items()})  # refuses what is no answer
     return "".join(f"&group={quote(str(answer), safe='')}" for answer in answers.values())
+
+
+def refuse_groups(plan: Plan, why: str, what_next: str) -> None:
+    """Refuse a plan with known groups, and say how the shell does without them."""
+    known = plan.content.known
+    if known is not None:
+        raise InvalidParameter(
+            f"every report of this plan names {known.name!r}, {why}; leave out {_list_sections(known.names)} "
+            f"of the study, make its plan with deniable plan, and {what_next}"
+        )
+
+
+def _list_sections(names: Sequence[str]) -> str:
+    return " and ".join(f"[attributes.{name}]" for name in names)
