@@ -14,11 +14,12 @@ from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.reading import Reading, list_readings
 from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import RECORD_NAMES, Question
-from deniable.choose.views import Views, choose_views
+from deniable.choose.views import Alone, Views, Wanted, choose_views
 
 __all__ = [
     "HALF_WIDTH",
     "RECORD_NAMES",
+    "Alone",
     "Considered",
     "Objective",
     "Precision",
@@ -27,6 +28,7 @@ __all__ = [
     "Size",
     "Use",
     "Views",
+    "Wanted",
     "advise_epsilon",
     "choose_views",
     "consider",

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar, final
 
 from deniable.choose.objective import Objective
-from deniable.choose.reading import SHARES, Reading, combine
+from deniable.choose.reading import SHARES, Reading
 from deniable.formatting import format_count, format_loss, format_points
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
@@ -166,7 +166,7 @@ class Considered:
     @property
     def units(self) -> tuple[float, ...]:
         """All that will be read of each attribute in one number, by which choices are compared."""
-        return tuple(map(combine, self.variances))
+        return tuple(map(self.objective.combine, self.readings, self.variances))
 
     @property
     def standard_errors(self) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from deniable.choose.objective import Objective
 from deniable.choose.options import Option
 from deniable.choose.task import Task
 from deniable.records import count_name_bytes
@@ -93,7 +94,7 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
     every T has its own knapsack, and the best of them is the best of all. Where all are reported T is 0,
     where one is, T is the whole room.
     """
-    d, worst = task.d, task.objective.worst
+    d, objective = task.d, task.objective
     if reported == d:
         limits = [0]
     elif reported == 1:
@@ -102,52 +103,54 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
         limits = sorted(
             {0, *(option.size for some in options for option in some if option.size * reported <= room)}
         )
-    found = [_fit(options, room - reported * limit, limit, worst) for limit in limits]
+    found = [_fit(options, room - reported * limit, limit, objective) for limit in limits]
 
     def score(chosen: list[Option]) -> tuple[float, float]:
-        ratios = [option.unit / _least(some) for option, some in zip(chosen, options, strict=True)]
-        return max(ratios) if worst else 0.0, sum(option.cost for option in chosen)
+        costs = [_cost(option, objective) for option in chosen]
+        return max(costs) if objective.worst else 0.0, sum(costs)
 
     return min((chosen for chosen in found if chosen is not None), key=score, default=None)
 
 
-def _least(options: Sequence[Option]) -> float:
-    return min(option.unit for option in options)
+def _cost(option: Option, objective: Objective) -> float:
+    return objective.cost(option.unit, option.importance)
 
 
-def _fit(options: Sequence[Sequence[Option]], room: int, free: int, worst: bool) -> list[Option] | None:
+def _fit(
+    options: Sequence[Sequence[Option]], room: int, free: int, objective: Objective
+) -> list[Option] | None:
     """One option per attribute, with the least errors that fit into `room`; `free` bytes of each are free.
 
     It is a knapsack, solved exactly.
     """
 
-    def cost(option: Option) -> int:
+    def size(option: Option) -> int:
         return max(option.size - free, 0)
 
-    if sum(min(map(cost, some)) for some in options) > room:
+    if sum(min(map(size, some)) for some in options) > room:
         return None
-    if worst:  # the smallest limit on every ratio to the least error that still fits
-        limits = sorted({option.unit / _least(some) for some in options for option in some})
+    if objective.worst:  # the smallest limit on every error that still fits
+        limits = sorted({_cost(option, objective) for some in options for option in some})
         low, high = -1, len(limits) - 1
         while high - low > 1:
             middle = (low + high) // 2
             within = [
-                [cost(option) for option in some if option.unit <= limits[middle] * _least(some)]
+                [size(option) for option in some if _cost(option, objective) <= limits[middle]]
                 for some in options
             ]
             fits = all(within) and sum(map(min, within)) <= room
             low, high = (low, middle) if fits else (middle, high)
         options = [
-            [option for option in some if option.unit <= limits[high] * _least(some)] for some in options
+            [option for option in some if _cost(option, objective) <= limits[high]] for some in options
         ]
     frontier: list[tuple[int, float, tuple[Option, ...]]] = [(0, 0.0, ())]  # more bytes, less error
     for some in options:
         grown = sorted(
             (
-                (used + cost(option), total + option.cost, (*chosen, option))
+                (used + size(option), total + _cost(option, objective), (*chosen, option))
                 for used, total, chosen in frontier
                 for option in some
-                if used + cost(option) <= room
+                if used + size(option) <= room
             ),
             key=lambda state: state[:2],
         )

@@ -24,6 +24,10 @@ class Objective:
     the mean of a long range, blocks of a map, the mean of a number (see `Reading`). It is taken relative to
     the least that any choice reaches for that attribute. The score of a choice is the geometric mean of these
     ratios, so that the unit of no attribute matters. Important attributes weigh more.
+
+    Errors can also be taken as they are, in points of a share and in parts of a number's range: `squares` and
+    `worst`. Each attribute then counts with the first that is read of it, and a table with the cells of its
+    pairs. Questions that are hard to know are then drawn more often.
     """
 
     success_cap: float | None = None
@@ -39,7 +43,7 @@ class Objective:
     share by at most this many points.
     """
     worst: bool = False
-    """Judge by the worst attribute instead of the mean."""
+    """Judge by the largest error of any attribute, as it is."""
     tolerance: float = 0.03
     """Of choices whose score is at most this much above the least, the one with the smallest reports wins."""
     f: float | None = None
@@ -49,6 +53,8 @@ class Objective:
     answered for it, or all n. The latter adds f (1 - f) (d / r - 1) / n, averaged over the values of a
     uniform truth, where it is largest: little at small epsilon, and nearly all of the error at large epsilon.
     """
+    squares: bool = False
+    """Judge by the mean of squared errors, as they are."""
 
     def __post_init__(self) -> None:
         if self.success_cap is not None and not (_is_number(self.success_cap) and 0 < self.success_cap <= 1):
@@ -69,15 +75,20 @@ class Objective:
                 "tolerance is how much more error a smaller report may have, from 0 to 1 (0.03 is 3 %), got "
                 f"{self.tolerance!r}"
             )
-        if not isinstance(self.worst, bool):
-            raise InvalidParameter(f"worst is true or false, got {self.worst!r}")
+        for name in ("worst", "squares"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidParameter(f"{name} is true or false, got {getattr(self, name)!r}")
+        if self.worst and self.squares:
+            raise InvalidParameter(
+                "worst looks at the largest error, squares at the mean of all; give one of them"
+            )
         if self.f is not None and not (_is_number(self.f) and 0 <= self.f <= 1):
             raise InvalidParameter(f"f is a frequency from 0 to 1, got {self.f!r}")
         if self.people not in ("answered", "everyone"):
             raise InvalidParameter(f"people is 'answered' or 'everyone', got {self.people!r}")
 
     def __str__(self) -> str:
-        error = f"the least error of the {'worst attribute' if self.worst else 'attributes on average'}"
+        error = f"the least {self.goal}"
         caps = [] if self.f is None else [f"at a frequency of {self.f:g}"]
         if self.success_cap is not None:
             caps.append(f"best guess right at most {format_percent(self.success_cap)}")
@@ -92,15 +103,38 @@ class Objective:
         """Whether what sampling leaves unknown about those who did not answer is counted."""
         return self.people == "everyone" and self.f is None
 
+    @property
+    def goal(self) -> str:
+        """What is to be small, in words."""
+        if self.squares:
+            return "mean of squared errors"
+        return f"error of the {'worst attribute' if self.worst else 'attributes on average'}"
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether errors are taken as they are, and not relative to the least of each attribute."""
+        return self.worst or self.squares
+
     def score(self, variances: Sequence[float], least: Sequence[float], weights: Sequence[float]) -> float:
         """How many times the least standard errors these are: on average, or in the worst attribute."""
+        if self.is_absolute:
+            join = max if self.worst else math.fsum
+            found, reached = (
+                join([weight * one for weight, one in zip(weights, some, strict=True)])
+                for some in (variances, least)
+            )
+            return _ratio(found, reached)
         ratios = [_ratio(one, other) for one, other in zip(variances, least, strict=True)]
-        if self.worst:
-            return max(ratios)
         if math.inf in ratios:
             return math.inf
         logs = (weight * math.log(ratio) for ratio, weight in zip(ratios, weights, strict=True))
         return math.exp(math.fsum(logs) / math.fsum(weights))
+
+    def cost(self, unit: float, importance: float) -> float:
+        """What an attribute with this error adds to what is to be small."""
+        if not 0 < unit < math.inf:
+            return unit
+        return importance * (unit if self.is_absolute else math.log(unit))
 
     def variances(self, readings: Sequence[Reading], law: ReportLaw, one_in: float) -> tuple[float, ...]:
         """The variance of each reading for one person, if one in `one_in` answers for each value.
@@ -115,7 +149,16 @@ class Objective:
 
     def unit(self, readings: Sequence[Reading], law: ReportLaw, one_in: float) -> float:
         """All of them in one number."""
-        return combine(self.variances(readings, law, one_in))
+        return self.combine(readings, self.variances(readings, law, one_in))
+
+    def combine(self, readings: Sequence[Reading], variances: Sequence[float]) -> float:
+        """One number for the variances of all readings: by it choices are compared."""
+        if not self.is_absolute:
+            return combine(variances)
+        first = readings[0].what
+        pairs = zip(readings, variances, strict=True)
+        found = [reading.importance * one for reading, one in pairs if reading.what == first]
+        return max(found) if self.worst else math.fsum(found)
 
 
 def _ratio(variance: float, least: float) -> float:

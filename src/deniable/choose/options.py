@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -67,11 +66,6 @@ class Option:
     def blind(self) -> float:
         """How often a guess is right without any report."""
         return self.part.blind if self.prior is None else float(self.prior.shares.max())
-
-    @property
-    def cost(self) -> float:
-        """What it adds to the logarithm of a choice's score."""
-        return self.importance * math.log(self.unit) if 0 < self.unit < math.inf else self.unit
 
     @property
     def order(self) -> tuple[float, int]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from deniable.choose.budgets import divide_epsilon
 from deniable.choose.candidate import Considered, Size, influence_of, name_candidate, one_in
 from deniable.choose.caps import Selection, select_options
+from deniable.choose.chances import Error, divide_people, round_chances
 from deniable.choose.objective import Objective
 from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.task import (
@@ -182,6 +183,8 @@ class Way:
     """Whether the attribute that is sampled is drawn by importance."""
     budgets: tuple[float, ...] = ()
     """The part of epsilon that each attribute has, where parts are not equal."""
+    weights: tuple[int, ...] = ()
+    """How often each sampled attribute is drawn, where that is by its error."""
 
     @property
     def title(self) -> str:
@@ -214,6 +217,8 @@ class Way:
 
     def _weights(self, task: Task) -> tuple[int, ...] | None:
         """How often each sampled attribute is drawn, in hundredths of an ordinary one where these fit."""
+        if self.weights:
+            return self.weights
         if not self.weighted:
             return None
         importance = [task.importance[j] for j in self.sampled(task)]
@@ -258,17 +263,44 @@ class Way:
 def _list_ways(task: Task) -> list[Way]:
     """Every kind once; blocks with all metric attributes from everybody, and with all numbers as well.
 
-    Where some attributes are more important, one is also drawn by importance.
+    Where some attributes are more important, one is also drawn by importance. Where errors are taken as they
+    are, it is drawn by these.
     """
     ways = [Way(kind) for kind in task.kinds if kind != BLOCKS]
     if BLOCKS in task.kinds:
         fixed, both = tuple(task.fixed), tuple(sorted((*task.fixed, *task.numbers)))
         some = (everybody for everybody in dict.fromkeys((fixed, both)) if everybody)
         ways += [Way(BLOCKS, everybody) for everybody in some if task.d - len(everybody) > 1]
+    if task.objective.is_absolute:
+        ways = [_draw_unequally(task, way) if way.kind in ("SMP", BLOCKS) else way for way in ways]
     if len(set(task.importance)) > 1 and task.forever is None:
-        ways += [replace(way, weighted=True) for way in ways if way.kind in ("SMP", BLOCKS)]
+        if not task.objective.is_absolute:
+            ways += [replace(way, weighted=True) for way in ways if way.kind in ("SMP", BLOCKS)]
         ways += _split_unequally(task)
     return ways
+
+
+def _draw_unequally(task: Task, way: Way) -> Way:
+    """The same, where an attribute is drawn more often if its errors are larger."""
+    try:
+        chosen, _ = _settle(task, way, [task.among(way.kind, j) for j in range(task.d)], lean=False)
+    except InvalidParameter:  # what cannot be built is explained there
+        return way
+    errors = [list(_list_errors(task, j, chosen[j])) for j in way.sampled(task)]
+    return replace(way, weights=round_chances(divide_people(errors, task.objective.worst), MOST_WEIGHT))
+
+
+def _list_errors(task: Task, attribute: int, option: Option) -> Iterator[Error]:
+    """How the errors of what is read of an attribute depend on its chance."""
+    question, objective = task.questions[attribute], task.objective
+    always, half = (
+        objective.variances(question.readings, option.part.law, one_in(option.part, chance))
+        for chance in (Fraction(1), Fraction(1, 2))
+    )
+    for reading, one, two in zip(question.readings, always, half, strict=True):
+        if reading.what == question.readings[0].what:
+            weight = question.importance * reading.importance
+            yield Error(weight * (two - one), weight * (two - 2 * one))
 
 
 def _split_unequally(task: Task) -> Iterator[Way]:

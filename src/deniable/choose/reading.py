@@ -66,6 +66,8 @@ class Reading:
             return (1 - 1 / self.answers) / self.answers
         return float(self.table[:, : self.answers].var(axis=1).mean())
 
+    importance: float = 1.0
+    """How much it weighs among what is read of the attribute, where errors are taken as they are."""
     parts: int | None = None
     """Into how many parts a whole is divided, where that is not by all of them."""
 

@@ -1,24 +1,26 @@
 """Chooses the tables that are asked, so that all wanted pairs of questions can be read.
 
 A person reports one of the tables, drawn at random and named, with the whole budget. A view of three
-questions answers three pairs at once; it has more cells, and sums over these are noisier.
+questions answers three pairs at once; it has more cells, and sums over these are noisier. Where every table
+is reported (split), or all but one are fakes, tables are compared by what that leaves to each.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
+from deniable.choose.objective import Objective
+from deniable.domain.product import MOST_CELLS
 
-MOST_CELLS = 1 << 16
 _FEW = 14  # all choices of so many tables are looked at
 _GAIN = 1 - 1e-9  # less is rounding
 
@@ -27,28 +29,47 @@ _GAIN = 1 - 1e-9  # less is rounding
 @dataclass(frozen=True)
 class Views:
     """Tables, each as the numbers of its questions; `score` is n times the mean variance of a cell of the
-    wanted pairs.
+    wanted pairs, or what else the objective makes of these.
     """
 
     tables: tuple[tuple[int, ...], ...]
     score: float
 
 
-def choose_views(
-    sizes: Sequence[int],
-    pairs: Sequence[tuple[int, int]],
-    epsilon: float,
-    weights: Sequence[float] | None = None,
-    alone: int = 0,
-) -> Views:
-    """The tables by which the wanted pairs err least, if `alone` more questions are sampled beside them.
+class Alone(NamedTuple):
+    """A question that is asked by itself, beside the tables."""
 
-    >>> choose_views([2, 2, 2], [(0, 1), (0, 2), (1, 2)], epsilon=1.0).tables
+    k: int
+    importance: float = 1.0
+
+
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """The questions of tables by their numbers of answers, and the pairs of them that will be read."""
+
+    sizes: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    epsilon: float
+    weights: tuple[float, ...] = ()
+    """How much each pair weighs; all alike where there are none."""
+    alone: tuple[Alone, ...] = ()
+    beside: tuple[int, ...] = ()
+    """How many values each question has beside its answers: a table then has one, "no answer"."""
+    objective: Objective = field(default_factory=Objective)
+    kind: str = "SMP"
+    """How a record is reported: "SMP", "SPL" or "RS+FD"."""
+
+
+def choose_views(wanted: Wanted) -> Views:
+    """The tables by which the wanted pairs err least.
+
+    >>> choose_views(Wanted((2, 2, 2), ((0, 1), (0, 2), (1, 2)), epsilon=1.0)).tables
     ((0, 1, 2),)
-    >>> choose_views([2, 5, 4], [(0, 1), (0, 2), (1, 2)], epsilon=1.0).tables
+    >>> choose_views(Wanted((2, 5, 4), ((0, 1), (0, 2), (1, 2)), epsilon=1.0)).tables
     ((0, 1), (0, 2), (1, 2))
     """
-    search = Search.of(sizes, pairs, epsilon, weights, alone)
+    search = Search(wanted)
     best = search.find_best()
     tables = tuple(table for table, used in zip(search.tables, best, strict=True) if used)
     return Views(tables, search.score(best))
@@ -59,41 +80,134 @@ def choose_views(
 class Search:
     """All tables that could be asked, and what one report of each says about each wanted pair."""
 
-    tables: tuple[tuple[int, ...], ...]
-    precision: Floats
-    """One over the variance of a cell of a pair, by rows for tables; 0 where a table does not hold it."""
-    weights: Floats
-    alone: int
+    wanted: Wanted
 
-    @staticmethod
-    def of(
-        sizes: Sequence[int],
-        pairs: Sequence[tuple[int, int]],
-        epsilon: float,
-        weights: Sequence[float] | None = None,
-        alone: int = 0,
-    ) -> Search:
+    @cached_property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
         """Wanted pairs, views of three that hold two of them or more, and one view of all."""
-        tables = tuple(_list_tables(sizes, pairs))
-        precision = np.array([_read_pairs(table, sizes, pairs, epsilon) for table in tables])
-        given = np.ones(len(pairs)) if weights is None else np.asarray(weights, dtype=np.float64)
-        return Search(tables, precision, given / given.sum(), alone)
+        return tuple(_list_tables(self.wanted.sizes, self.wanted.pairs))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How much each pair weighs."""
+        return np.array(self.wanted.weights or [1.0] * len(self.wanted.pairs))
+
+    @cached_property
+    def precision(self) -> Floats:
+        """One over the variance of a cell of a pair in a report of one table, by rows for tables; 0 where a
+        table does not hold it.
+        """
+        return self._list_precisions(1)
+
+    def _list_precisions(self, count: int) -> Floats:
+        """The same, where a report is about this many attributes."""
+        found = self._precisions.get(count)
+        if found is None:
+            pairs = zip(self.tables, self._sums, strict=True)
+            found = np.array([self._read_pairs(table, sums, count) for table, sums in pairs])
+            self._precisions[count] = found
+        return found
+
+    @cached_property
+    def _precisions(self) -> dict[int, Floats]:
+        return {}
+
+    def _read_pairs(self, table: tuple[int, ...], sums: Floats, count: int) -> Floats:
+        """By the protocol that reads the pairs of a table best; `sums` has the cells of each in the table."""
+        wanted, held = self.wanted, sums > 0
+        cells = math.prod(wanted.sizes[j] for j in table)
+        k = cells + max((wanted.beside[j] for j in table if wanted.beside), default=0)
+        tried = [
+            _find_variance(k, sums[held], support)
+            for support in _list_supports(k, wanted.kind, wanted.epsilon, count)
+        ]
+        found = np.zeros(len(sums))
+        found[held] = 1 / min(tried, key=lambda some: self._join(self.weights[held] * some))
+        return found
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """How many cells of each table are summed to one of each pair; 0 where it does not hold the pair."""
+        sizes = self.wanted.sizes
+        cells = np.array([math.prod(sizes[j] for j in table) for table in self.tables], dtype=np.float64)
+        own = np.array([sizes[a] * sizes[b] for a, b in self.wanted.pairs])
+        held = np.array([[set(pair) <= set(table) for pair in self.wanted.pairs] for table in self.tables])
+        return np.asarray(held * cells[:, None] / own)
+
+    def _join(self, errors: Floats) -> float:
+        return float(errors.max() if self.wanted.objective.worst else errors.sum())
+
+    def _list_alone(self, count: int) -> tuple[Floats, Floats]:
+        """The importance of each question that is asked by itself, and the variance of one of its shares."""
+        alone, kind, epsilon = self.wanted.alone, self.wanted.kind, self.wanted.epsilon
+        variances = [
+            min(
+                float(_find_variance(one.k, np.ones(1), support)[0])
+                for support in _list_supports(one.k, kind, epsilon, count)
+            )
+            for one in alone
+        ]
+        return np.array([one.importance for one in alone]), np.array(variances)
 
     def score(self, used: Floats) -> float:
-        """N times the mean variance of a cell of the wanted pairs, if these tables are sampled alike."""
+        """N times the mean variance of a cell of the wanted pairs, if these tables are asked, or the largest;
+        by the objective.
+        """
         return float(self.scores(used[None, :])[0])
 
     def scores(self, used: Floats) -> Floats:
         """The same of several choices, one by row."""
+        if self.wanted.kind == "SMP":
+            return self._score_sampled(used)
+        counts = used.sum(axis=1).astype(int) + len(self.wanted.alone)
+        found = np.full(len(used), math.inf)
+        for count in set(counts.tolist()):
+            here = counts == count
+            _, alone = self._list_alone(count)
+            held = used[here] @ self._list_precisions(count)
+            found[here] = self._judge(held, np.tile(alone, (len(held), 1)))
+        return found
+
+    def _score_sampled(self, used: Floats) -> Floats:
+        """If one of the tables is drawn, by importance; or by errors, where these are taken as they are."""
+        precision, (importance, alone) = self.precision, self._list_alone(1)
+        often, often_alone = self._list_chances(precision, importance, alone)
+        total = used @ often + often_alone.sum()
+        chances = used * often / np.where(total > 0, total, 1.0)[:, None]
+        with np.errstate(divide="ignore"):
+            errors = alone * total[:, None] / often_alone
+        return self._judge(chances @ precision, errors)
+
+    def _list_chances(self, precision: Floats, importance: Floats, alone: Floats) -> tuple[Floats, Floats]:
+        """How often each table, and each question by itself, is drawn if all of them are."""
+        objective, held = self.wanted.objective, precision > 0
+        if not objective.is_absolute:
+            return np.where(held, self.weights, 0.0).max(axis=1), importance
+        errors = np.divide(self.weights, precision, out=np.zeros_like(precision), where=held)
+        if objective.worst:
+            return errors.max(axis=1), importance * alone
+        return np.sqrt(errors.sum(axis=1)), np.sqrt(importance * alone)
+
+    def _judge(self, precision: Floats, alone: Floats) -> Floats:
+        """One number for the errors of all pairs, by rows for choices."""
         with np.errstate(divide="ignore"):  # what no table holds is never known
-            variances = np.maximum(used.sum(axis=1) + self.alone, 1)[:, None] / (used @ self.precision)
-        return np.asarray(variances @ self.weights)
+            errors = self.weights / precision
+        if not self.wanted.objective.is_absolute:
+            return np.asarray(errors.sum(axis=1) / self.weights.sum())
+        importance = self._list_alone(1)[0]
+        errors = np.concatenate([errors, importance * alone], axis=1)
+        if self.wanted.objective.worst:
+            return np.asarray(errors.max(axis=1))
+        return np.asarray(errors.sum(axis=1) / (self.weights.sum() + importance.sum()))
 
     def find_best(self) -> Floats:
         """Which tables err least: of all choices where these are few, else of those that are tried."""
         count = len(self.tables)
         if count > _FEW:
-            return min(map(self.improve, self.starts()), key=self.score)
+            starts = sorted(self.starts(), key=self.score)
+            if self.wanted.kind != "SMP":  # every number of tables leaves them another budget
+                starts = starts[:1]
+            return min(map(self.improve, starts), key=self.score)
         choices = (np.arange(1, 1 << count)[:, None] >> np.arange(count) & 1).astype(np.float64)
         return np.asarray(choices[np.argmin(self.scores(choices))])
 
@@ -139,31 +253,48 @@ def _list_tables(sizes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Iter
             yield table
 
 
-def _read_pairs(
-    table: tuple[int, ...], sizes: Sequence[int], pairs: Sequence[tuple[int, int]], epsilon: float
-) -> list[float]:
-    """One over the variance of a cell of each pair, by the protocol that reads the pairs of a table best."""
-    cells = math.prod(sizes[j] for j in table)
-    inside = [set(pair) <= set(table) for pair in pairs]
-    together = [
-        cells // (sizes[a] * sizes[b]) if held else 0 for (a, b), held in zip(pairs, inside, strict=True)
-    ]
-    tried = [
-        [_find_variance(cells, size, epsilon, kept) if size else math.inf for size in together]
-        for kept in {1, max(1, round(cells / (math.exp(epsilon) + 1)))}
-    ]
-    best = min(tried, key=lambda one: math.fsum(variance for variance in one if variance < math.inf))
-    return [1 / variance for variance in best]
+class Support(NamedTuple):
+    """How likely a report supports a value: the true one (p), another (q), the true one with another
+    (`both_in`), two others (`both_out`).
+    """
+
+    p: float
+    q: float
+    both_in: float = 0.0
+    both_out: float = 0.0
 
 
-def _find_variance(cells: int, together: int, epsilon: float, kept: int) -> float:
-    """The variance of a sum of this many cells from one report, a set of `kept` cells, if all are alike."""
-    odds, k, s = math.exp(epsilon), cells, kept
+@lru_cache(maxsize=1 << 12)
+def _list_supports(k: int, kind: str, epsilon: float, count: int) -> tuple[Support, ...]:
+    """The protocols that read tables best, where a report is about this many attributes."""
+    if kind == "RS+FD":
+        return tuple(_list_faked(k, epsilon, count))
+    odds = math.exp(epsilon / count if kind == "SPL" else epsilon)
+    return tuple(_keep(k, odds, kept) for kept in sorted({1, max(1, round(k / (odds + 1)))}))
+
+
+def _keep(k: int, odds: float, s: int) -> Support:
+    """A set of s values: randomized response (1), or a subset."""
     p = s * odds / (s * odds + k - s)
     q = (p * (s - 1) + (1 - p) * s) / (k - 1)
-    both_in = p * (s - 1) / (k - 1)
     both_out = (p * (s - 1) * (s - 2) + (1 - p) * s * (s - 1)) / ((k - 1) * (k - 2)) if k > 2 else 0.0
-    share = together / cells
+    return Support(p, q, p * (s - 1) / (k - 1), both_out)
+
+
+def _list_faked(k: int, epsilon: float, count: int) -> Iterator[Support]:
+    """One real report among fakes: of randomized response, or of bits, whose fakes are those of no value."""
+    odds, real = math.exp(epsilon), 1 / count
+    fake = 1 - real
+    plain = _keep(k, odds, 1)
+    yield Support(real * plain.p + fake / k, real * plain.q + fake / k)
+    for p, q in ((0.5, 1 / (odds + 1)), (1 - 1 / (math.sqrt(odds) + 1), 1 / (math.sqrt(odds) + 1))):
+        yield Support(real * p + fake * q, q, (real * p + fake * q) * q, q * q)
+
+
+def _find_variance(k: int, together: Floats, support: Support) -> Floats:
+    """The variance of sums of so many of k values from one report, if all are alike."""
+    p, q, both_in, both_out = support
+    share = together / k
     supported = together * q + (p - q) * share
     pairs = together * (together - 1) * both_out + 2 * (together - 1) * (both_in - both_out) * share
-    return (supported + pairs - supported**2) / (p - q) ** 2
+    return np.asarray((supported + pairs - supported**2) / (p - q) ** 2)

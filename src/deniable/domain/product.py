@@ -22,6 +22,11 @@ _BETWEEN = " x "
 _MOST = 16  # as many questions with two answers have that many cells
 
 
+def name_product(names: Iterable[str]) -> str:
+    """What an attribute with the values of several questions is called."""
+    return _BETWEEN.join(names)
+
+
 @final
 @dataclass(frozen=True)
 class Product(Domain):
@@ -66,7 +71,7 @@ class Product(Domain):
     @property
     def name(self) -> str:
         """What an attribute with these values is called."""
-        return _BETWEEN.join(self.names)
+        return name_product(self.names)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from dataclasses import replace
 
-from deniable.choose import choose_views
+from deniable.choose import Alone, Wanted, choose_views
 from deniable.domain import Product
+from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import positive_epsilon
 from deniable.plan.attribute import Attribute
+from deniable.plan.importance import list_pairs, weigh_attribute, weigh_pairs
+from deniable.plan.questionnaire import list_extras
 
 Together = tuple[tuple[str, ...], ...]
 
@@ -52,22 +54,16 @@ def _explain(given: object) -> str:
     return f'together is a list of pairs of questions, such as [["age", "smoker"]], got {given!r}'
 
 
-def list_pairs(together: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    """Every pair that is wanted, once."""
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for some in together:
-        for pair in combinations(some, 2):
-            found.setdefault(frozenset(pair), pair)
-    return list(found.values())
-
-
 def join_attributes(
     attributes: Mapping[str, Attribute],
     together: Sequence[Sequence[str]],
-    epsilon: float | None,
+    wanted: Wanted,
     importance: Mapping[str, float],
 ) -> dict[str, Attribute]:
-    """The same attributes; those that are wanted together in tables, by which these err least."""
+    """The same attributes; those that are wanted together in tables, by which these err least.
+
+    `wanted` has what is asked of all of them.
+    """
     pairs = list_pairs(together)
     asked = list(dict.fromkeys(name for pair in pairs for name in pair))
     for name in asked:
@@ -76,23 +72,33 @@ def join_attributes(
     # a question that others depend on is asked by itself, too: its answer decides what applies
     parents = {one.only_if.name for one in attributes.values() if one.only_if is not None}
     alone = {name: one for name, one in attributes.items() if name not in asked or name in parents}
-    views = choose_views(
-        [attributes[name].domain.k for name in ordered],
-        [(ordered.index(one), ordered.index(other)) for one, other in pairs],
-        positive_epsilon(1.0 if epsilon is None else epsilon),  # a study without one is refused later
-        [max(importance.get(name, 1.0) for name in pair) for pair in pairs],
-        len(alone),
+    weights = weigh_pairs(together, importance)
+    wanted = replace(
+        wanted,
+        sizes=tuple(attributes[name].domain.k for name in ordered),
+        pairs=tuple((ordered.index(one), ordered.index(other)) for one, other in pairs),
+        weights=tuple(weights[frozenset(pair)] for pair in pairs),
+        alone=tuple(_stand_alone(one, importance) for one in alone.values()),
+        beside=tuple(len(list_extras(attributes[name])) for name in ordered),
     )
     # a table is called as it was asked for
     named = {frozenset(pair): pair for pair in pairs}
     found: dict[str, Attribute] = {}
-    for table in views.tables:
+    for table in choose_views(wanted).tables:
         names: tuple[str, ...] = tuple(ordered[j] for j in table)
         one = _join([attributes[name] for name in named.get(frozenset(names), names)])
         if one.name in attributes:
             raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
         found[one.name] = one
     return found | alone
+
+
+def _stand_alone(one: Attribute, importance: Mapping[str, float]) -> Alone:
+    """What a question takes that is asked by itself; the mean of a number is known about as well as a share
+    of two.
+    """
+    k = 2 if isinstance(one.domain, Number) else one.domain.k + len(list_extras(one))
+    return Alone(k, weigh_attribute(one, importance))
 
 
 def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:

@@ -26,9 +26,13 @@ def explain_choice(considered: Sequence[Considered]) -> str:
     if chosen is None or not chosen.variances:
         return ""
     others = [row for row in considered[1:] if row.why_not is None and row.variances]
-    return " ".join(
-        filter(None, [_name_decider(chosen, others), _name_smaller(chosen, others), _cap_cost(considered)])
-    )
+    reasons = [
+        _name_goal(chosen),
+        _name_decider(chosen, others),
+        _name_smaller(chosen, others),
+        _cap_cost(considered),
+    ]
+    return " ".join(filter(None, reasons))
 
 
 def name_use(use: Use) -> str:
@@ -71,6 +75,14 @@ def plot_precisions(found: Sequence[Precision], title: str = "") -> Figure:
         f"{heading} {found[0].people:,} people will tell",
         "known to within, either way (95 %); of a mean, as a part of the range",
     )
+
+
+def _name_goal(chosen: Considered) -> str:
+    """What choices were compared by, where it is not the usual mean."""
+    if not chosen.objective.is_absolute:
+        return ""
+    drawn = " Attributes are drawn by their errors." if len(set(chosen.chances)) > 1 else ""
+    return f"As wanted, the {chosen.objective.goal} is to be the least.{drawn}"
 
 
 def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:

@@ -20,7 +20,7 @@ from deniable.tables import file_kind
 
 _KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol", "together", "target")
 _OF_MAP = ("map", "towns")
-_SECTIONS = ("attributes", "repeat", "objective", "survey")
+_SECTIONS = ("attributes", "repeat", "objective", "survey", "importance")
 _TEXTS = ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title"))
 
 
@@ -73,6 +73,10 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             maps[name] = _read_map(name, attributes[name], drawn, folder)
         if protocol is not None:
             protocols[name] = protocol
+    for name, weight in _read_section(options.pop("importance", {}), "importance").items():
+        if name in importance:
+            raise InvalidParameter(f"the importance of {name!r} is given twice; leave out one of them")
+        importance[name] = weight
     rounds = ("epsilon_first", "epsilon_forever", "rounds")
     again = _read_section(options.pop("repeat", {}), "repeat", rounds)
     limits = tuple(one.name for one in fields(Objective))

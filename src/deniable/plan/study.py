@@ -16,6 +16,7 @@ from deniable.choose import (
     Considered,
     Objective,
     Question,
+    Wanted,
     advise_epsilon,
     consider,
     consider_repeated,
@@ -23,19 +24,28 @@ from deniable.choose import (
     list_readings,
     people_needed,
 )
-from deniable.domain import Domain, checked_text
+from deniable.domain import Domain, Product, checked_text
 from deniable.domain.grid import Grid
 from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_question
 from deniable.domain.several import Several
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
-from deniable.exact import number, positive_epsilon, whole_number
+from deniable.exact import positive_epsilon, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
+from deniable.plan.choices import checked_error, checked_protocol, exclude_unasked
 from deniable.plan.consent import complete_texts
-from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
+from deniable.plan.document import MOST_ROUNDS, Ask, checked_people
+from deniable.plan.importance import (
+    check_weighed,
+    list_weighed,
+    read_importance,
+    weigh_attribute,
+    weigh_pairs,
+    weigh_readings,
+)
 from deniable.plan.known import read_known
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.plan import Plan
@@ -112,7 +122,9 @@ class Study:
     survey: Texts | None = None
     """What the survey says in your own words; the plan's id covers it."""
     importance: Mapping[str, float] = field(default_factory=dict)
-    """How much the errors of some attributes weigh: 3 is as much as three ordinary ones, each with 1."""
+    """How much the errors of some attributes weigh: 3 is as much as three ordinary ones, each with 1. That of
+    a table has its questions, {"age x smoker": 3}; one without weighs as its more important question.
+    """
     ask: Ask = "all"
     """Which questions a device asks: all, or only those that it has drawn for its report ("sampled")."""
     maps: Mapping[str, Map] = field(default_factory=dict)
@@ -157,15 +169,15 @@ class Study:
         object.__setattr__(self, "known", read_known(self.known, named))
         object.__setattr__(self, "together", read_together(self.together, list(named)))
         self._refuse_known()
-        object.__setattr__(self, "importance", MappingProxyType(dict(self.importance)))
-        len(self._asked)  # made now, so that what is wrong with a question is said now
-        answered = read_answered(self.answered, list(named), list(self._asked.values()))
-        object.__setattr__(self, "answered", MappingProxyType(answered))
-        object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
+        object.__setattr__(self, "importance", MappingProxyType(read_importance(self.importance)))
         if not isinstance(self.objective, Objective):
             raise InvalidParameter(
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
             )
+        len(self._asked)  # made now, so that what is wrong with a question is said now
+        answered = read_answered(self.answered, list(named), list(self._asked.values()))
+        object.__setattr__(self, "answered", MappingProxyType(answered))
+        object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
         self._check()
         self._check_survey()
 
@@ -225,12 +237,12 @@ class Study:
                         not_among(str(name), "an attribute with a protocol", self.attributes)
                     )
             each = {
-                name: _checked_protocol(one, f"the protocol of {name!r}")
+                name: checked_protocol(one, f"the protocol of {name!r}")
                 for name, one in self.protocol.items()
             }
             object.__setattr__(self, "protocol", MappingProxyType(each))
         elif self.protocol is not None:
-            object.__setattr__(self, "protocol", _checked_protocol(self.protocol, "protocol"))
+            object.__setattr__(self, "protocol", checked_protocol(self.protocol, "protocol"))
         self._check_distances()
         self._check_budget()
 
@@ -284,10 +296,7 @@ class Study:
                 raise InvalidParameter(
                     f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )
-        for name, weight in self.importance.items():
-            if name not in self.attributes and name not in self._asked:
-                raise InvalidParameter(not_among(str(name), "an attribute", self.attributes))
-            number(f"the importance of {name!r}", weight, 0.0, 1000.0, "a positive number, 1 unless given")
+        check_weighed(self.importance, self._asked, [*self.attributes, *list_weighed(self._together)])
         len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
@@ -296,11 +305,21 @@ class Study:
         policies = read_policies(self.missing, list(self.attributes))
         secret = {name: one for name, one in self.attributes.items() if name not in self.known}
         found = list_attributes(secret, policies, self.only_if)
-        together = read_target(self.target, self.together, self.known, list(self.attributes))
-        if not together:
+        if not self._together:
             return found
         epsilon = self.epsilon_first if self.epsilon is None else self.epsilon
-        return join_attributes(found, together, epsilon, self.importance)
+        kind = "SMP" if self.mechanism is None else _MECHANISMS.get(str(self.mechanism), "SMP")
+        if kind == "SPL" and self.per == "attribute":
+            kind = "SMP"  # each table has the whole epsilon
+        # a study without an epsilon, or with a wrong objective, is refused later
+        budget = positive_epsilon(1.0 if epsilon is None else epsilon)
+        wanted = Wanted((), (), budget, objective=self.objective, kind=kind)
+        return join_attributes(found, self._together, wanted, self.importance)
+
+    @cached_property
+    def _together(self) -> Sequence[Sequence[str]]:
+        """The questions that are wanted together, those of a target included."""
+        return read_target(self.target, self.together, self.known, list(self.attributes))
 
     @cached_property
     def _metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
@@ -468,7 +487,7 @@ class Study:
                 )
             raise InvalidParameter(not_among(name, "a choice of a study", known))
         people = checked_people(people)
-        rows = _exclude_unasked(self._consider(people), self.ask)
+        rows = exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
             advice = self._advise(rows)
@@ -530,11 +549,11 @@ class Study:
         """
         if self.repeated:
             rows = self._consider(1)
-            return max(1, math.ceil(max(rows[0].errors) / _positive_error(error) ** 2))
+            return max(1, math.ceil(max(rows[0].errors) / checked_error(error) ** 2))
         ks, protocols, mechanism = self._build_task()
         return people_needed(
             ks,
-            _positive_error(error),
+            checked_error(error),
             self._budget,
             self.objective,
             mechanism,
@@ -557,7 +576,7 @@ class Study:
         people = checked_people(people)
         return epsilon_needed(
             ks,
-            _positive_error(error),
+            checked_error(error),
             people,
             self.objective,
             mechanism,
@@ -604,10 +623,15 @@ class Study:
     def _question(self, one: Attribute) -> Question:
         domain = one.domain
         k = domain.k + len(list_extras(one))  # a number's is not used
+        readings = list_readings(domain, k, self._turnout(one))
+        importance = weigh_attribute(one, self.importance)
+        if isinstance(domain, Product):
+            weights = weigh_pairs(self._together, self.importance)
+            readings, importance = weigh_readings(domain, readings, weights)
         return Question(
             k,
-            list_readings(domain, k, self._turnout(one)),
-            max(self.importance.get(one.name, self.importance.get(name, 1.0)) for name in one.questions),
+            readings,
+            importance,
             self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),
         )
@@ -632,39 +656,3 @@ class Study:
                 raise InvalidParameter(
                     f"{one.name!r} would lose {one.loss:.9g} per {one.unit}, more than the study allows"
                 )
-
-
-def _exclude_unasked(rows: Sequence[Considered], ask: Ask) -> list[Considered]:
-    """The same choices, best first, where those that need all answers are excluded if only some are asked."""
-    if ask == "all":
-        return list(rows)
-    allowed, excluded = [], []
-    for row in rows:
-        if row.mechanism is None or row.why_not is not None:
-            excluded.append(row)
-            continue
-        try:
-            refuse_asking(ask, row.mechanism)
-            allowed.append(row)
-        except InvalidParameter as problem:
-            excluded.append(replace(row, why_not=str(problem)))
-    return [*allowed, *excluded]
-
-
-def _positive_error(error: float) -> float:
-    if not isinstance(error, int | float) or isinstance(error, bool) or not 1e-9 <= error < 1:
-        raise InvalidParameter(
-            f"error is a standard error of a share, such as 0.01 for a point, got {error!r}"
-        )
-    return float(error)
-
-
-def _checked_protocol(given: object, what: str) -> str | tuple[str, ...]:
-    """A protocol's name, or several."""
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, list | tuple) or not given or not all(isinstance(name, str) for name in given):
-        raise InvalidParameter(
-            f"{what} must be a protocol's name, or a list of names to choose among, got {given!r}"
-        )
-    return tuple(given)

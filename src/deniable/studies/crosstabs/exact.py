@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.choose.views import Search
+from deniable.choose.views import Search, Wanted
 from deniable.cross.hypothesis import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range
@@ -46,7 +46,7 @@ def compare_designs() -> Iterator[CrosstabPoint]:
     for sizes, epsilon, stated in _DESIGNS:
         case = "Adult, 9 questions" if sizes == _ADULT else " x ".join(map(str, sizes))
         pairs = list(combinations(range(len(sizes)), 2))
-        search = Search.of(sizes, pairs, epsilon)
+        search = Search(Wanted(tuple(sizes), tuple(pairs), epsilon))
         wide = np.array([len(table) for table in search.tables])
         values = [
             search.score((wide == 2).astype(np.float64)),
