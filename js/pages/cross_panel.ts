@@ -42,8 +42,8 @@ export interface Pair {
 export function pairsOf({ attributes, known, mechanisms }: Plan): Pair[] {
   const found = new Map<string, Pair>();
   for (const [j, one] of attributes.entries()) {
-    const isPlain = !(one.onlyIf ?? one.several ?? one.answers) && !isFull(mechanisms[j] as Mechanism);
-    for (const by of isPlain ? (known?.names ?? []) : [])
+    const isGrouped = one.answers === null && !isFull(mechanisms[j] as Mechanism);
+    for (const by of isGrouped ? (known?.names ?? []) : [])
       for (const of of one.columns) found.set(JSON.stringify([of, by]), { of, by });
   }
   for (const { columns } of attributes)

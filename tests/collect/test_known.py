@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.wire import Report, Wire
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import visiting
-from tests.collector import BINARY, HTTP, TOKEN, collecting
+from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
 from tests.keys import signing_key
 from tests.running import Run
 
@@ -25,6 +25,13 @@ PLAN = dn.Study(
     epsilon=3.0,
     known=["arm"],
     survey=dn.Texts(questions={"arm": "Which letter is on your invitation?", "smoker": "Do you smoke?"}),
+).plan(people=PEOPLE)
+
+KINDS = dn.Study(
+    {"arm": ["A", "B"], "works": ["yes", "no"], "hours": ["few", "many"], "media": dn.Several(["tv", "web"])},
+    epsilon=3.0,
+    known=["arm"],
+    only_if={"hours": {"works": "yes"}},
 ).plan(people=PEOPLE)
 
 
@@ -41,7 +48,7 @@ def test_a_known_group_from_the_link_to_the_dashboard(
     bodies = wire.bodies(PLAN.privatize({"arm": arms, "smoker": smokers}, dn.seeded(1)))
     reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
     wrong = Report(wire.prefix, 1, bytes(16), bytes([2]) + bodies[0][1:]).to_bytes()
-    with collecting(tmp_path, [PLAN]) as running:
+    with collecting(tmp_path, [PLAN, KINDS]) as running:
         batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
         assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
         assert HTTP.post(f"{running.url}/reports", content=wrong, headers=BINARY).status_code == 400
@@ -78,6 +85,33 @@ def test_a_known_group_from_the_link_to_the_dashboard(
             expect(panel).to_contain_text("smoker by arm")
             expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
             visit.check()
+        check_kinds(browser, running)
+
+
+def check_kinds(browser: Browser, running: Running) -> None:
+    """Options have tables by the group, and so has a question that applies only to some."""
+    people = [
+        {"arm": "A", "works": "yes", "hours": "few", "media": ["tv"]},
+        {"arm": "B", "works": "no", "media": ["web"]},
+        {"arm": "B", "works": "yes", "hours": "many", "media": []},
+    ] * 200
+    wire = Wire(KINDS)
+    bodies = wire.bodies(KINDS.privatize(people, dn.seeded(2)))
+    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
+    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+    assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
+    with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
+        page = visit.dashboard(KINDS)
+        panel = page.get_by_role("region", name="Two answers at once")
+        tables = panel.get_by_label("Table")
+        expect(tables.locator("option")).to_have_text(
+            ["works by arm", "hours by arm", "media: tv by arm", "media: web by arm"]
+        )
+        for name, answer in (("hours by arm", "few"), ("media: tv by arm", "yes")):
+            tables.select_option(name)
+            expect(panel.get_by_label("Answer").locator("option").first).to_have_text(answer)
+            expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
+        visit.check()
 
 
 def test_a_ticket_does_not_hide_the_group(browser: Browser, run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Product
 from deniable.errors import InvalidParameter
 from deniable.plan import Plan
-from deniable.plan.crossing import find_margins
+from deniable.plan.crossing import find_domain, find_margins
 from deniable.plan.crossing import list_tables as list_pairs
 from deniable.plan.result import Result
 
@@ -48,7 +48,7 @@ def list_tables(
 def _count(plan: Plan, answers: Mapping[str, Integers], of: str, by: str) -> Floats:
     """How many simulated people are in each cell."""
     codes = [_find_codes(plan, answers, name) for name in (by, of)]
-    sizes = [plan.content.domains[name].k for name in (by, of)]
+    sizes = [find_domain(plan.content, name).k for name in (by, of)]
     is_answered = (codes[0] >= 0) & (codes[1] >= 0)
     cells = np.zeros(sizes)
     np.add.at(cells, (codes[0][is_answered], codes[1][is_answered]), 1.0)

@@ -25,7 +25,7 @@ from deniable.exact import number
 from deniable.formatting import shorten_names
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
-from deniable.plan.attribute import Attribute, list_questions
+from deniable.plan.attribute import YES_NO, Attribute, list_questions
 from deniable.plan.known import Known
 from deniable.records import Records
 
@@ -48,22 +48,28 @@ def list_tables(content: Content) -> list[tuple[str, str]]:
                 for of in names[i + 1 :]:
                     found.setdefault(frozenset((by, of)), (by, of))
     if content.known is not None:
-        for of in list_plain(content):
+        for of in list_grouped(content):
             for by in content.known.names:
                 found.setdefault(frozenset((by, of)), (by, of))
     return list(found.values())
 
 
-def list_plain(content: Content) -> list[str]:
-    """The questions of which everybody can have an answer in a table."""
+def list_grouped(content: Content) -> list[str]:
+    """The questions, and options of questions, that have a table by known groups."""
     found: dict[str, None] = {}
     for j, one in enumerate(content.attributes):
-        if _is_plain(one) and isinstance(content.mechanism.marginal(j), Supports):
+        if is_grouped(one) and isinstance(content.mechanism.marginal(j), Supports):
             found |= dict.fromkeys(one.columns)
     return list(found)
 
 
+def is_grouped(one: Attribute) -> bool:
+    """Whether an attribute may have a table by known groups; one that applies only to some is of these."""
+    return one.answers is None
+
+
 def _is_plain(one: Attribute) -> bool:
+    """Whether everybody has one answer, so that it can be made to agree with tables."""
     return not (one.only_if or one.several or one.answers)
 
 
@@ -85,7 +91,7 @@ def point_to_table(content: Content, name: str) -> str:
     """How the shares of a question are read that is only in tables; empty where it is in none."""
     for by, of in list_tables(content):
         if name in (by, of):
-            label = Margin.of(name, content.domains[name]).side.labels[0]
+            label = Margin.of(name, find_domain(content, name)).side.labels[0]
             read = f".total({label!r})" if name == of else f".base({label!r})"
             return (
                 f"{name!r} is not reported by itself; the share of an answer among all people is "
@@ -100,7 +106,7 @@ def warn_random(content: Content) -> str | None:
         one.name
         for one in content.attributes
         if content.missing_of(one) == "random"
-        and (isinstance(one.domain, Product) or (content.known is not None and _is_plain(one)))
+        and (isinstance(one.domain, Product) or (content.known is not None and is_grouped(one)))
     ]
     if not found:
         return None
@@ -147,7 +153,7 @@ def _find_repeats(result: Result, of: str, by: str) -> Repeats:
     assert result.plan is not None
     content = result.plan.content
     hidden = {of, by} - set(() if content.known is None else content.known.names)
-    held = [j for j, one in enumerate(content.attributes) if hidden <= set(one.questions)]
+    held = [j for j, one in enumerate(content.attributes) if hidden <= set(one.columns)]
     if not result.kept:
         return "fresh" if all(content.mechanism.chance_real(j) == 1 for j in held) else "once"
     return "apart" if all(result.kept[content.attributes[j].name] for j in held) else "tied"
@@ -206,7 +212,8 @@ def _list_supports(
 def check_questions(content: Content, of: str, by: str) -> None:
     """Refuse what is not two questions."""
     known = () if content.known is None else content.known.names
-    questions = [*known, *list_questions(content.attributes)]
+    options = [one.name for one in content.attributes if one.several is not None]
+    questions = [*known, *list_questions(content.attributes), *options]
     for name in (of, by):
         if name not in questions:
             raise InvalidParameter(not_among(name, "a question", questions))
@@ -216,10 +223,14 @@ def check_questions(content: Content, of: str, by: str) -> None:
         raise InvalidParameter(f"{of!r} and {by!r} are both known, so that no report is needed: count people")
 
 
+def find_domain(content: Content, name: str) -> Domain:
+    """The answers to a question, or to one option of it."""
+    return content.domains.get(name, YES_NO)
+
+
 def find_margins(content: Content, of: str, by: str) -> tuple[Margin, Margin]:
     """The rows and the columns of a table."""
-    domains = content.domains
-    return Margin.of(by, domains[by]), Margin.of(of, domains[of])
+    return Margin.of(by, find_domain(content, by)), Margin.of(of, find_domain(content, of))
 
 
 def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str) -> Floats:
@@ -298,7 +309,7 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
     found = []
     for one in content.attributes:
         estimate = result.estimates.get(one.name)
-        if asked not in one.columns or estimate is None or not _is_plain(one):
+        if asked not in one.columns or estimate is None or not is_grouped(one):
             continue
         if not isinstance(estimate.law, Supports):
             continue
@@ -307,18 +318,27 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
             raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
         found.append(join_groups(known, one, estimate.law, groups))
     if not found:
-        raise InvalidParameter(explain_ungrouped(asked, known))
+        raise InvalidParameter(explain_ungrouped(content, asked))
     # the sizes of known groups are no estimates that could be made to agree; of several tables with a
     # question the largest one is shown
     largest = max(found, key=lambda source: source.n)
     return [Agreed(largest, largest.values)]
 
 
-def explain_ungrouped(asked: str, known: Known) -> str:
+def explain_ungrouped(content: Content, asked: str) -> str:
     """Why a question has no table by known groups."""
+    assert content.known is not None
+    options = [one.name for one in content.attributes if one.several == asked]
+    if options:
+        return (
+            f"{asked!r} asks for all that apply, and each of its options has a table by "
+            f"{content.known.name!r}: {', '.join(map(repr, options))}"
+        )
+    if asked in list_grouped(content):
+        return f"there are no reports about {asked!r} yet"
     return (
-        f"{asked!r} has no table by {known.name!r}: that takes reports of a question that everybody answers "
-        "with one of its values"
+        f"{asked!r} has no table by {content.known.name!r}: that takes reports of a question with a list of "
+        "values, or with a range without distances"
     )
 
 
@@ -383,5 +403,16 @@ def _explain_one(content: Content, of: str, by: str) -> str:
     held = "only one real answer" if content.mechanism.fake(0) is not None else "only one of the questions"
     return (
         f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; ask for "
-        f"both at once: together = [[{by!r}, {of!r}]]"
+        f"both at once: together = [[{by!r}, {of!r}]]{_add_remedy(content, of, by)}"
     )
+
+
+def _add_remedy(content: Content, of: str, by: str) -> str:
+    """What to ask in place of a question that is in no table."""
+    for one in content.attributes:
+        if {of, by} & {one.name, one.several}:
+            if one.several is not None:
+                return f", with {one.several!r} as a yes/no question for each option"
+            if one.only_if is not None:
+                return f", with an answer of {one.name!r} for those to whom it does not apply"
+    return ""

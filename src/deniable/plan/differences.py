@@ -18,7 +18,7 @@ from deniable.exact import number
 from deniable.formatting import round_digits
 from deniable.mechanisms import grr, ss
 from deniable.plan.attribute import Attribute
-from deniable.plan.crossing import check_questions, explain_ungrouped
+from deniable.plan.crossing import check_questions, explain_ungrouped, find_domain, is_grouped
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content
@@ -50,7 +50,7 @@ def count_people(
     content = plan.content
     known = () if content.known is None else content.known.names
     check_questions(content, of, by)
-    rows, columns = (content.domains[name].k for name in (by, of))
+    rows, columns = (find_domain(content, name).k for name in (by, of))
     table = np.full((rows, columns), (1 - share) / (columns - 1))
     table[:, 0] = share
     table[-1, 0], table[-1, 1:] = share + difference, (1 - share - difference) / (columns - 1)
@@ -59,7 +59,7 @@ def count_people(
         one_more = chance / _vary(source, by, of, table, {0: -1, rows - 1: 1})
         needed = max(needed, one_more) if is_read_alone(content, source, of, by) else needed + one_more
     if not needed and content.known is not None and {of, by} & set(known):
-        raise InvalidParameter(explain_ungrouped(of if by in known else by, content.known))
+        raise InvalidParameter(explain_ungrouped(content, of if by in known else by))
     if not needed:
         raise InvalidParameter(
             f"no report holds both {of!r} and {by!r}; ask for them at once: together = [[{by!r}, {of!r}]]"
@@ -78,7 +78,7 @@ def list_held(content: Content, of: str, by: str) -> list[tuple[float, Source]]:
         law = content.mechanism.marginal(j)
         if not {of, by} - known <= set(one.columns) or not isinstance(law, Supports):
             continue
-        if one.only_if or one.several or one.answers:
+        if not is_grouped(one):
             continue
         source = _spread_evenly(content, one, law, bool(known & {of, by}))
         found.append((float(content.mechanism.chance(j)), source))
@@ -145,15 +145,14 @@ def explain_known(content: Content) -> str:
     for by in known.names:
         for j, one in enumerate(content.attributes):
             law = content.mechanism.marginal(j)
-            is_plain = not (one.only_if or one.several or one.answers)
-            if isinstance(law, Supports) and is_plain and one.domain.k <= _MOST_CELLS:
+            if isinstance(law, Supports) and is_grouped(one) and one.domain.k <= _MOST_CELLS:
                 found += [_explain_table(content, j, law, of, by) for of in one.columns]
     return "\n".join(found)
 
 
 def _explain_table(content: Content, j: int, law: Supports, of: str, by: str) -> str:
     """How well the shares of each group will be known, and how many people it would take otherwise."""
-    one, rows, columns = content.attributes[j], content.domains[by].k, content.domains[of].k
+    one, rows, columns = content.attributes[j], find_domain(content, by).k, find_domain(content, of).k
     table = np.full((rows, columns), 1 / columns)
     variance = _vary(_spread_evenly(content, one, law, True), by, of, table, {0: 1})
     reports = content.people * float(content.mechanism.chance(j))
@@ -161,7 +160,8 @@ def _explain_table(content: Content, j: int, law: Supports, of: str, by: str) ->
     # shares are from 0 to 100 points: a wider margin tells nothing
     known = f"known to within {margin:g} points" if margin < 100 else "not known at all"
     said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}"
-    if one.columns != (of,) or content.rounds is not None or content.mechanism.fake(j) is not None:
+    is_special = one.columns != (of,) or one.only_if is not None or one.several is not None
+    if is_special or content.rounds is not None or content.mechanism.fake(j) is not None:
         return f"{said}."
     cells, epsilon = rows * columns, content.parts[j].loss()
     if cells > _MOST_CELLS:

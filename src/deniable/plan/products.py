@@ -106,12 +106,14 @@ def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
     one = attributes.get(name)
     if one is None:
         raise InvalidParameter(
-            f"{name!r} asks for all that apply, so that it is no column of a table; ask a yes/no question"
+            f"{name!r} asks for all that apply, so that it is no column of a table; ask a yes/no question "
+            "for each option that is wanted in one. By known groups, every option has a table"
         )
     if one.only_if is not None:
         raise InvalidParameter(
             f"{name!r} cannot be in a table, since it applies only to some; ask it of everybody, with an "
-            "answer for those to whom it does not apply"
+            "answer for those to whom it does not apply. By known groups, it has a table of those to whom it "
+            "applies"
         )
 
 
