@@ -31,6 +31,7 @@ from deniable.plan.acronyms import explain_kinds
 from deniable.plan.attribute import list_questions, list_related
 from deniable.plan.differences import explain_known, warn_groups
 from deniable.plan.document import Content
+from deniable.plan.factors import list_answer_guesses
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.questions import explain_questions
@@ -155,7 +156,7 @@ def _attributes(content: Content, here: Considered) -> str:
             "if reported: the same for people whose report holds that answer, if the attacker knows that it "
             "does"
         )
-    lines += _explain_related(content)
+    lines += [*_explain_related(content), *_explain_answers(content)]
     moved = [(much, -j) for j, much in enumerate(here.influence) if not content.parts[j].numeric]
     if moved:
         much, most = max(moved)
@@ -200,6 +201,23 @@ def _explain_related(content: Content) -> list[str]:
         f"says something about the other. By {reports}, whoever thinks all values equally likely, where a "
         f"question applies, is right about {'; '.join(told)}"
     ]
+
+
+def _explain_answers(content: Content) -> list[str]:
+    """How often one answer in a table is guessed right from its report, where there are tables."""
+    found = sorted(list_answer_guesses(content), key=lambda one: one.blind - one.report)
+    if not found:
+        return []
+    told = [
+        f"{one.question!r} {format_percent(one.report, 1)} (if reported {format_percent(one.reported, 1)}, "
+        f"blind {format_percent(one.blind, 1)})"
+        if one.exact
+        else f"{one.question!r} at most {math.ceil(1000 * one.report) / 10:.1f} % (a bound; blind "
+        f"{format_percent(one.blind, 1)})"
+        for one in found[:_MOST_NAMES]
+    ]
+    more = "" if len(found) <= _MOST_NAMES else f"; and {len(found) - _MOST_NAMES} more"
+    return [f"one answer of a cell: the same attacker is right about {'; '.join(told)}{more}"]
 
 
 def _losses(content: Content, loss: Loss) -> str:

@@ -49,8 +49,8 @@ def guess_related(content: Content, names: tuple[str, ...]) -> tuple[RelatedGues
     by_name = {one.name: one for one in content.attributes}
     root, *others = (by_name[name] for name in names)
     positions = [content.attributes.index(one) for one in (root, *others)]
-    ways = _list_inclusions(content, positions)
-    tables = [_tabulate(content.parts[j]) for j in positions]
+    ways = list_inclusions(content, positions)
+    tables = [tabulate_reports(content.parts[j]) for j in positions]
     if ways is None or any(one.only_if is None or one.only_if.name != root.name for one in others):
         return None
     known = [table for table in tables if table is not None]
@@ -132,7 +132,7 @@ def _applies(root: Attribute, one: Attribute, k: int) -> list[bool]:
     return [code in codes for code in range(k)]
 
 
-def _list_inclusions(
+def list_inclusions(
     content: Content, positions: Sequence[int]
 ) -> list[tuple[float, tuple[bool, ...]]] | None:
     """Which of some attributes a report holds, and how often; None where that is hidden, or more complex."""
@@ -160,7 +160,7 @@ def _list_inclusions(
     return ways
 
 
-def _tabulate(part: ExactMechanism) -> Floats | None:
+def tabulate_reports(part: ExactMechanism) -> Floats | None:
     """How likely each report is from each value, by rows; None where there are too many, or no table."""
     if part.numeric or part.k > _MOST_OUTPUTS:
         return None
