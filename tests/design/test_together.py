@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 import deniable as dn
@@ -18,7 +17,7 @@ from deniable.design.problems import check
 from deniable.plan.expected import expect_tables
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import check_access
-from tests.design.test_page import DESK, PHONE, designing, id_of, opened
+from tests.design.test_page import DESK, designing, id_of, opened
 
 TEXT = """\
 # Smoking.
@@ -122,11 +121,10 @@ def test_tables_wait_for_questions_that_are_half_written() -> None:
     assert target.study.target is None
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path, size: Any) -> None:
+def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(TEXT, encoding="utf-8")
-    with designing(file) as link, opened(browser, link, viewport=size, bypass_csp=True) as page:
+    with designing(file) as link, opened(browser, link, viewport=DESK, bypass_csp=True) as page:
         panel, told = page.locator(".joined"), page.locator(".expected li")
         expect(told).to_have_count(3)  # by the known group alone
         offered = page.locator("#together option")
@@ -150,6 +148,7 @@ def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path, size: A
         page.locator(f"#{id_of(page, 'smoker')}-name").fill("smokes")
         page.keyboard.press("Tab")
         expect(panel.locator("li")).to_have_text([re.compile("smokes by age")])
+        page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         check_access(page)
         page.wait_for_selector(".figures-of[aria-busy=false]")
@@ -161,6 +160,12 @@ def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path, size: A
         study = dn.Study.read(file)
         assert study.together == (("age", "smokes"),)
         assert study.known == ("arm",)
+        page.get_by_role("button", name="Remove: smokes").click()
+        expect(panel.locator("li")).to_have_count(0)
+        expect(told).to_have_count(2)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
+        assert "together" not in file.read_text(encoding="utf-8")
 
 
 def test_a_target_takes_the_place_of_tables(browser: Browser, tmp_path: Path) -> None:
