@@ -147,7 +147,8 @@ def test_simulated_people_are_like_those_who_answered() -> None:
     table = result.cross("other", by="level")
     star = Star.of([table])
     np.testing.assert_allclose(star.shares, table.cells.sum(axis=1) / table.cells.sum())
-    np.testing.assert_allclose(star.others[0][2], table.shares)
+    # drawn toward independence by the noise of a million reports
+    np.testing.assert_allclose(star.others[0][2], table.shares, atol=1e-4)
     assert star.shares[0] == pytest.approx(0.1, abs=0.01)  # above five standard errors
 
 
