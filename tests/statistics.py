@@ -89,9 +89,9 @@ case of all is outside for one choice of the seeds in 8,000. With 3,000 studies 
 """
 STACKED_SIZE, NOISY_SIZE, STACKED_POWER = (0.035, 0.065), 0.025, 0.03
 """How often a test at 5 % may find what is not there in as many studies, and how far a power may be from the
-predicted one. In 200,000 studies of each of the 18 nulls, true sizes are from 4.8 to 5.1 %. Where 2,000 people
-or fewer report at epsilon 1 they are from 3.1 %, since margins are hardly seen (decision 119). Powers are 0.3
-points off at most. By binomial tails, one of all is outside for one choice of the seeds in 3,500.
+predicted one. In 200,000 studies of each of the 18 nulls, true sizes are from 4.8 to 5.1 %. Where 2,000
+people or fewer report at epsilon 1 they are from 3.1 %, since margins are hardly seen (decision 119). Powers
+are 0.3 points off at most. By binomial tails, one of all is outside for one choice of the seeds in 3,500.
 """
 LINKED_PEOPLE, LINKED_ERROR = 200_000, 0.012
 """People in two rounds, and the standard error of the variance of their changes, as a part of it, since one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import product
 
@@ -15,6 +16,7 @@ from deniable.cross.hypothesis import find_dependence, find_power, find_trend
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
+from deniable.summaries.ratios import find_fieller_ends
 
 Spread = Callable[[Floats], Floats]
 AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])
@@ -145,3 +147,29 @@ def test_positions_and_names_are_checked() -> None:
         table.trend(rows=[3.0, 3.0])
     with pytest.raises(dn.InvalidParameter, match="a table of 2 rows and 3 columns has 6 cells"):
         CrossTable.of_estimate(dn.grr(4, 2.0).estimate(Tally(4, np.ones(4, dtype=int))), "ab", "abc")
+
+
+def test_a_share_that_is_plainly_zero_is_known() -> None:
+    """Where all of Fieller's set is below 0 or above 1, the interval is around 0 or 1, and holds it."""
+    tops, bottoms = np.array([-0.05, 0.45, 0.2, 0.05]), np.array([0.4, 0.4, 0.4, -0.2])
+    variance, none = np.full(4, 1e-4), np.zeros(4)
+    low, high = find_fieller_ends(tops, bottoms, variance, variance, none, 0.025, (0.0, 1.0))
+    np.testing.assert_allclose(low, [0.0, low[1], low[2], 0.0])
+    np.testing.assert_allclose(high, [high[0], 1.0, high[2], 1.0])
+    assert 0 < high[0] < 0.06
+    assert 0.9 < low[1] < 1
+    assert 0.4 < low[2] < 0.5 < high[2] < 0.6
+    # nobody is seen in the last row: nothing is known
+    estimate = dn.grr(4, 2.0).estimate(dn.Tally(10_000, np.array([4700, 700, 2300, 2300])))
+    table = CrossTable.of_estimate(estimate, ["f", "m"], ["yes", "no"])
+    assert table.cells[0, 1] < 0
+    assert table.shown[0].tolist() == [1.0, 0.0]
+    assert "0 % (0 % to 1.4" in str(table)
+
+
+def test_a_ratio_without_an_upper_end_says_so() -> None:
+    estimate = dn.grr(4, 1.0).estimate(dn.Tally(200, np.array([70, 40, 42, 48])))
+    table = CrossTable.of_estimate(estimate, ["f", "m"], ["yes", "no"])
+    ratio = table.ratio("f", "m")
+    assert math.isinf(ratio.high)
+    assert "with no upper limit" in str(ratio)

@@ -102,6 +102,33 @@ def test_the_interval_about_these_very_people_holds_and_is_narrower(chain: str) 
     at_least(held, STUDIES, 0.95, chain)
 
 
+def test_fresh_noise_about_these_very_people_is_that_of_both_rounds() -> None:
+    """A plan that asks once: the errors about these people are independent, and smaller than about all."""
+    asked = {"asked": ["value 0", "value 1", "value 2"]}
+    plan = dn.Study(asked, epsilon=3.0).plan(people=PEOPLE)
+    held = 0
+    for seed in range(STUDIES):
+        values = np.random.default_rng(seed).integers(0, 3, PEOPLE)
+        words = dn.seeded(seed)
+        rounds = [plan.privatize_codes(each[None, :], words) for each in (values, drift(values))]
+        earlier, later = (plan.estimate(plan.tally(one)) for one in rounds)
+        one = later.change(earlier, people="same")["asked"]
+        fixed = [found["asked"].standard_errors("fixed") for found in (earlier, later)]
+        np.testing.assert_allclose(one.stderr, np.hypot(*fixed))
+        assert (one.stderr < later.change(earlier)["asked"].stderr).all()
+        truth = float((drift(values) == 0).mean() - (values == 0).mean())
+        held += bool(one.low[0] <= truth <= one.high[0])
+    at_least(held, STUDIES, 0.95, "fresh noise, the same people")
+
+
+def test_sampled_answers_are_not_of_the_same_people() -> None:
+    plan = dn.Study({"a": ["0", "1"], "b": ["0", "1"]}, epsilon=1.0, mechanism="sample").plan(people=100)
+    people: dict[str, object] = {"a": ["0"] * 100, "b": ["1"] * 100}
+    one, other = results(plan, people, people)
+    with pytest.raises(InvalidParameter, match=r"has a real answer to every question; a, b is not"):
+        other.change(one, people="same")
+
+
 def mean_changes(
     people: People | None, move: Callable[[Codes], Codes], ends: bool
 ) -> Iterator[tuple[float, Any]]:

@@ -40,7 +40,8 @@ class CrossTable:
     """The shares of people with two answers, one by row and one by column, and how far they may be off.
 
     Cells are unbiased: they may be negative. Shares of a row's people come with Fieller's intervals, cut to
-    0..1; where too little is known of the row, an interval is all of that.
+    0..1; where too little is known of the row, an interval is all of that. Where none of it is in 0..1, the
+    interval is that around the nearest end.
 
     >>> from deniable.mechanisms import Tally, grr
     >>> estimate = grr(4, 2.0).estimate(Tally(1000, np.array([400, 300, 200, 100])))
@@ -386,7 +387,8 @@ class CrossTable:
         both = float(top[1] @ along)
         low, high = fieller_within(top[0], bottom[0], variances, both, (1 - self.level) / 2, _RATIOS)
         value = max(top[0] / bottom[0], 0.0) if bottom[0] > 0 else math.nan
-        return Summary(value, ratio_error(top[0], bottom[0], variances, both), low, high)
+        error = ratio_error(top[0], bottom[0], variances, both)
+        return Summary(value, error, low, high, is_ratio=True)
 
 
 _Product = tuple[float, Floats]

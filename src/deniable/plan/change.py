@@ -338,14 +338,23 @@ def _refuse_different(earlier: Result, later: Result) -> None:
             raise InvalidParameter(f"{name!r} has other values in the two results, so they are not compared")
 
 
+def _has_fresh_noise(result: Result) -> bool:
+    """Whether a plan asks once, so that the noise of a second report is new, and all report on everything."""
+    if result.plan is None or result.plan.content.rounds is not None:
+        return False
+    mechanism = result.plan.content.mechanism
+    return all(mechanism.chance_real(j) == 1 for j in range(len(result.plan.content.attributes)))
+
+
 def _refuse_not_same(earlier: Result, later: Result) -> None:
     """Refuse the narrower interval where it does not hold."""
-    tied = [name for name in later if not later.kept.get(name)]
+    tied = [] if _has_fresh_noise(later) else [name for name in later if not later.kept.get(name)]
     if earlier.plan_id != later.plan_id or tied:
         which = f"; {', '.join(tied)} is not" if tied else ""
         raise InvalidParameter(
             "people='same' is for a plan that asks again by two rounds on values (l_grr, l_sue, l_oue, "
-            f"l_osue, l_soue, l_duchi){which}; leave it out for intervals that hold whoever answered"
+            "l_osue, l_soue, l_duchi), or that asks once and whose every report has a real answer to every "
+            f"question{which}; leave it out for intervals that hold whoever answered"
         )
     for name in later:
         if earlier[name].n != later[name].n:

@@ -36,12 +36,16 @@ def fieller_ends(
 def fieller_within(
     top: float, bottom: float, variances: tuple[float, float], covariance: float, tail: float, limits: Ends
 ) -> Ends:
-    """The ends of all ratios within limits that Fieller's set holds; the limits, where it holds none.
+    """The ends of all ratios within limits that Fieller's set holds.
 
-    Where the bottom may be 0, the set has no ends, but may still leave out one side.
+    Where the bottom may be 0, the set has no ends, but may still leave out one side. Where it holds none
+    within the limits, the ends are those around the nearest limit, as if the ratio were there; the limits, if
+    the bottom is not above 0.
 
     >>> fieller_within(0.2, 0.1, (0.0001, 0.01), 0.0, 0.025, (0.0, 1.0))
     (0.6..., 1.0)
+    >>> fieller_within(-0.05, 0.4, (0.0001, 0.0001), 0.0, 0.025, (0.0, 1.0))
+    (0.0, 0.04...)
     """
     numbers = np.array([[top], [bottom], [variances[0]], [variances[1]], [covariance]])
     low, high = find_fieller_ends(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], tail, limits)
@@ -58,6 +62,28 @@ def find_fieller_ends(
     limits: Ends,
 ) -> tuple[Floats, Floats]:
     """The same of many ratios at once."""
+    errors = top_variance, bottom_variance, covariance
+    least, most = _find_ends(top, bottom, *errors, tail, limits)
+    is_outside = np.isnan(least) & (bottom > 0)
+    if is_outside.any():
+        moved = np.maximum(top, limits[0] * bottom)
+        if math.isfinite(limits[1]):
+            moved = np.minimum(moved, limits[1] * bottom)
+        least, most = _find_ends(np.where(is_outside, moved, top), bottom, *errors, tail, limits)
+    is_empty = np.isnan(least)
+    return np.where(is_empty, limits[0], least), np.where(is_empty, limits[1], most)
+
+
+def _find_ends(
+    top: Floats,
+    bottom: Floats,
+    top_variance: Floats,
+    bottom_variance: Floats,
+    covariance: Floats,
+    tail: float,
+    limits: Ends,
+) -> tuple[Floats, Floats]:
+    """The least and the largest ratio of each set within the limits; nan where it holds none."""
     reach, (low, high) = reach_of(tail) ** 2, limits
     a = bottom**2 - reach * bottom_variance
     b = top * bottom - reach * covariance
@@ -71,9 +97,7 @@ def find_fieller_ends(
     far = a <= 0 if math.isinf(high) else a * high**2 - 2 * b * high + c <= 0
     near = a * low**2 - 2 * b * low + c <= 0
     held = np.array([np.where(near, low, np.nan), *roots, np.where(far, high, np.nan)])
-    is_empty = np.isnan(held).all(axis=0)
-    least = np.where(is_empty, low, np.fmin.reduce(held))
-    return least, np.where(is_empty, high, np.fmax.reduce(held))
+    return np.fmin.reduce(held), np.fmax.reduce(held)
 
 
 def ratio_error(top: float, bottom: float, variances: tuple[float, float], covariance: float = 0.0) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -49,6 +49,8 @@ class Summary:
     high: float
     within: float = 0.0
     """How much farther value and ends may be off, since bins hide answers: half a bin for a mean."""
+    is_ratio: bool = field(default=False, kw_only=True)
+    """Whether an infinite end means that there is no limit; else the end of a range is open."""
 
     def __str__(self) -> str:
         if math.isnan(self.low):
@@ -57,6 +59,8 @@ class Summary:
             return "not known"
         within = f"; bins add up to {self.within:g} either way" if self.within else ""
         ends = f"from {_format_end(self.low)} to {_format_end(self.high)}"
+        if self.is_ratio and math.isinf(self.high):
+            ends = f"from {self.low:.6g}, with no upper limit"
         return f"{_format_end(self.value)}, {ends} (standard error {self.stderr:.2g}){within}"
 
 
