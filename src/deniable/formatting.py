@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from textwrap import fill
+from typing import Any
 
 _NANO = 10**9
 _NOTHING = 1e-9  # a difference of shares that only the rounding of floats makes
@@ -202,6 +203,11 @@ def format_ratio(loss: float) -> str:
     ('2.72 times', 'e^100 times')
     """
     return f"{math.exp(loss):.3g} times" if loss < 50 else f"e^{loss:.3g} times"
+
+
+def keep_finite(value: Any) -> Any:
+    """The same, ready for JSON, which has no number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def round_digits(number: float, digits: int) -> float:

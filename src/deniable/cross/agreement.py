@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.cross.source import MOST_CELLS, Source
+from deniable.cross.source import MOST_KEPT, Source
 from deniable.estimate.consistency import simplex
 
 _MOST_TOGETHER = 16_384  # cells of all tables
@@ -43,7 +43,7 @@ def agree(sources: Sequence[Source]) -> list[Agreed]:
     Errors of different sources are independent; those between them afterwards are not kept. A source with
     people who are in no cell is about other people, and stays as it is, and so does one that is too large.
     """
-    joining = [source for source in sources if source.is_complete and source.size <= MOST_CELLS]
+    joining = [source for source in sources if source.is_complete and source.size <= MOST_KEPT]
     if sum(source.size for source in joining) > _MOST_TOGETHER:
         joining = []
     starts = np.cumsum([0, *(source.size for source in joining)])

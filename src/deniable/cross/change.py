@@ -19,7 +19,7 @@ from deniable.arrays import Floats
 from deniable.cross.hypothesis import Test
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
-from deniable.formatting import format_percent, format_table
+from deniable.formatting import format_percent, format_table, keep_finite
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class TableChange:
         """Everything, ready for JSON; an infinite number is null."""
         named = {self.later.by.name: "row", self.later.of.name: "column"}
         cells = [
-            {named.get(name, name): _finite(value) for name, value in row.items() if name != "level"}
+            {named.get(name, name): keep_finite(value) for name, value in row.items() if name != "level"}
             for row in self.records()
         ]
         return {
@@ -303,7 +303,3 @@ def sampling_covariance(cells: Floats) -> Floats:
 def _combine(one: Floats, other: Floats, correlation: Floats) -> Floats:
     """How far a difference reaches, of two numbers that reach this far and depend on each other so much."""
     return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,8 +13,8 @@ from deniable.arrays import Floats
 from deniable.cross.spread import Spread
 from deniable.estimate.consistency import nearest_with_total
 
-MOST_CELLS = 2048
-"""Of one table whose covariances are kept."""
+MOST_KEPT = 2048
+"""Cells of one table whose covariances are kept."""
 _TINY = 1e-300
 
 
@@ -46,7 +46,7 @@ class Source:
 
     def covariance(self, sums: Floats) -> Floats:
         """Of weighted sums of the values."""
-        if self.values.size <= MOST_CELLS:
+        if self.values.size <= MOST_KEPT:
             return np.asarray(sums @ self.each @ sums.T)
         return np.asarray(self.spread.covariance(self._true, sums) / self.n)
 

@@ -77,17 +77,19 @@ class GroupedReport:
     groups: int
     size: int
     """How many cells a group has."""
+    named: float = 1.0
+    """How many reports name their group, for one that is about the question."""
 
     def covariance(self, cells: Floats, sums: Floats) -> Floats:
         one, means = OneReport(self.law), sums @ cells
-        found = -np.outer(means, means)
+        found = -np.outer(means, means) / self.named
         for here in self.positions:
             base = float(cells[here].sum())
             if base <= 0:
                 continue
             shares, weights = cells[here] / base, sums[:, here]
             inside = weights @ shares
-            found += base * (one.covariance(shares, weights) + np.outer(inside, inside))
+            found += base * (one.covariance(shares, weights) + np.outer(inside, inside) / self.named)
         return np.asarray(found)
 
     @cached_property

@@ -21,7 +21,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.formatting import format_percent, format_table
+from deniable.formatting import format_percent, format_table, keep_finite
 from deniable.summaries import Summary
 from deniable.summaries.ratios import fieller_within, find_fieller_ends, ratio_error
 from deniable.tables import Backend, frame_of_rows
@@ -297,7 +297,7 @@ class CrossTable:
         """Everything, ready for JSON; an infinite number is null."""
         named = {self.by.name: "row", self.of.name: "column"}
         rows = [
-            {named.get(name, name): _finite(value) for name, value in row.items() if name not in _COMMON}
+            {named.get(name, name): keep_finite(value) for name, value in row.items() if name not in _COMMON}
             for row in self.records()
         ]
         return {
@@ -398,10 +398,6 @@ def _product(cells: Floats, one: Floats, other: Floats) -> _Product:
     """The product of two sums of cells, and how it moves with each cell."""
     a, b = float(one @ cells), float(other @ cells)
     return a * b, b * one + a * other
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _format(one: Summary, is_known: bool, shown: float | None = None) -> str:

@@ -27,6 +27,11 @@ def name_product(names: Iterable[str]) -> str:
     return _BETWEEN.join(names)
 
 
+def join_labels(factors: Sequence[tuple[str, Domain]]) -> tuple[str, ...]:
+    """The answers to several questions as one, the last question's answers changing first."""
+    return tuple(map(_BETWEEN.join, product(*(domain.labels for _, domain in factors))))
+
+
 @final
 @dataclass(frozen=True)
 class Product(Domain):
@@ -57,7 +62,7 @@ class Product(Domain):
         if cells > MOST_CELLS:
             sizes = " x ".join(f"{domain.k:,}" for _, domain in known)
             raise InvalidParameter(
-                f"a table has at most {MOST_CELLS:,} cells, and {_BETWEEN.join(names)} has {sizes} = "
+                f"a table has at most {MOST_CELLS:,} cells, and {name_product(names)} has {sizes} = "
                 f"{cells:,}; ask for fewer values, such as decades in place of years",
                 "product",
             )
@@ -85,7 +90,7 @@ class Product(Domain):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Both answers, in the order of the questions."""
-        return tuple(map(_BETWEEN.join, product(*(domain.labels for _, domain in self.factors))))
+        return join_labels(self.factors)
 
     def codes(self, values: object, name: str = SELF) -> Integers:
         """From a column for each question, by name, or from a list with the answers of each person.

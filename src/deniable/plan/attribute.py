@@ -84,6 +84,16 @@ class Attribute:
         return self.domain.names if isinstance(self.domain, Product) else (self.name,)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """How many answers each of its columns has."""
+        return self.domain.shape if isinstance(self.domain, Product) else (self.domain.k,)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether everybody has one answer, so that it can be made to agree with tables."""
+        return not (self.only_if or self.several or self.answers)
+
+    @property
     def questions(self) -> tuple[str, ...]:
         """The names of what people are asked for it."""
         question = self.several or self.answers
@@ -253,7 +263,7 @@ def _check_tables(attributes: Sequence[Attribute]) -> None:
         factors: tuple[tuple[str, Domain], ...] = ((one.name, one.domain),)
         if isinstance(one.domain, Product):
             factors = one.domain.factors
-            if one.name != one.domain.name or one.only_if or one.several or one.answers:
+            if one.name != one.domain.name or not one.is_plain:
                 raise InvalidParameter(
                     f"{one.name!r} is a table, which everybody fills in: it is called {one.domain.name!r}",
                     "tables",

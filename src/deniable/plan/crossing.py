@@ -68,11 +68,6 @@ def is_grouped(one: Attribute) -> bool:
     return one.answers is None
 
 
-def _is_plain(one: Attribute) -> bool:
-    """Whether everybody has one answer, so that it can be made to agree with tables."""
-    return not (one.only_if or one.several or one.answers)
-
-
 def point_to_tables(content: Content, shell: bool) -> str:
     """Which tables can be read, and how; empty where none can."""
     tables = list_tables(content)
@@ -243,6 +238,8 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
     if not all(one.source.is_complete for one in held):
         # who answered all questions of one table is not who answered all of another
         held = [max(held, key=lambda one: one.source.n)]
+    elif are_of_same_people(content):
+        held = [min(held, key=lambda one: one.source.size)]
     margins = rows, columns = find_margins(content, of, by)
 
     def sum_of(source: Source) -> Floats:
@@ -281,21 +278,32 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
     )
 
 
+def are_of_same_people(content: Content) -> bool:
+    """Whether a report may be about several attributes that tables are read from, so that errors of these
+    depend on each other: in splits, samples of several, and among fakes.
+    """
+    from deniable.plan.related import list_inclusions
+
+    marginals = (content.mechanism.marginal(j) for j in range(len(content.attributes)))
+    held = [j for j, law in enumerate(marginals) if isinstance(law, Supports)]
+    if len(held) < 2:
+        return False
+    ways = list_inclusions(content, held)
+    return ways is None or any(sum(inside) > 1 for _, inside in ways)
+
+
 def list_sources(result: Result) -> list[Source]:
     """What the reports of each table say, and those about one question alone."""
     assert result.plan is not None
     found = []
     for one in result.plan.content.attributes:
         estimate = result.estimates.get(one.name)
-        if estimate is None or not _is_plain(one):
+        if estimate is None or not one.is_plain:
             continue
         if not isinstance(estimate.law, Supports):  # metric values are in no table
             continue
-        names: tuple[str, ...] = one.columns
-        shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
-        found.append(
-            Source(names, shape, estimate.n, fix_total(estimate.frequencies), OneReport(estimate.law))
-        )
+        values = fix_total(estimate.frequencies)
+        found.append(Source(one.columns, one.shape, estimate.n, values, OneReport(estimate.law)))
     return found
 
 
@@ -313,10 +321,12 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
             continue
         if not isinstance(estimate.law, Supports):
             continue
-        groups = [] if result.tallies is None else [group[one.name] for group in result.tallies.groups]
+        groups = () if result.tallies is None else result.tallies.groups
         if not groups:
             raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
-        found.append(join_groups(known, one, estimate.law, groups))
+        # a report names its group whatever it is about
+        named = [sum(tally.n for tally in group.values()) / content.mechanism.reported for group in groups]
+        found.append(join_groups(known, one, estimate.law, [group[one.name] for group in groups], named))
     if not found:
         raise InvalidParameter(explain_ungrouped(content, asked))
     # the sizes of known groups are no estimates that could be made to agree; of several tables with a
@@ -342,17 +352,20 @@ def explain_ungrouped(content: Content, asked: str) -> str:
     )
 
 
-def join_groups(known: Known, one: Attribute, law: Supports, groups: Sequence[Tally]) -> Source:
-    """The shares of an attribute's values in each known group, weighted by the reports of each."""
+def join_groups(
+    known: Known, one: Attribute, law: Supports, groups: Sequence[Tally], named: Sequence[float]
+) -> Source:
+    """The shares of an attribute's values in each known group, weighted by all reports that name it."""
     n = sum(tally.n for tally in groups)
-    shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
-    spread = GroupedReport(law, known.size, one.domain.k)
+    # a group without reports about the attribute has no share of anything
+    everybody = sum(size for tally, size in zip(groups, named, strict=True) if tally.n)
+    spread = GroupedReport(law, known.size, one.domain.k, max(everybody / max(n, 1), 1.0))
     values = np.zeros(known.size * law.k)
-    for tally, here in zip(groups, spread.positions, strict=True):
-        if tally.n:  # a group without reports has no share of anything
+    for tally, size, here in zip(groups, named, spread.positions, strict=True):
+        if tally.n:
             about = tally.n if tally.asked is None else np.maximum(tally.asked, 1)
-            values[here] = tally.n / n * fix_total((tally.counts / about - law.q) / law.gain)
-    return Source((*known.names, *one.columns), (*known.shape, *shape), n, values, spread)
+            values[here] = size / everybody * fix_total((tally.counts / about - law.q) / law.gain)
+    return Source((*known.names, *one.columns), (*known.shape, *one.shape), n, values, spread)
 
 
 @final

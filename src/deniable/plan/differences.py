@@ -11,7 +11,6 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross.source import Source
 from deniable.cross.spread import GroupedReport, OneReport, Supports
-from deniable.domain import Product
 from deniable.errors import InvalidParameter
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
@@ -108,17 +107,16 @@ def _spread_evenly(content: Content, one: Attribute, law: Supports, is_known: bo
 
     As many answer as the plan expects; where it does not say, no answer is as likely as any other value.
     """
-    shape: tuple[int, ...] = one.domain.shape if isinstance(one.domain, Product) else (one.domain.k,)
     cells, size = one.domain.k, content.size(one)
     answered = cells / size if one.answered is None else one.turnout
     shares = np.array([answered / cells] * cells + [(1 - answered) / max(size - cells, 1)] * (size - cells))
     known = content.known
     if not is_known or known is None:
-        return Source(one.columns, shape, 1, shares, OneReport(law))
+        return Source(one.columns, one.shape, 1, shares, OneReport(law))
     spread = GroupedReport(law, known.size, cells)
     values = np.zeros(known.size * size)
     values[spread.positions] = shares / known.size
-    return Source((*known.names, *one.columns), (*known.shape, *shape), 1, values, spread)
+    return Source((*known.names, *one.columns), (*known.shape, *one.shape), 1, values, spread)
 
 
 def warn_groups(content: Content) -> str | None:

@@ -119,7 +119,7 @@ class Content:
             check_known(self.known, self.attributes)
         self._check_texts()
         refuse_asking(self.ask, self.mechanism)
-        if self.ask != "all" and any(one.only_if or one.several or one.answers for one in self.attributes):
+        if self.ask != "all" and not all(one.is_plain for one in self.attributes):
             raise InvalidParameter(
                 "ask = 'sampled': questions that depend on each other (only_if, several, missing values of "
                 "numbers) must all be asked; ask all, or leave these out",

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, final
 
 import numpy as np
 
 from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, Categories, Domain, Range, checked_text
+from deniable.domain.product import join_labels, name_product
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.mechanisms import Tally
 from deniable.plan.attribute import Attribute
@@ -20,7 +20,6 @@ from deniable.records import Records
 
 MOST_GROUPS = 256
 """A byte of each report names the group."""
-_BETWEEN = " x "
 
 
 @final
@@ -61,7 +60,7 @@ class Known:
     @property
     def name(self) -> str:
         """What the group is called in reports."""
-        return _BETWEEN.join(self.names)
+        return name_product(self.names)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,7 +75,7 @@ class Known:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The groups, the last question's answers changing first."""
-        return tuple(map(_BETWEEN.join, product(*(domain.labels for _, domain in self.factors))))
+        return join_labels(self.factors)
 
     def codes(self, columns: Mapping[str, Any]) -> Integers:
         """The group of each person, from a column for each question; everybody is in one."""

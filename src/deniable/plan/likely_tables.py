@@ -84,7 +84,7 @@ def _has_fakes(plan: Plan) -> bool:
 
 def _list_parts(plan: Plan) -> Iterator[_Part]:
     for j, one in enumerate(plan.content.attributes):
-        if one.only_if or one.several or one.answers:
+        if not one.is_plain:
             continue
         domain = one.domain
         factors = domain.factors if isinstance(domain, Product) else ((one.name, domain),)

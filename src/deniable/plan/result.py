@@ -245,12 +245,15 @@ class Result(Mapping[str, Any]):
     @cached_property
     def agreed(self) -> Sequence[Agreed]:
         """What the reports of each table, and those about one question, say after these were made to agree:
-        what all tables of `cross` are read from.
+        what all tables of `cross` are read from. Where they are of the same people, each stays as it is.
         """
-        from deniable.cross.agreement import agree
-        from deniable.plan.crossing import list_sources
+        from deniable.cross.agreement import Agreed, agree
+        from deniable.plan.crossing import are_of_same_people, list_sources
 
-        return agree(list_sources(self))
+        sources = list_sources(self)
+        if self.plan is not None and are_of_same_people(self.plan.content):
+            return [Agreed(source, source.values) for source in sources]
+        return agree(sources)
 
     def plot(self, level: float = 0.95, unbiased: bool = False) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.
