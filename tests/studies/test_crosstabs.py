@@ -26,7 +26,7 @@ ROUNDED_TWICE = {("cell", 1.3), ("share, age known", 1.7)}
 def test_exact_numbers_are_those_of_the_specification() -> None:
     rows = list(crosstabs.reproduce(["designs", "example"]))
     assert {(row.method, row.stated) for row in rows if row.differs} == ROUNDED_TWICE
-    assert len(rows) == 80
+    assert len(rows) == 84
     assert [axes.get_title() for axes in plot_crosstabs(rows).axes]
 
 

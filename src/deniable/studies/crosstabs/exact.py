@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.choose import Objective
 from deniable.choose.views import Search, Wanted
 from deniable.cross.hypothesis import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
@@ -38,6 +39,7 @@ _DESIGNS: tuple[tuple[Sequence[int], float, tuple[str | None, ...]], ...] = (
     (_ADULT, 1.0, ("123.4", "46320", "3996", "213.5", None)),
     (_ADULT, 4.0, ("3.170", "178", "13.5", "4.53", None)),
 )
+_WORST = {1.0: ("132", "123"), 4.0: ("7.80", "3.17")}
 
 
 def compare_designs() -> Iterator[CrosstabPoint]:
@@ -59,6 +61,24 @@ def compare_designs() -> Iterator[CrosstabPoint]:
                 yield CrosstabPoint(
                     figure="designs", case=case, method=method, epsilon=epsilon, **_fields(value, text)
                 )
+    for epsilon, texts in _WORST.items():
+        for method, value, text in zip(("alike", "by errors"), _find_worst(epsilon), texts, strict=True):
+            yield CrosstabPoint(
+                figure="designs",
+                case="Adult, the worst pair",
+                method=f"pairs, drawn {method}",
+                epsilon=epsilon,
+                **_fields(value, text),
+            )
+
+
+def _find_worst(epsilon: float) -> tuple[float, float]:
+    """Of the worst pair of Adult's questions: pairs drawn equally often, and so that it is the least."""
+    pairs = tuple(combinations(range(len(_ADULT)), 2))
+    search = Search(Wanted(_ADULT, pairs, epsilon, objective=Objective(worst=True)))
+    asked = np.array([len(table) == 2 for table in search.tables])
+    alike = len(pairs) / search.precision[asked].max(axis=1)
+    return float(alike.max()), search.score(asked.astype(np.float64))
 
 
 def _split_variance(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], budget: float) -> float:
