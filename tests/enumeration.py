@@ -220,6 +220,8 @@ def _repeated_bits(part: Memoized, value: int, reports: int) -> Law:
 @cache
 def fake_law(fake: Fake) -> Law:
     """The law of a fake."""
+    if isinstance(fake.part, Memoized):
+        return {outcome[0]: chance for outcome, chance in repeated_fake_law(fake, 1).items()}
     match fake:
         case Guessed(prior=prior):
             return {v: Fraction(weight, WORDS) for v, weight in enumerate(prior.weights)}
@@ -227,9 +229,34 @@ def fake_law(fake: Fake) -> Law:
             return mixture(
                 (Fraction(weight, WORDS), part_law(part, v)) for v, weight in enumerate(prior.weights)
             )
-        case Blank(part=part):
+        case Blank(part=Unary() as part):
             return again(part, (False,) * part.k)
     raise AssertionError(f"say how {type(fake).__name__} samples")
+
+
+def repeated_fake_law(fake: Fake, reports: int) -> Law:
+    """The law of several reports of a fake whose first answer is kept."""
+    assert isinstance(fake.part, Memoized)
+    first, second = fake.part.first, fake.part.second
+    match fake:
+        case Guessed(prior=prior):
+            kept = fake_law(Guessed(first, prior))
+        case Imitated(prior=prior):
+            kept = fake_law(Imitated(first, prior))
+        case _:
+            kept = fake_law(Blank(first))
+    return mixture((chance, product([again(second, one)] * reports)) for one, chance in kept.items())
+
+
+def repeated_records_law(mechanism: Faked, record: Record, reports: int) -> Law:
+    """The law of several reports of one record among fakes: all first answers are kept, and which is real."""
+    kept = law_of(Faked(tuple(fake.keep() for fake in mechanism.fakes)), record)
+    seconds = [fake.part.second for fake in mechanism.fakes if isinstance(fake.part, Memoized)]
+    found: list[tuple[Fraction, Law]] = []
+    for answers, chance in kept.items():
+        one = product([again(second, answer) for second, answer in zip(seconds, answers, strict=True)])
+        found.append((chance, product([one] * reports)))
+    return mixture(found)
 
 
 def owners(weights: Sequence[int]) -> list[int]:

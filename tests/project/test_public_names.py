@@ -126,6 +126,7 @@ PUBLIC = [
     "l_grr",
     "l_osue",
     "l_oue",
+    "l_rsfd",
     "l_soue",
     "l_sue",
     "lh",

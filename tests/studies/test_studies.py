@@ -106,9 +106,10 @@ def test_both_ways_have_one_law(name: str, real: Callable[[str], list[Floats]]) 
         same_law(one, other, f"attribute {j} of {name}")
 
 
-def _moved(part: dn.Direct | dn.Unary) -> dn.Direct | dn.Unary:
+def _moved(part: object) -> dn.Direct | dn.Unary:
     if isinstance(part, dn.Direct):
         return replace(part, keep=round(part.keep * 1.05))
+    assert isinstance(part, dn.Unary)
     return replace(part, one=round(part.one * 1.05))
 
 
@@ -141,7 +142,7 @@ def _even_prior(fake: dn.Fake) -> dn.Fake:
 FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
     "p of a sampled part moved by 5 %": (
         "sample",
-        dn.Sample(tuple(_moved(p) for p in MECHANISMS["sample"].parts)),  # type: ignore[arg-type]
+        dn.Sample(tuple(_moved(p) for p in MECHANISMS["sample"].parts)),
     ),
     "two attributes sampled as if one": ("sample two", replace(MECHANISMS["sample two"], reported=1)),  # type: ignore[type-var]
     "p among guesses moved by 5 %": ("rsfd grr", _faked("rsfd grr", _other_part)),

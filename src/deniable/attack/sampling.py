@@ -39,7 +39,7 @@ from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.likelihood.fakes import compute_fake_likelihoods, compute_report_likelihoods
-from deniable.mechanisms import Direct, Tally
+from deniable.mechanisms import Tally
 from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
@@ -279,7 +279,7 @@ def _make_uniform(fake: Fake) -> Fake:
 @_make_uniform.register(Imitated)
 def _(fake: Guessed | Imitated) -> Fake:
     prior = Prior.uniform(fake.part.k)
-    return Guessed(fake.part, prior) if isinstance(fake.part, Direct) else Imitated(fake.part, prior)
+    return Guessed(fake.part, prior) if fake.part.names_value else Imitated(fake.part, prior)
 
 
 def find_hidden(plan: Source, among: str | int | None = None) -> Hidden:

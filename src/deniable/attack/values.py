@@ -185,7 +185,7 @@ def guess_from_collections(
     Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is
     attacked through it; with memoized=False, as if the client drew it again each time. Others make fresh
     noise each time, which averages away. Among fakes, all ways in which the real attributes can have been
-    drawn are summed over (up to 8 collections).
+    drawn are summed over (up to 8 collections); fakes that are kept are refused.
     """
     if are_single(collections):
         raise InvalidParameter(
@@ -209,6 +209,11 @@ def guess_from_collections(
     values, posterior = _blind(believed, n, seed)
     hidden = hidden_in(plan)
     for one in hidden:
+        if memoized and one.mechanism.repeated:
+            raise InvalidParameter(
+                "collections of fakes that are kept are not put together here; guess attacks one of them, "
+                "and memoized=False those of a client that draws all again each time"
+            )
         draws = numbers_from(seed, "guess among fakes")
         some, shown = [one.select(records) for records in every], [believed[j] for j in one.attributes]
         for j, who, table in among_fakes(one.mechanism, some, shown):

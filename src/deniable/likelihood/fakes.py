@@ -39,7 +39,7 @@ def compute_fake_likelihoods(fake: Fake, reports: Array) -> Floats:  # noqa: ARG
 
 @compute_fake_likelihoods.register
 def _(fake: Guessed, reports: Array) -> Floats:
-    return np.asarray(fake.prior.shares / fake.part.law.q)[reports]
+    return np.asarray(fake.supported / fake.part.law.q)[reports]
 
 
 @compute_fake_likelihoods.register

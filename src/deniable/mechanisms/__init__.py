@@ -13,7 +13,7 @@ from deniable.mechanisms.checks import (
     restore_reports,
     unmasked,
 )
-from deniable.mechanisms.losses import Losses
+from deniable.mechanisms.losses import Losses, add_losses
 from deniable.mechanisms.protocols import (
     PROTOCOLS,
     Protocol,
@@ -63,6 +63,7 @@ __all__ = [
     "Tally",
     "Unary",
     "adaptive",
+    "add_losses",
     "alh",
     "ass",
     "athe",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from deniable.exact import round_up
 from deniable.formatting import format_count, format_html_table, format_up
 
 if TYPE_CHECKING:
@@ -83,3 +86,22 @@ class Losses:
         bars = [Bars(np.array(list(bounded.values())), numbers=numbers)]
         title = "What one person's reports give away together"
         return plot_bars(list(bounded), bars, title, "privacy loss (nats)", percent=False)
+
+
+def add_losses(each: Sequence[Losses], select: Callable[[Sequence[float]], Sequence[float]] = list) -> Losses:
+    """The losses of independent parts together, rounded up; of each figure, those that are selected count."""
+
+    def together(figure: Callable[[Losses], float]) -> float:
+        counted = select(list(map(figure, each)))
+        return math.inf if math.inf in counted else round_up(sum(map(Fraction, counted), Fraction(0)))
+
+    return Losses(
+        one_report=together(lambda losses: losses.one_report),
+        same_value=together(lambda losses: losses.same_value),
+        one_value_forever=together(lambda losses: losses.one_value_forever),
+        changing_values=together(lambda losses: losses.changing_values),
+        changing_values_usual=together(lambda losses: losses.changing_values_usual),
+        reports=each[0].reports,
+        rounds=each[0].rounds,
+        changing_values_exact=all(losses.changing_values_exact for losses in each),
+    )

@@ -5,10 +5,8 @@ Losses are stated in billionths of a nat, rounded up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import Any, Literal, final, get_args
 
@@ -16,7 +14,7 @@ from deniable.domain import NO_ANSWER, Categories, Domain, Product, Range, check
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import log_up, round_up, whole_number
+from deniable.exact import log_up, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
@@ -58,7 +56,6 @@ from deniable.records import (
     RecordMechanism,
     as_record_mechanism,
 )
-from deniable.rounds import Losses
 from deniable.tickets import PublicKey
 
 VERSION = 2
@@ -156,6 +153,12 @@ class Content:
         if any(repeated) != all(repeated):
             raise InvalidParameter("either all attributes are asked again and again, or none is", "rounds")
         if any(repeated):
+            if any(member.fake(0) is not None for member, _, _ in self.mechanism.members):
+                raise InvalidParameter(
+                    "a plan that asks again has no fake data: devices do not keep fakes yet; use "
+                    "mechanism 'sample'",
+                    "rounds",
+                )
             what = "rounds, the number of collections,"
             rounds = whole_number(what, self.rounds, 1, MOST_ROUNDS, reason="rounds")
             object.__setattr__(self, "rounds", rounds)
@@ -239,7 +242,8 @@ class Content:
             answer = record
         elif joined:
             answer = max(attribute, *map(self.loss_among, joined))
-        return Loss(record, attribute, self._repeated(), rest, units, answer)
+        again = None if self.rounds is None else self.mechanism.losses(self.rounds, self.rounds)
+        return Loss(record, attribute, again, rest, units, answer)
 
     @cached_property
     def changed(self) -> dict[str, tuple[str, ...]]:
@@ -249,27 +253,6 @@ class Content:
     def loss_among(self, names: Collection[str]) -> float:
         """What a report loses between people who differ in these attributes only, at most, rounded up."""
         return log_up(self.mechanism.ratio_among([one.name in names for one in self.attributes]))
-
-    def _repeated(self) -> Losses | None:
-        """All attributes that one person reports, together; which ones is drawn once and kept."""
-        if self.rounds is None:
-            return None
-        each = [part.losses(self.rounds, self.rounds) for part in self.parts if part.repeated]
-
-        def together(figure: Callable[[Losses], float]) -> float:
-            worst = self.mechanism.select_largest(list(map(figure, each)))
-            return math.inf if math.inf in worst else round_up(sum(map(Fraction, worst), Fraction(0)))
-
-        return Losses(
-            one_report=together(lambda losses: losses.one_report),
-            same_value=together(lambda losses: losses.same_value),
-            one_value_forever=together(lambda losses: losses.one_value_forever),
-            changing_values=together(lambda losses: losses.changing_values),
-            changing_values_usual=together(lambda losses: losses.changing_values_usual),
-            reports=self.rounds,
-            rounds=self.rounds,
-            changing_values_exact=all(losses.changing_values_exact for losses in each),
-        )
 
     def to_dict(self) -> Json:
         """The document, without losses and id."""

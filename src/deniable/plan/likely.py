@@ -128,6 +128,11 @@ def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikeli
             "this plan asks once, so that no answer is kept; all of its reports are of different people: "
             "plan.mle(reports)"
         )
+    if has_fakes(plan):
+        raise InvalidParameter(
+            "with fakes it is not known which reports of linked rounds are real; each round has its "
+            "own shares: plan.mle(reports)"
+        )
     every = [Records.stack(list(records_of(reports, plan.id))) for reports in rounds]
     if not every or not every[0].n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")

@@ -20,7 +20,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
 from deniable.formatting import format_count, format_html_table, format_loss
 from deniable.law import Marginal, ReportLaw
-from deniable.mechanisms import ExactMechanism, Tally, checked_per, checked_values
+from deniable.mechanisms import ExactMechanism, Losses, Tally, add_losses, checked_per, checked_values
 from deniable.mechanisms import Per as Per
 from deniable.mechanisms.checks import integers
 from deniable.records.fakes import Fake
@@ -113,6 +113,18 @@ class RecordMechanism(ABC):
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
         """The figures, one per attribute, that one report can hold and whose sum is the largest."""
         return list(figures)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it is made for asking again: part of its words are kept."""
+        return any(part.repeated for part in self.mechanisms)
+
+    def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
+        """What a person's reports give away together, with `reports` reports of one record and `rounds`
+        reports of changing ones. Which attributes they hold is drawn once and kept.
+        """
+        each = [part.losses(reports, rounds) for part in self.mechanisms]
+        return add_losses(each, self.select_largest)
 
     @property
     def name_bytes(self) -> int:

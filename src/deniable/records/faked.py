@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import Any, final
 
 import numpy as np
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
+from deniable.exact import log_up, power_up, times_up, whole_number
 from deniable.law import Marginal, Mixed
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Losses
 from deniable.records.base import Per, RecordMechanism, check_parts, list_parts, quote_names
-from deniable.records.fakes import Evidence, Fake
+from deniable.records.evidence import Evidence
+from deniable.records.fakes import Fake
 from deniable.records.reports import Records
 from deniable.records.sampling import draw_attributes, group_people
 from deniable.words import Rows, cell
@@ -29,6 +32,10 @@ class Faked(RecordMechanism):
     Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each
     report is from this person than from its fake. So the loss per record is that of the parts, whatever the
     fakes are.
+
+    Where all parts have two rounds, people are asked again: which attribute is real, its first answer and the
+    first answers of the fakes are drawn once and kept. They are one report by the first rounds, `permanent`,
+    and any number of collections gives away what that one does, as long as the real answer does not change.
     """
 
     kind = "faked"
@@ -50,6 +57,8 @@ class Faked(RecordMechanism):
                     f"a part of Faked is a fake, such as dn.Blank(mechanism), got {type(fake).__name__}"
                 )
         check_parts(self.parts)
+        if len({part.repeated for part in self.parts}) > 1:
+            raise InvalidParameter("either all attributes are asked again and again, or none is", "rounds")
 
     @staticmethod
     def build(members: Sequence[Any], **_numbers: Any) -> Faked:
@@ -75,18 +84,58 @@ class Faked(RecordMechanism):
     def words(self) -> int:
         return 1 + sum(self._widths)
 
+    @cached_property
+    def permanent(self) -> Faked:
+        """The record mechanism whose report tells as much as any number of reports of one record."""
+        return Faked(tuple(fake.keep() for fake in self.fakes)) if self.repeated else self
+
     def ratio(self, per: Per = "record") -> Fraction:
         return self._ratios[0] if per == "record" else self._ratios[1]
+
+    def ratio_after(self, reports: int, per: Per = "record") -> Fraction:
+        """The largest ratio after this many reports of one record, whose first answers are kept."""
+        whole_number("reports", reports, 1)
+        found = self._find_ratios(reports)[0 if per == "record" else 1]
+        return min(found, self.permanent.ratio(per)) if self.repeated else power_up(found, reports)
+
+    def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
+        """Those of `permanent` and of what is fresh; where nothing is kept, every report adds its whole loss.
+
+        Given which attribute is real, the fakes of the others say nothing of anybody. So reports of answers
+        that change lose at most what those of a single attribute do.
+        """
+        whole_number("reports", reports, 1)
+        each = [part.losses(reports, rounds) for part in self.parts]
+        one_report = self.loss()
+        if not self.repeated:
+            same, changing = times_up(one_report, reports), times_up(one_report, rounds)
+            return Losses(one_report, same, inf, changing, changing, reports, rounds, True)
+        return Losses(
+            one_report=one_report,
+            same_value=log_up(self.ratio_after(reports)),
+            one_value_forever=self.permanent.loss(),
+            changing_values=one_report if rounds == 1 else max(one.changing_values for one in each),
+            changing_values_usual=max(one.changing_values_usual for one in each),
+            reports=reports,
+            rounds=rounds,
+            changing_values_exact=rounds == 1,
+        )
 
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
         return self.ratio(per) if any(attributes) else Fraction(1)
 
     @cached_property
     def _ratios(self) -> tuple[Fraction, Fraction]:
-        evidence = [fake.evidence() for fake in self.fakes]
+        return self._find_ratios(1)
+
+    def _find_ratios(self, reports: int) -> tuple[Fraction, Fraction]:
+        """Per record and per attribute, of this many reports of what is kept; of one, where nothing is."""
+        evidence = [fake.evidence(reports) for fake in self.fakes]
         fewest, most = cell(self.d)  # the words of an attribute: not quite as many for each
-        slack = max(fake.slack for fake in self.fakes) * Fraction(most, fewest)
-        record = min(_find_largest_ratio(evidence) * slack, max(part.ratio for part in self.parts))
+        slack = max(fake.slack(reports) for fake in self.fakes) * Fraction(most, fewest)
+        known = (fake.first.ratio_after(fake.second, reports) for fake in self.fakes)
+        bound = max(known if self.repeated else (part.ratio for part in self.parts))
+        record = min(_find_largest_ratio(evidence) * slack, bound)
         return record, min(_find_largest_single_ratio(evidence) * slack, record)
 
     def marginal(self, attribute: int) -> Marginal:

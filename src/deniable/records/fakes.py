@@ -2,17 +2,18 @@
 
 A fake hides which attribute of a record was reported. What it costs or saves is in one number per report: how
 many times likelier the report is from a person with value v than from the fake. `evidence` lists the extreme
-ones, exactly.
+ones, exactly. Where people are asked again, a fake keeps a first answer as a person does, and each
+collection gets a fresh report of it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, final
+from typing import TypeVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +22,18 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_percent, shorten_names
 from deniable.law import checked_prior
-from deniable.mechanisms import Direct, SetShape, Unary
-from deniable.words import FULL, Rows, WordArray, below, cell
+from deniable.mechanisms import Direct, RoundShape, SetMechanism, Unary
+from deniable.records.evidence import (
+    Evidence,
+    Rounds,
+    pair_extremes,
+    weigh_bits,
+    weigh_imitated_bits,
+    weigh_values,
+)
+from deniable.words import FULL, Rows, WordArray, below
 
-
-class Evidence(NamedTuple):
-    """How much likelier than from the fake a report is from each of two values."""
-
-    one: Fraction
-    other: Fraction
+F = TypeVar("F", bound="Fake")
 
 
 @final
@@ -109,8 +113,8 @@ class Prior:
 class Fake(ABC):
     """A mechanism whose loss is zero: its report does not depend on the value."""
 
-    part: SetShape
-    """The mechanism whose reports it imitates."""
+    part: SetMechanism
+    """The mechanism whose reports it imitates: one round, or two of which the first is kept."""
 
     @property
     def belief(self) -> Prior:
@@ -141,13 +145,38 @@ class Fake(ABC):
         """The mean square of the sum of the weights that a fake supports; of a table, row by row."""
 
     @abstractmethod
-    def evidence(self) -> list[Evidence]:
-        """The extreme pairs over all reports and all pairs of values, equal values included."""
+    def evidence(self, reports: int = 1) -> list[Evidence]:
+        """The extreme pairs over all reports and all pairs of values, equal values included.
+
+        With a first answer that is kept, over all sequences of this many reports of it.
+        """
+
+    def slack(self, reports: int = 1) -> Fraction:
+        """The factor by which the bias of `below` may move probabilities from those in `evidence`."""
+        kept = self.part.repeated and self.part.names_value
+        return Fraction(FULL, FULL - 4 * self.part.k * (reports + 1)) if kept else Fraction(1)
 
     @property
-    def slack(self) -> Fraction:
-        """The factor by which the bias of `below` may move a fake's probability from that in `evidence`."""
-        return Fraction(1)
+    def first(self) -> RoundShape:
+        """The mechanism of the first answer, which is kept; the only one, where people are asked once."""
+        return cast(RoundShape, self.part.permanent)
+
+    @property
+    def second(self) -> RoundShape:
+        """The mechanism by which what is kept is reported."""
+        return cast(RoundShape, self.part.one_round)
+
+    def _draw_values(self, rows: Rows) -> Integers:
+        """A value from the prior for each row's first word, which is kept where people are asked again."""
+        first = rows.columns(0, 1)
+        return self.belief.draw((first.recall() if self.part.repeated else first).array()[:, 0])
+
+    def _rounds(self, reports: int) -> Rounds:
+        return Rounds(self.first, self.second if self.part.repeated else None, reports)
+
+    def keep(self: F) -> F:
+        """The fake of the first answer alone."""
+        return replace(self, part=self.part.permanent)  # type: ignore[type-var]  # fakes are dataclasses
 
     @property
     @abstractmethod
@@ -163,7 +192,7 @@ class Fake(ABC):
 class Guessed(Fake):
     """A value from a prior, sent as it is among direct reports: as published, and open to attacks."""
 
-    part: Direct
+    part: SetMechanism
     prior: Prior
 
     def __post_init__(self) -> None:
@@ -174,21 +203,32 @@ class Guessed(Fake):
     def belief(self) -> Prior:
         return self.prior
 
-    words = 1
-    phrase = "a value from a prior, sent as it is"
+    @property
+    def words(self) -> int:
+        return 1 + (self.second.words if self.part.repeated else 0)
+
+    @property
+    def phrase(self) -> str:
+        return f"a value from a prior, {'kept' if self.part.repeated else 'sent'} as it is"
 
     def encode(self, rows: Rows) -> Array:
-        return self.prior.draw(rows.array()[:, 0]).astype(self.part.blank(0).dtype)
+        drawn = self._draw_values(rows).astype(self.part.blank(0).dtype)
+        if not self.part.repeated:
+            return drawn
+        return self.second.encode_again(drawn, rows.columns(1, self.words))
 
     @property
     def supported(self) -> Floats:
-        return self.prior.shares
+        if not self.part.repeated:
+            return self.prior.shares
+        law = self.second.law
+        return law.q + self.prior.shares * (law.p - law.q)
 
     def square(self, weights: Floats) -> Floats:
-        return np.asarray(weights**2 @ self.prior.shares)
+        return np.asarray(weights**2 @ self.supported)
 
-    def evidence(self) -> list[Evidence]:
-        return _direct_evidence(self.part, [Fraction(weight, FULL) for weight in self.prior.extremes])
+    def evidence(self, reports: int = 1) -> list[Evidence]:
+        return weigh_values(self._rounds(reports), [Fraction(weight, FULL) for weight in self.prior.extremes])
 
 
 @final
@@ -196,7 +236,7 @@ class Guessed(Fake):
 class Imitated(Fake):
     """A value drawn from a prior and put through the mechanism, as if a person had it."""
 
-    part: Direct | Unary
+    part: SetMechanism
     prior: Prior
 
     def __post_init__(self) -> None:
@@ -216,8 +256,7 @@ class Imitated(Fake):
         return f"a value from a prior, put through {self.part.describe_name()}"
 
     def encode(self, rows: Rows) -> Array:
-        values = self.prior.draw(rows.columns(0, 1).array()[:, 0])
-        return self.part.encode(values, rows.columns(1, self.words))
+        return self.part.encode(self._draw_values(rows), rows.columns(1, self.words))
 
     @property
     def supported(self) -> Floats:
@@ -227,12 +266,18 @@ class Imitated(Fake):
     def square(self, weights: Floats) -> Floats:
         return np.asarray(self.part.law.pairs.squares(weights) @ self.prior.shares)
 
-    @property
-    def slack(self) -> Fraction:
-        return Fraction(FULL, FULL - 4 * self.part.k) if self.part.names_value else Fraction(1)
+    def slack(self, reports: int = 1) -> Fraction:
+        if self.part.repeated or not self.part.names_value:
+            return super().slack(reports)
+        return Fraction(FULL, FULL - 4 * self.part.k)
 
-    def evidence(self) -> list[Evidence]:
-        return _weigh_imitations(self.part, [Fraction(weight, FULL) for weight in self.prior.extremes])
+    def evidence(self, reports: int = 1) -> list[Evidence]:
+        shares = [Fraction(weight, FULL) for weight in self.prior.extremes]
+        if not self.part.names_value:
+            return weigh_imitated_bits(self._rounds(reports), shares)
+        law = self.first.law
+        drawn = [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
+        return weigh_values(self._rounds(reports), drawn)
 
 
 @final
@@ -240,7 +285,7 @@ class Imitated(Fake):
 class Blank(Fake):
     """All bits clear, put through unary encoding: a person with no value at all."""
 
-    part: Unary
+    part: SetMechanism
 
     def __post_init__(self) -> None:
         _checked_part(self.part, (Unary,))
@@ -264,54 +309,21 @@ class Blank(Fake):
         q = self.part.law.q
         return np.asarray(q * (1 - q) * (weights**2).sum(axis=-1) + (q * weights.sum(axis=-1)) ** 2)
 
-    def evidence(self) -> list[Evidence]:
-        law = self.part.law
-        return _both_ways(law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q))
+    def evidence(self, reports: int = 1) -> list[Evidence]:
+        return pair_extremes(*weigh_bits(self._rounds(reports)))
 
 
-def _checked_part(part: object, kinds: tuple[type[SetShape], ...]) -> None:
-    """Fakes are worked out for reports of these mechanisms only."""
-    if not isinstance(part, kinds):
+def _checked_part(part: object, kinds: tuple[type[RoundShape], ...]) -> None:
+    """Fakes are worked out for reports of these mechanisms only, in one round or in two."""
+    alone = part.permanent if isinstance(part, SetMechanism) and part.keeps_apart else part
+    if not isinstance(alone, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        raise InvalidParameter(f"this fake goes with reports of {names}, got {type(part).__name__}")
+        raise InvalidParameter(
+            f"this fake goes with reports of {names}, in one round or in two, got {type(part).__name__}"
+        )
 
 
-def _checked_sizes(part: SetShape, prior: Prior) -> None:
+def _checked_sizes(part: SetMechanism, prior: Prior) -> None:
     """A fake that no person can send, or the other way round, would disclose the attribute."""
     if part.k != prior.k:
         raise InvalidParameter(f"the prior has {prior.k} values, the mechanism has {part.k}")
-
-
-@singledispatch
-def _weigh_imitations(part: SetShape, shares: list[Fraction]) -> list[Evidence]:
-    """The evidence of imitated bits, from the extreme shares of the prior.
-
-    A set bit speaks for its value by `more`, a clear one by `less`. A fake is an average of both, by the
-    prior's share of the values whose bits are set: at least one value's, at most all but one's.
-    """
-    law = part.law
-    more, less = law.exact_p / law.exact_q, (1 - law.exact_p) / (1 - law.exact_q)
-    found = []
-    for covered in {*shares, *(1 - share for share in shares)}:
-        average = less + (more - less) * covered
-        found += _both_ways(more / average, less / average)
-    return found
-
-
-@_weigh_imitations.register
-def _weigh_imitated_values(part: Direct, shares: list[Fraction]) -> list[Evidence]:
-    law = part.law
-    return _direct_evidence(part, [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares])
-
-
-def _direct_evidence(part: Direct, fakes: list[Fraction]) -> list[Evidence]:
-    kept = Fraction(part.keep, FULL)
-    fewest, most = (Fraction(FULL - part.keep, FULL) * Fraction(words, FULL) for words in cell(part.k - 1))
-    found = []
-    for fake in fakes:
-        found += [*_both_ways(kept / fake, fewest / fake), Evidence(most / fake, fewest / fake)]
-    return found
-
-
-def _both_ways(high: Fraction, low: Fraction) -> list[Evidence]:
-    return [Evidence(high, low), Evidence(low, high), Evidence(high, high), Evidence(low, low)]

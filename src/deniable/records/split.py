@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal, ReportLaw
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Losses, add_losses
 from deniable.records.base import Figure, Per, RecordMechanism, list_parts, quote_names
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records
@@ -103,6 +103,9 @@ class Split(RecordMechanism):
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
         some = ((member, attributes[first : first + member.d]) for member, first, _ in self.members)
         return _combine([member.ratio_among(among, per) for member, among in some], per)
+
+    def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
+        return add_losses([member.losses(reports, rounds) for member in self._members])
 
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
         return [

@@ -6,14 +6,16 @@ epsilon_first bounds one report, epsilon_forever any number of reports of one va
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from deniable.errors import InvalidParameter
+import numpy.typing as npt
+
+from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
-from deniable.records import Sample, checked_sizes
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample, checked_sizes
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized
@@ -179,6 +181,66 @@ def allomfree(
         return direct if direct.law.error(1, 0.0) <= unary.law.error(1, 0.0) else unary
 
     return Sample(tuple(map(best, checked_sizes(ks))))
+
+
+def l_rsfd(
+    ks: Sequence[int],
+    epsilon_first: float,
+    epsilon_forever: float,
+    protocol: str = "adaptive",
+    priors: Sequence[npt.ArrayLike] | None = None,
+    mixed: float = 0.0,
+) -> Faked:
+    """RS+FD for asking again: people keep which attribute is real, its first answer, and fakes.
+
+    protocol is "l_grr", "l_osue-z", "l_osue-r", "l_sue-z", "l_sue-r" (fakes that keep no value, or a random
+    one) or "adaptive" (l_grr or l_osue-z, whichever errs less at f = 0). With priors, public shares of each
+    attribute's values, fakes are realistic (RS+RFD), and the protocol is "l_grr", "l_osue-r" or "l_sue-r";
+    `mixed` spreads that part of each prior evenly. Both budgets are per record.
+
+    >>> m = l_rsfd([3, 5, 4], epsilon_first=1.0, epsilon_forever=2.0)
+    >>> m.loss() <= 1.0, m.permanent.loss() <= 2.0, round(m.permanent.loss(per="attribute"), 3)
+    (True, True, 1.239)
+
+    Reference: arcolezi2021.
+    """
+    sizes = checked_sizes(ks)
+    known = [*FAKES_AGAIN, "adaptive"] if priors is None else _REALISTIC
+    if protocol not in known:
+        which = "RS+FD" if priors is None else "RS+RFD"
+        raise InvalidParameter(not_among(protocol, f"a protocol of {which} for asking again", known))
+    if priors is not None and len(priors) != len(sizes):
+        raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
+
+    def best(k: int) -> Fake:
+        names = ("l_grr", "l_osue-z") if protocol == "adaptive" else (protocol,)
+        made = [fake_again(name, k, epsilon_first, epsilon_forever) for name in names]
+        return min(made, key=lambda one: float(Faked((one,) * len(sizes)).marginal(0).error(1, 0.0)))
+
+    if priors is None:
+        return Faked(tuple(map(best, sizes)))
+    public = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
+    return Faked(tuple(fake_again(protocol, one.k, epsilon_first, epsilon_forever, one) for one in public))
+
+
+FAKES_AGAIN: dict[str, tuple[Callable[[int, float, float], Memoized], Callable[[Memoized, Prior], Fake]]] = {
+    "l_grr": (l_grr, Guessed),
+    "l_osue-z": (l_osue, lambda part, _prior: Blank(part)),
+    "l_osue-r": (l_osue, Imitated),
+    "l_sue-z": (l_sue, lambda part, _prior: Blank(part)),
+    "l_sue-r": (l_sue, Imitated),
+}
+"""The protocols of RS+FD for asking again: two rounds for k values, and the fake around them."""
+_REALISTIC = ("l_grr", "l_osue-r", "l_sue-r")
+
+
+def fake_again(
+    name: str, k: int, epsilon_first: float, epsilon_forever: float, prior: Prior | None = None
+) -> Fake:
+    """One of FAKES_AGAIN; with a prior, its values go through the first round as if people had them."""
+    make, around = FAKES_AGAIN[name]
+    part = make(k, epsilon_first, epsilon_forever)
+    return around(part, Prior.uniform(part.k)) if prior is None else Imitated(part, prior)
 
 
 def _symmetric_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:

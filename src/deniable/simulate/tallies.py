@@ -280,7 +280,7 @@ def _draw_blank_fakes(fake: Blank, fakes: Integers, generator: np.random.Generat
 
 @_draw_fakes.register
 def _draw_guessed_fakes(fake: Guessed, fakes: Integers, generator: np.random.Generator) -> Integers:
-    return np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
+    return np.asarray(generator.multinomial(fakes, fake.supported), dtype=np.int64)
 
 
 @_draw_fakes.register
