@@ -628,6 +628,30 @@ def fakes() -> Iterator[Case]:
     yield with_prior("canonical", "a uniform prior in words", uniform)
     yield with_prior(None, "a prior that is almost uniform", [uniform[1], uniform[0], *uniform[2:]])
     assert uniform[0] != uniform[1]
+    yield from kept_fakes()
+
+
+def kept_fakes() -> Iterator[Case]:
+    """Fakes around two rounds."""
+    data = document(of(dn.l_rsfd(KS, 1.0, 2.0, "l_grr"), rounds=2))
+    first, *others = data["mechanism"]["fakes"]
+
+    def faked(refused: str | None, what: str, *made: Mapping[str, Any]) -> Case:
+        loose_figures = dict.fromkeys(data["losses"]["repeated"])
+        loosened = {**data["losses"], "record": 9 * 10**9, "attribute": 9 * 10**9, "repeated": loose_figures}
+        changed_plan = {**data, "losses": loosened, "mechanism": {"kind": "faked", "fakes": [*made]}}
+        return case(f"kept fakes, {what}", sealed(changed_plan), refused)
+
+    bits = mechanism_to_dict(dn.l_osue(5, 1.0, 2.0))
+    yield faked(None, "values and bits", {"kind": "blank", "part": bits}, *others)
+    yield faked(None, "imitated bits", {"kind": "imitated", "part": bits, "prior": "uniform"}, *others)
+    yield faked("shape", "a guess among bits", {"kind": "guessed", "part": bits, "prior": "uniform"}, *others)
+    yield faked("shape", "no value at all", {"kind": "blank", "part": first["part"]}, *others)
+    for name, part in (("a hash", dn.loloha(5, 1.0, 2.0)), ("some bits", dn.dbitflip(5, 1.0, bits=2))):
+        yield faked("kind", name, {**first, "part": mechanism_to_dict(part)}, *others)
+    once = mechanism_to_dict(dn.grr(5, 1.0))
+    yield faked("rounds", "one that is not kept", {**first, "part": once}, *others)
+    yield case("kept fakes, without rounds", sealed({**data, "rounds": None}), "rounds")
 
 
 def weights_of(made: Callable[..., Case], every: list[Any]) -> Iterator[Case]:
@@ -906,20 +930,24 @@ def losses() -> Iterator[Case]:
     again = document(of(dn.l_osue(5, 1.0, 2.0), rounds=2))
     mixed = document(metric_of_each()["mixed, split"])
     faked = document(of(dn.rsfd(KS, 1.0, "oue-z")))
+    fakes = document(of(dn.l_rsfd(KS, 1.0, 2.0, "l_osue-r"), rounds=3))
 
     def stated(data: Mapping[str, Any], refused: str | None, what: str, **figures: Any) -> Case:
         return case(what, sealed({**data, "losses": {**data["losses"], **figures}}), refused)
 
-    for name, data in {"direct": plain, "memoized": again, "mixed": mixed, "faked": faked}.items():
+    plans = {"direct": plain, "memoized": again, "mixed": mixed, "faked": faked, "kept fakes": fakes}
+    for name, data in plans.items():
         for figure in ("record", "attribute"):
             true = data["losses"][figure]
             for more, refused in ((-1, "leaks"), (0, None), (1, None)):
                 yield stated(data, refused, f"{name}, {figure} {more:+}", **{figure: true + more})
+    for name, data in {"memoized": again, "kept fakes": fakes}.items():
+        repeated = data["losses"]["repeated"]
+        for figure, true in repeated.items():
+            for value, refused in ((true - 1, "leaks"), (true + 1, None), (None, None)):
+                what = f"{name}, {figure} {'null' if value is None else value - true}"
+                yield stated(data, refused, what, repeated={**repeated, figure: value})
     repeated = again["losses"]["repeated"]
-    for figure, true in repeated.items():
-        for value, refused in ((true - 1, "leaks"), (true + 1, None), (None, None)):
-            what = f"memoized, {figure} {'null' if value is None else value - true}"
-            yield stated(again, refused, what, repeated={**repeated, figure: value})
     flips = document(of(dn.dbitflip(20, 2.0, bits=4), rounds=2))
     figures = {**flips["losses"]["repeated"], "changing_values": 2**53 - 1}
     yield stated(flips, "leaks", "bit-flip, a bound where there is none", repeated=figures)

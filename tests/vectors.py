@@ -20,6 +20,7 @@ from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import Plan, canonical, metric_mechanism
 from deniable.records import RecordMechanism, Sample, Split
+from deniable.rounds import FAKES_AGAIN
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
@@ -137,7 +138,17 @@ def repeated() -> dict[str, Plan]:
     found["l_duchi"] = of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=5)
     found["allomfree"] = of(dn.allomfree(KS, 1.0, 2.0), rounds=5)
     parts = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
+    found |= {
+        f"fakes that are kept, {name}": of(dn.l_rsfd(KS, 1.0, 2.0, name), rounds=5) for name in FAKES_AGAIN
+    }
+    found |= {
+        f"fakes that are kept, from priors {name}": of(dn.l_rsfd(KS, 1.0, 2.0, name, PRIORS), rounds=5)
+        for name in ("l_grr", "l_osue-r")
+    }
     return found | {
+        "fakes that are kept, once": of(dn.l_rsfd(KS, 1.0, 2.0), rounds=1),
+        "fakes that are kept, a thousand times": of(dn.l_rsfd(KS, 1.0, 4.0), rounds=1000),
+        "fakes that are kept, no answer is random": of(dn.l_rsfd(KS, 1.0, 2.0), rounds=5, missing="random"),
         "repeated, two of three": of(Sample(parts, 2), rounds=5),
         "repeated, by weights": of(Sample(parts, weights=(5, 2, 1)), rounds=5),
         "repeated, no answer is random": of(Sample(parts), rounds=5, missing="random"),
@@ -225,6 +236,7 @@ def nested() -> dict[str, Plan]:
         ),
         "nested, no answer is random": of(dn.Split((color, Sample((age, smokes)))), missing="random"),
         "nested, repeated": of(dn.Split((kept[0], Sample(kept[1:]))), rounds=5),
+        "nested, fakes that are kept": of(dn.Split((kept[0], dn.l_rsfd(KS[1:], 0.5, 1.0))), rounds=5),
     }
 
 
@@ -510,6 +522,9 @@ def device_plans() -> dict[str, Plan]:
     some |= {f"known, {name}": plan for name, plan in groups.plans().items()}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
+    names = ("l_grr", "l_sue-z", "from priors l_grr", "from priors l_osue-r")
+    some |= {name: repeated()[name] for name in (f"fakes that are kept, {one}" for one in names)}
+    some |= {name: nested()[name] for name in ("nested, fakes that are kept",)}
     return one_of_each() | metric_of_each() | some
 
 
@@ -751,6 +766,7 @@ def hostile_mechanisms() -> dict[str, Plan]:
         "sample": of(dn.smp(KS, 1.0, "oue")),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
         "faked, from priors": of(dn.rsrfd(KS, 1.0, PRIORS, "grr")),
+        "fakes that are kept": of(dn.l_rsfd(KS, 1.0, 2.0), rounds=2),
         "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
         "hashed-memoized": of(dn.loloha(50, 1.0, 2.0, g=3), rounds=2),
         "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),

@@ -1,13 +1,16 @@
 /** Reports one attribute of a record, hidden among fakes of the others. */
 
 import { must } from "./errors.js";
-import { cell, divideUp, isAbove, largest, logUp, type Ratio, smaller, times } from "./exact.js";
-import { blank, type Fake, guessed, imitated, prior, uniform } from "./fakes.js";
+import { cell, divideUp, isAbove, type Loss, largest, logUp, type Ratio, smaller, times } from "./exact.js";
+import { blank, type Fake, guessed, imitated, prior, uniform, type Weight } from "./fakes.js";
+import { keptFake } from "./kept_fakes.js";
+import type { Memoized } from "./memoized.js";
 import { mechanism } from "./notation.js";
 import {
   byNumber,
   checkedSeveral,
   encodeValue,
+  type PartReaders,
   type RecordKind,
   type RecordMechanism,
   sumOfLargest,
@@ -32,13 +35,8 @@ type Weighed = readonly [one: bigint, other: bigint];
 export const faked = (fakes: readonly Fake[]): RecordMechanism => {
   const mechanisms = checkedSeveral(fakes).map((fake) => fake.part);
   const widths = fakes.map((fake) => Math.max(fake.words, fake.part.words));
-  const evidence = fakes.map((fake) =>
-    fake.evidence.map(
-      ([one, other]): Weighed => [divideUp(one[0] << BITS, one[1]), (other[0] << BITS) / other[1]],
-    ),
-  );
-  const [fewest, most] = cell(fakes.length); // the words of an attribute: not quite as many for each
-  const slack = times(largest(fakes.map((fake) => fake.slack)), [most, fewest]);
+  const evidence = weigh(fakes);
+  const slack = slackOf(fakes);
   const record = smaller(times(largestRatio(evidence), slack), largest(mechanisms.map(({ ratio }) => ratio)));
   const least = evidence.map((pairs) => pairs.map(([, other]) => other).sort(byNumber)[0] as bigint);
   const all = least.reduce((sum, one) => sum + one);
@@ -46,9 +44,10 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     mechanisms,
     groups: [{ size: fakes.length, named: 0, real: 1 }],
     words: widths.reduce((sum, width) => sum + width, 1),
-    loss: (of, isLinked) => {
-      if (isLinked) return sumOfLargest(mechanisms.map(of), 1);
-      return mechanisms.some((one) => of(one)) ? logUp(record) : 0n; // where no attribute loses anything, nothing is lost
+    loss: (of, isLinked, again) => {
+      const bound = sumOfLargest(mechanisms.map(of), 1);
+      if (isLinked || !bound) return bound; // where no attribute loses anything, nothing is lost
+      return again ? lossAgain(fakes, bound, ...again) : logUp(record);
     },
     // one attribute changes, and the others, which do not, say as little as they can
     ratios: evidence.map((pairs, j) => {
@@ -72,6 +71,32 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
   };
 };
 
+/**
+ * A figure of this many reports, at most that of one attribute: given which is real, fakes say nothing. What
+ * is kept is one report of the first rounds.
+ */
+const lossAgain = (fakes: readonly Fake[], bound: Loss, figure: number, rounds: number): Loss => {
+  if (figure > 2 && (figure > 3 || rounds > 1)) return bound; // answers that change
+  const first = fakes.map((fake) => fake.first as Fake);
+  const some = fakes.map((fake) => fake.after?.(figure === 1 ? rounds : 1) as Weight);
+  const known = figure === 2 ? [first] : figure === 1 ? [first, some] : [some];
+  const losses = known.map((one) => logUp(times(largestRatio(weigh(one)), slackOf(one))));
+  return [bound, ...losses].sort(byNumber)[0] as Loss;
+};
+
+const weigh = (fakes: readonly Weight[]): Weighed[][] =>
+  fakes.map((fake) =>
+    fake.evidence.map(
+      ([one, other]): Weighed => [divideUp(one[0] << BITS, one[1]), (other[0] << BITS) / other[1]],
+    ),
+  );
+
+/** The words of an attribute are not quite as many for each, too. */
+const slackOf = (fakes: readonly Weight[]): Ratio => {
+  const [fewest, most] = cell(fakes.length);
+  return times(largest(fakes.map((fake) => fake.slack)), [most, fewest]);
+};
+
 /** The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method. */
 const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
   let ratio: Ratio = [1n, 1n];
@@ -90,17 +115,18 @@ const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
 };
 
 const FAKES: Record<string, readonly string[]> = {
-  guessed: ["direct"],
-  imitated: ["direct", "unary"],
-  blank: ["unary"],
+  guessed: ["direct", "memoized"],
+  imitated: ["direct", "unary", "memoized"],
+  blank: ["unary", "memoized"],
 };
 
-const readFake = (data: unknown): Fake => {
+const readFake = (data: unknown, read: PartReaders): Fake => {
   const kind = checkedKind(data, "a fake", Object.keys(FAKES));
   const isBlank = kind === "blank";
   const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
-  const part = mechanism(fields.part, FAKES[kind] as string[]);
-  if (isBlank) return blank(part as Unary);
+  const isKept = checkedKind(fields.part, "a mechanism", FAKES[kind] as string[]) === "memoized";
+  const part = isKept ? read.mechanism(fields.part) : mechanism(fields.part, FAKES[kind] as string[]);
+  if (isBlank) return isKept ? keptFake(kind, part as Memoized) : blank(part as Unary);
   const believed =
     fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
   must(
@@ -108,6 +134,7 @@ const readFake = (data: unknown): Fake => {
     "prior",
     () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`,
   );
+  if (isKept) return keptFake(kind, part as Memoized, believed);
   return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
 };
 
@@ -115,5 +142,5 @@ const readFake = (data: unknown): Fake => {
 export const FAKED: RecordKind = {
   fields: ["fakes"],
   isPart: true,
-  read: ({ fakes }) => faked(checkedList(fakes, "fakes").map(readFake)),
+  read: ({ fakes }, read) => faked(checkedList(fakes, "fakes").map((fake) => readFake(fake, read))),
 };

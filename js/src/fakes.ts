@@ -23,14 +23,20 @@ export interface Fake {
   readonly words: number;
   /** How far the bias of `below` may move a fake's probability from the one in `evidence`, as a factor. */
   readonly slack: Ratio;
-  encode(row: Row): Part;
+  encode(row: Row): Part | Promise<Part>;
   /**
    * The extreme pairs over all reports and all pairs of values; a value compared with itself is there too.
    */
   readonly evidence: readonly Evidence[];
+  /** Where people are asked again: the fake of the first answer, and the evidence of so many reports. */
+  readonly first?: Fake;
+  after?(reports: number): Weight;
 }
 
-const NONE: Ratio = [1n, 1n];
+/** What a fake costs or saves. */
+export type Weight = Pick<Fake, "evidence" | "slack">;
+
+export const NONE: Ratio = [1n, 1n];
 
 /** A public guess of how frequent each value is, in words out of 2^64; no value is left out. */
 export interface Prior {
@@ -91,20 +97,27 @@ export const imitated = (part: Direct | Unary, believed: Prior): Fake => {
   };
   const shares = believed.extremes.map((weight): Ratio => [weight, FULL]);
   if ("keep" in part) {
-    const p: Ratio = [part.keep, FULL];
-    const q: Ratio = [FULL - part.keep, FULL * BigInt(part.k - 1)];
-    const evidence = shares.flatMap((share) => directEvidence(part, plus(q, times(share, minus(p, q)))));
+    const evidence = shares.flatMap((share) => directEvidence(part, imitatedChance(part, share)));
     return { ...fake, evidence, slack: [FULL, FULL - 4n * BigInt(part.k)] };
   }
-  // a set bit speaks for its value by `up`, a clear one by `less`; a fake is an average of both, by the
-  // prior's share of the values whose bits are set: at least one value's, at most all but one's
-  const less = over(NONE, part.down);
-  const evidence = [...shares, ...shares.map((share) => minus(NONE, share))].flatMap((covered) => {
-    const average = plus(less, times(minus(part.up, less), covered));
-    return bothWays(over(part.up, average), over(less, average));
-  });
-  return { ...fake, evidence, slack: NONE };
+  return { ...fake, evidence: imitatedBits(part.up, over(NONE, part.down), shares), slack: NONE };
 };
+
+/** How likely a report of a value with this share in the prior is. */
+export const imitatedChance = ({ k, keep }: Direct, share: Ratio): Ratio => {
+  const q: Ratio = [FULL - keep, FULL * BigInt(k - 1)];
+  return plus(q, times(share, minus([keep, FULL], q)));
+};
+
+/**
+ * A set bit speaks for its value by `more`, a clear one by `less`. A fake is an average of both, by the
+ * prior's share of the values whose bits are set: at least one value's, at most all but one's.
+ */
+export const imitatedBits = (more: Ratio, less: Ratio, shares: readonly Ratio[]): Evidence[] =>
+  [...shares, ...shares.map((share) => minus(NONE, share))].flatMap((covered) => {
+    const average = plus(less, times(minus(more, less), covered));
+    return bothWays(over(more, average), over(less, average));
+  });
 
 /** All bits clear, put through unary encoding: a person with no value at all. */
 export const blank = (part: Unary): Fake => ({
@@ -123,7 +136,7 @@ const directEvidence = ({ k, keep }: Direct, fake: Ratio): Evidence[] => {
   return [...bothWays(over([keep, FULL], fake), fewest), [most, fewest]];
 };
 
-const bothWays = (high: Ratio, low: Ratio): Evidence[] => [
+export const bothWays = (high: Ratio, low: Ratio): Evidence[] => [
   [high, low],
   [low, high],
   [high, high],

@@ -218,7 +218,8 @@ export class Plan {
     );
     const repeated = FIGURES.map((name, i) => {
       const hasBound = [...each.values()].every((figures) => figures[i] !== null);
-      const total = hasBound ? mechanism.loss((one) => each.get(one)?.[i] ?? 0n) : null;
+      const figure = (one: Mechanism): Loss => each.get(one)?.[i] ?? 0n;
+      const total = hasBound ? mechanism.loss(figure, false, [i, rounds as number]) : null;
       return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
     });
     const metric = this.rare?.verifiedMetric(this);

@@ -39,9 +39,14 @@ export interface RecordMechanism {
   readonly ratios: readonly Ratio[];
   /**
    * The loss of one report between any two people, from what each attribute alone loses; of one of several
-   * reports of a person, if that is said: then it is known which attributes are real.
+   * reports of a person, if that is said: then it is known which attributes are real. Where people are asked
+   * again, it is one of the FIGURES, of so many rounds.
    */
-  loss(of: (mechanism: Mechanism) => Loss, isLinked?: boolean): Loss;
+  loss(
+    of: (mechanism: Mechanism) => Loss,
+    isLinked?: boolean,
+    again?: readonly [figure: number, rounds: number],
+  ): Loss;
   /** Which attributes the report will hold, where that is not all of them: no answer is needed to know it. */
   drawn?(row: Row): Promise<readonly boolean[]>;
   /** The report of values that are known to be in the domain. */
@@ -68,7 +73,7 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
   groups: parts.flatMap(({ groups }) => groups),
   words: parts.reduce((sum, { words }) => sum + words, 0),
   ratios: parts.flatMap(({ ratios }) => ratios),
-  loss: (of, isLinked) => parts.reduce((sum, part) => sum + part.loss(of, isLinked), 0n),
+  loss: (...given) => parts.reduce((sum, part) => sum + part.loss(...given), 0n),
   drawn: async (row) => {
     let start = 0;
     const found = parts.map(({ mechanisms, words, drawn }) => {

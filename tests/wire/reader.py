@@ -63,7 +63,11 @@ INSIDE = {
     "buckets": ("memoized",),
     "bit": ("memoized",),
 }
-FAKES = {"guessed": ("direct",), "imitated": ("direct", "unary"), "blank": ("unary",)}
+FAKES = {
+    "guessed": ("direct", "memoized"),
+    "imitated": ("direct", "unary", "memoized"),
+    "blank": ("unary", "memoized"),
+}
 
 Data = dict[str, Any]
 Pair = tuple[Fraction, Fraction]
@@ -559,11 +563,13 @@ def check_fake(fake: Any) -> Data:
     kind = kind_of(fake, FAKES)
     fields(fake, "kind", "part", *(() if kind == "blank" else ("prior",)))
     part = check_mechanism(fake["part"], FAKES[kind])
+    first = part.get("first", part)
     if kind != "blank" and fake["prior"] != "uniform":
         weights = [threshold(weight) for weight in typed(fake["prior"], list)]
-        must(len(weights) == part["k"] and sum(weights) == F, "prior")
-        ends = [most_of(v, part["k"]) for v in range(part["k"] + 1)]
+        must(len(weights) == first["k"] and sum(weights) == F, "prior")
+        ends = [most_of(v, first["k"]) for v in range(first["k"] + 1)]
         must(weights != [b - a for a, b in pairwise(ends)], "canonical")
+    must(kind == "imitated" or (kind == "guessed") == (first["kind"] == "direct"), "shape")
     return part
 
 
@@ -710,7 +716,8 @@ def count_words(data: Data) -> int:
 
 def fake_words(fake: Data) -> int:
     part = count_words(fake["part"])
-    return {"guessed": 1, "imitated": 1 + part, "blank": part}[fake["kind"]]
+    again = count_words(fake["part"]["second"]) if "second" in fake["part"] else 0
+    return {"guessed": 1 + again, "imitated": 1 + part, "blank": part}[fake["kind"]]
 
 
 # section 6: losses
@@ -770,9 +777,10 @@ def both(high: Fraction, low: Fraction) -> list[Pair]:
     return [(high, low), (low, high), (high, high), (low, low)]
 
 
-def evidence(fake: Data) -> tuple[list[Pair], Fraction]:
-    """The pairs of a fake, and its slack."""
-    part, k = fake["part"], fake["part"]["k"]
+def evidence(fake: Data, reports: int) -> tuple[list[Pair], Fraction]:
+    """The pairs of a fake, and its slack; with a first round that is kept, after so many reports."""
+    part, second = fake["part"].get("first", fake["part"]), fake["part"].get("second")
+    k = part["k"]
     prior = fake.get("prior", "uniform")
     weights = [fewest(k), most(k)] if prior == "uniform" else list(map(int, prior))
     shares = [Fraction(min(weights), F), Fraction(max(weights), F)]
@@ -782,25 +790,40 @@ def evidence(fake: Data) -> tuple[list[Pair], Fraction]:
         low, high = (Fraction((F - keep) * words, F * F) for words in (fewest(k - 1), most(k - 1)))
         guessed = fake["kind"] == "guessed"
         chances = shares if guessed else [q + s * (p - q) for s in shares]
+        if second is not None:
+            keep = int(second["keep"])
+            g = Fraction(keep * (k - 1), F - keep) ** reports - 1
+            own, other = 1 + g * p, 1 + g * q
+            pairs = [pair for f in chances for pair in both(own / (1 + g * f), other / (1 + g * f))]
+            return pairs, Fraction(F, F - 4 * k * (reports + 1))
         pairs = [pair for f in chances for pair in [*both(p / f, low / f), (high / f, low / f)]]
         return pairs, Fraction(1) if guessed else Fraction(F, F - 4 * k)
     m, down = coins(part)
     less = 1 / down
+    if second is not None:
+        one, zero = int(part["one"]), int(part["zero"])
+        u, v = (coin**reports for coin in coins(second))
+        m = (one * u + F - one) / (zero * u + F - zero)
+        less = ((F - one) * v + one) / ((F - zero) * v + zero)
     if fake["kind"] == "blank":
         return both(m, less), Fraction(1)
     averages = [less + (m - less) * c for s in shares for c in (s, 1 - s)]
     return [pair for v in averages for pair in both(m / v, less / v)], Fraction(1)
 
 
-def faked(fakes: Sequence[Data]) -> Pair:
-    known = [evidence(fake) for fake in fakes]
+def faked(fakes: Sequence[Data], reports: int = 1) -> Pair:
+    """R and A of records with fakes; where first rounds are kept, after so many reports."""
+    known = [evidence(fake, reports) for fake in fakes]
     slack = max(one for _, one in known) * Fraction(most(len(fakes)), fewest(len(fakes)))
     best, found = Fraction(0), Fraction(1)
     while found > best:
         best = found
         chosen = [max(pairs, key=lambda pair: pair[0] - best * pair[1]) for pairs, _ in known]
         found = sum(x for x, _ in chosen) / sum((y for _, y in chosen), Fraction(0))
-    record = min(slack * best, max(ratio(fake["part"]) for fake in fakes))
+    parts = [fake["part"] for fake in fakes]
+    record = min(
+        slack * best, max(after(part, reports) if "second" in part else ratio(part) for part in parts)
+    )
     least = [min(min(pair) for pair in pairs) for pairs, _ in known]
     single = Fraction(1)
     for (pairs, _), own in zip(known, least, strict=True):
@@ -871,8 +894,10 @@ def after(part: Data, reports: int) -> Fraction:
 
 @cache
 def figures(text: str, rounds: int) -> tuple[Decimal | None, ...]:
-    """The five figures of a repeated mechanism."""
+    """The five figures of a repeated mechanism, or of records with fakes."""
     part = json.loads(text)
+    if part["kind"] == "faked":
+        return figures_of_fakes(part["fakes"], rounds)
     if part["kind"] == "hashed-memoized":
         return figures(json.dumps(part["buckets"]), rounds)
     if part["kind"] == "memoized-mean":
@@ -889,6 +914,15 @@ def figures(text: str, rounds: int) -> tuple[Decimal | None, ...]:
     forever = ln(first)
     usual = min(rounds, part["first"]["k"]) * forever
     return ln(after(part, 1)), ln(same), forever, changing(part, rounds), usual
+
+
+def figures_of_fakes(fakes: Sequence[Data], rounds: int) -> tuple[Decimal | None, ...]:
+    each = [figures(json.dumps(fake["part"]), rounds) for fake in fakes]
+    changes, usual = (max(figure for one in each if (figure := one[i]) is not None) for i in (3, 4))
+    one = ln(faked(fakes)[0])
+    first = faked([{**fake, "part": fake["part"]["first"]} for fake in fakes])[0]
+    same = min(faked(fakes, rounds)[0], first)
+    return one, ln(same), ln(first), one if rounds == 1 else changes, usual
 
 
 def changing(part: Data, rounds: int) -> Decimal:

@@ -13,7 +13,18 @@ from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
 from deniable.records import FAKES, REALISTIC_FAKES, Fake, Prior
-from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds import (
+    Repeated,
+    dbitflip,
+    fake_again,
+    l_duchi,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_soue,
+    l_sue,
+    loloha,
+)
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
@@ -123,10 +134,12 @@ def kept_bits(k: int, budget: float, bits: int) -> ExactMechanism | str:
 
 
 @lru_cache(maxsize=1 << 13)
-def fake(name: str, k: int, budget: float, prior: Prior | None) -> Fake | str:
+def fake(name: str, k: int, budget: float, prior: Prior | None, forever: float | None = None) -> Fake | str:
     """A fake around its mechanism, or why there is none."""
-    make, around = FAKES[name] if prior is None else REALISTIC_FAKES[name]
     try:
+        if forever is not None:
+            return fake_again(name, k, budget, forever, prior)
+        make, around = FAKES[name] if prior is None else REALISTIC_FAKES[name]
         return around(make(k, budget), Prior.uniform(k) if prior is None else prior)
     except InvalidParameter as problem:
         return str(problem)

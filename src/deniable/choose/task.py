@@ -19,6 +19,7 @@ from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS
 from deniable.records import FAKES, REALISTIC_FAKES, Per, Prior, inexact
+from deniable.rounds import FAKES_AGAIN
 
 Names = str | Iterable[str]
 Protocols = Names | Mapping[int, Names]
@@ -139,6 +140,8 @@ class Task:
 
     def _list_protocols(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All protocols of a record mechanism, and those among which it chooses unless others are named."""
+        if self.forever is not None and kind == "RS+FD":
+            return tuple(FAKES_AGAIN), tuple(FAKES_AGAIN)
         if self.forever is not None:
             return (*TWO_ROUNDS, KEPT_BITS), tuple(TWO_ROUNDS)
         if kind == "RS+FD":
@@ -176,7 +179,7 @@ def checked_task(
     if mechanisms is None and forever is None and any(one.numeric or one.mechanism for one in questions):
         kinds = (*kinds, BLOCKS)
     known = (
-        (*TWO_ROUNDS, KEPT_BITS, *TWO_ROUNDS_OF_MEANS)
+        tuple(dict.fromkeys((*TWO_ROUNDS, *FAKES_AGAIN, KEPT_BITS, *TWO_ROUNDS_OF_MEANS)))
         if forever is not None
         else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
     )

@@ -153,12 +153,6 @@ class Content:
         if any(repeated) != all(repeated):
             raise InvalidParameter("either all attributes are asked again and again, or none is", "rounds")
         if any(repeated):
-            if any(member.fake(0) is not None for member, _, _ in self.mechanism.members):
-                raise InvalidParameter(
-                    "a plan that asks again has no fake data: devices do not keep fakes yet; use "
-                    "mechanism 'sample'",
-                    "rounds",
-                )
             what = "rounds, the number of collections,"
             rounds = whole_number(what, self.rounds, 1, MOST_ROUNDS, reason="rounds")
             object.__setattr__(self, "rounds", rounds)
@@ -372,9 +366,9 @@ class _Sizes:
 
 
 _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...], bool]] = {
-    "guessed": (Guessed, ("direct",), True),
-    "imitated": (Imitated, ("direct", "unary"), True),
-    "blank": (Blank, ("unary",), False),
+    "guessed": (Guessed, ("direct", "memoized"), True),
+    "imitated": (Imitated, ("direct", "unary", "memoized"), True),
+    "blank": (Blank, ("unary", "memoized"), False),
 }
 """What a fake is called in a plan, which mechanisms it imitates, and whether it has a prior."""
 _NESTED = tuple(kind for kind, one in RECORD_MECHANISMS.items() if one.nests)

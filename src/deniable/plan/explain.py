@@ -116,10 +116,10 @@ def _opening(content: Content, plan_id: str) -> str:
             "change shows."
         )
     elif content.rounds is not None:
-        how += (
-            " They are asked again and again: a first answer is kept, and reported with fresh noise each "
-            "time."
+        kept = (
+            "a first answer is" if content.mechanism.fake(0) is None else "first answers, also of fakes, are"
         )
+        how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
     if content.ticket_key is not None:
         how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
     return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
@@ -249,8 +249,8 @@ def _losses(content: Content, loss: Loss) -> str:
         lines.append("What many reports of one person give away together, per record:")
         lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
         lines.append(
-            "  All hold only if every device keeps its first answers, its attribute, its hash function and "
-            "its line."
+            "  All hold only if every device keeps its first answers, its attribute, its fakes, its hash "
+            "function and its line."
         )
         if loss.repeated.changing_values > _NO_BOUND:
             lines.append(

@@ -417,9 +417,8 @@ class Plan:
         """Whether noise that is kept for different values is independent, by attribute."""
         if self.content.rounds is None:
             return {}
-        plain = self.mechanism.kind != "faked"
         parts = zip(self.names, self.mechanism.mechanisms, strict=True)
-        return {name: plain and part.keeps_apart for name, part in parts}
+        return {name: part.keeps_apart for name, part in parts}
 
     @overload
     def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...

@@ -378,9 +378,10 @@ class Study:
         object.__setattr__(
             self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
         )
-        if self.mechanism not in (None, "sample") or self.per != "record":
+        if self.mechanism not in (None, "sample", "faked") or self.per != "record":
             raise InvalidParameter(
-                "a study that asks again samples one attribute per person, with its budget per record"
+                "a study that asks again has one real attribute per person, with its budget per record: "
+                "mechanism 'sample' or 'faked'"
             )
 
     def _check_two_epsilons(self) -> None:
@@ -593,7 +594,7 @@ class Study:
         ks, protocols, mechanism = self._build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
-            return consider_repeated(ks, first, forever, people, self.objective, protocols)
+            return consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
         return consider(
             ks,
             self._budget,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf
+from math import ceil, floor, inf
 from typing import Any, final
 
 import numpy as np
@@ -131,6 +131,8 @@ class Faked(RecordMechanism):
     def _find_ratios(self, reports: int) -> tuple[Fraction, Fraction]:
         """Per record and per attribute, of this many reports of what is kept; of one, where nothing is."""
         evidence = [fake.evidence(reports) for fake in self.fakes]
+        if self.d > _MOST_EXACT:
+            evidence = list(map(_shorten, evidence))
         fewest, most = cell(self.d)  # the words of an attribute: not quite as many for each
         slack = max(fake.slack(reports) for fake in self.fakes) * Fraction(most, fewest)
         known = (fake.first.ratio_after(fake.second, reports) for fake in self.fakes)
@@ -208,6 +210,19 @@ def _make_marginal(fake: Fake, d: int) -> Marginal:
     )
 
 
+_MOST_EXACT = 16  # attributes whose fractions are summed as they are
+_BITS = 512  # evidence is from 2^-160 to 2^160, so that this leaves more than 300 bits of each
+
+
+def _shorten(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Evidence in units of 2^-512, one rounded up and the other down: what is lost is never understated.
+
+    Exact sums of thousands of different fractions would take minutes.
+    """
+    unit = Fraction(1, 1 << _BITS)
+    return [Evidence(ceil(one / unit) * unit, floor(other / unit) * unit) for one, other in evidence]
+
+
 def _find_largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
     """The largest (sum of ones) / (sum of others), a pair from each attribute, exactly (Dinkelbach)."""
     ratio = Fraction(1)
@@ -221,9 +236,10 @@ def _find_largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
 
 def _find_largest_single_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
     """The same where one attribute changes and the others, which do not, say as little as they can."""
-    least = [min(min(pair) for pair in pairs) for pairs in evidence]
+    least = [min(pair.other for pair in pairs) for pairs in evidence]
+    total = sum(least)
     worst = Fraction(1)
-    for j, pairs in enumerate(evidence):
-        rest = sum(least) - least[j]
+    for own, pairs in zip(least, evidence, strict=True):
+        rest = total - own
         worst = max(worst, max((pair.one + rest) / (pair.other + rest) for pair in pairs))
     return worst

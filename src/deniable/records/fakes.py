@@ -319,7 +319,8 @@ def _checked_part(part: object, kinds: tuple[type[RoundShape], ...]) -> None:
     if not isinstance(alone, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidParameter(
-            f"this fake goes with reports of {names}, in one round or in two, got {type(part).__name__}"
+            f"this fake goes with reports of {names}, in one round or in two, got {type(part).__name__}",
+            "shape",
         )
 
 
