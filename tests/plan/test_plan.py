@@ -926,7 +926,10 @@ def test_a_hopeless_study_is_warned_about_by_name() -> None:
         ({"epsilon": 1.0, "objective": {"bytes_cap": 3}}, "objective is an Objective"),
         ({"epsilon": 1.0, "epsilon_first": 1.0}, "not both"),
         ({"epsilon_first": 1.0}, "go together"),
-        ({"epsilon_first": 1.0, "epsilon_forever": 2.0, "mechanism": "split"}, "samples one attribute"),
+        (
+            {"epsilon_first": 1.0, "epsilon_forever": 2.0, "mechanism": "split"},
+            "one real attribute per person",
+        ),
         ({"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 0}, "rounds"),
     ],
 )

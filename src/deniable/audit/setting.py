@@ -28,6 +28,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
 from deniable.plan import NANO, Plan, Stated
+from deniable.records import Faked, RecordMechanism
 
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""
@@ -245,8 +246,7 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
         return (plan.stated.record if per == "record" else plan.stated.attribute) / NANO
     changes = any(dict(records) != dict(side[0]) for pair in pairs for side in pair for records in side)
     if per == "attribute":
-        each = [part.losses(rounds, rounds) for part in plan.content.parts if part.repeated]
-        found = max(losses.changing_values if changes else losses.same_value for losses in each)
+        found = max(_bound_attribute(member, rounds, changes) for member, _, _ in plan.mechanism.members)
         if math.isfinite(found):
             return found
     else:
@@ -263,6 +263,14 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
     raise InvalidParameter(
         "there is no bound on what changing answers give away in this plan; say what is claimed"
     )
+
+
+def _bound_attribute(mechanism: RecordMechanism, rounds: int, changes: bool) -> float:
+    """Bounds what reports of people who differ in one attribute lose, whose answers change or do not."""
+    if isinstance(mechanism, Faked) and not changes:
+        return log_up(mechanism.ratio_after(rounds, "attribute"))
+    each = [part.losses(rounds, rounds) for part in mechanism.mechanisms if part.repeated]
+    return max(losses.changing_values if changes else losses.same_value for losses in each)
 
 
 def _find_claim_of_few(plan: Plan, pairs: Sequence[Pair], record: float) -> float:
