@@ -4,6 +4,7 @@ refused alone.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import sqlite3
 import threading
@@ -19,8 +20,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import deniable as dn
 from deniable.arrays import Integers
 from deniable.collect import counting, recount, schema, sweeping
+from deniable.collect.intake import hash_invitation
 from deniable.collect.offers import Offer, Times
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.collect.sums import Sums
@@ -267,6 +270,33 @@ def test_an_invitation_lets_in_one_report(make: Make) -> None:
         SAMPLED.id: False,
         FLIPPED.id: True,
     }
+    store.close()
+
+
+def test_an_invitation_to_a_group_lets_in_no_other(make: Make, run: Run) -> None:
+    """The command binds invitations whose link names the group; a changed link does not use them up."""
+    url, asked = make(), {"arm": ["A", "B"], "smoker": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon=1.0, known=["arm"]).plan(people=100)
+    plan.write(Path("plan.json"))
+    Path("people.csv").write_text("name,arm\nAda,A\nBob,B\nEve,\n")
+    listed = ("--addresses", "people.csv", "--url", "https://example.org", "-o", "all.csv")
+    assert run("tokens", "plan.json", "--store", url, *listed).code == 0
+    with Path("all.csv").open() as file:
+        ada, bob, eve = (hash_invitation(row["invitation"].encode()) for row in csv.DictReader(file))
+    in_a, in_b = Wire(plan).bodies(plan.privatize({"arm": ["A", "B"], "smoker": ["no"] * 2}, dn.seeded(1)))
+    names = count()
+
+    def send(invitation: bytes, *some: bytes) -> Arrival:
+        return Arrival(plan.id, 1, [hashed(next(names))[:16] for _ in some], some, invitation)
+
+    store = open_store(url)
+    store.set_round(plan.id, 1)
+    assert store.add([send(ada, in_b), send(bob, in_a)], 0.0) == ["invitation"] * 2
+    assert store.add([send(ada, in_b, in_a), send(bob, in_b)], 0.0) == ["invitation", "counted", "counted"]
+    assert store.add([send(ada, in_a)], 0.0) == ["invitation"], "it is used up"
+    assert store.add([send(eve, in_b), send(eve, in_a)], 0.0) == ["counted", "invitation"], "of any group"
+    assert store.invitations_left(plan.id) == 0
+    assert store.check() == []
     store.close()
 
 

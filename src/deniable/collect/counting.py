@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Literal, NamedTuple, final
 
 import numpy as np
@@ -171,6 +172,7 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
 def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -> Batch:
     """The reports with an unused invitation or ticket, one for each."""
     stored = find_stored(database, batch)
+    batch = _bind_groups(database, batch)
     unused = _find_unused(database, batch)
     first: dict[bytes, int] = {}
     for i, (position, name, token) in enumerate(zip(batch.positions, batch.ids, batch.tokens, strict=True)):
@@ -182,6 +184,25 @@ def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -
             unused.remove(token)
             first[name] = i
     return batch.some(list(first.values()))
+
+
+def bind_group(invitation: bytes, group: int) -> bytes:
+    """The hash of an invitation that lets in reports of one known group only."""
+    return sha256(invitation + bytes((group,))).digest()
+
+
+def _bind_groups(database: Database, batch: Batch) -> Batch:
+    """The same, where an invitation to the group that a report names stands for one to any group."""
+    if batch.known.plan.content.known is None or batch.known.takes_tickets:
+        return batch
+    pairs = zip(batch.tokens, batch.bodies, strict=True)
+    bound = [None if token is None else bind_group(token, body[0]) for token, body in pairs]
+    asked = {token for token in bound if token is not None}
+    there = (
+        database.present("invitations", {"plan": batch.known.key}, "hash", list(asked)) if asked else set()
+    )
+    tokens = [one if one in there else token for one, token in zip(bound, batch.tokens, strict=True)]
+    return replace(batch, tokens=tokens)
 
 
 def _find_unused(database: Database, batch: Batch) -> set[bytes]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.groups import read_groups, write_group
+from deniable.commands.shared.groups import find_group, read_groups, write_group
 from deniable.commands.shared.options import FILE, Number, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
@@ -145,6 +145,7 @@ def make_tokens(
     _refuse_same(read)
     groups = read_groups(given_groups, read)
     with suggest_extra():
+        from deniable.collect.counting import bind_group
         from deniable.collect.intake import hash_invitation
         from deniable.collect.letter_plans import Announced, choose_language
         from deniable.collect.letters import Addresses, Letter, write_page
@@ -193,7 +194,13 @@ def make_tokens(
         before: list[int] = []
         left: list[int] = []
         for i, plan in enumerate(read):
-            hashes = [hash_invitation(each[i].encode()) for each in made]
+            # a ticket is signed before there is a report, so that it cannot be bound to a group
+            is_bound = url is not None and plan.ticket_key is None
+            hashes = []
+            for row, each in enumerate(made):
+                group = find_group(plan, groups, people.person(row)) if is_bound else None
+                plain = hash_invitation(each[i].encode())
+                hashes.append(plain if group is None else bind_group(plain, group))
             # the first plan of this command is no reason to doubt the next
             with open_store_of(store, plan, invited=True, warn=i == 0) as opened:
                 before.append(opened.invitations_left(plan.id))

@@ -36,10 +36,24 @@ def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]
     Nothing, where one of them is not known here: then the survey asks. But what is given for all is never
     dropped.
     """
+    answers = _find_answers(plan, groups, person)
+    return "".join(f"&group={quote(answer, safe='')}" for answer in answers.values())
+
+
+def find_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> int | None:
+    """The number of the group that a link names; None where it names none."""
+    answers = _find_answers(plan, groups, person)
+    if plan.content.known is None or not answers:
+        return None
+    return int(plan.content.known.codes({name: [answer] for name, answer in answers.items()})[0])
+
+
+def _find_answers(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> dict[str, str]:
+    """The answers to all known questions, or none."""
     known = plan.content.known
     if known is None:
-        return ""
-    answers = {name: groups.get(name) or person.get(name) for name in known.names}
+        return {}
+    answers = {name: groups.get(name) or person.get(name) or "" for name in known.names}
     absent = [name for name in known.names if not answers[name]]
     if absent and groups.keys() & set(known.names):
         raise InvalidParameter(
@@ -48,9 +62,9 @@ def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]
             "this name in the list of addresses"
         )
     if absent:
-        return ""
+        return {}
     known.codes({name: [answer] for name, answer in answers.items()})  # refuses what is no answer
-    return "".join(f"&group={quote(str(answer), safe='')}" for answer in answers.values())
+    return answers
 
 
 def refuse_groups(plan: Plan, why: str, what_next: str) -> None:
