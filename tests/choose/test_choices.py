@@ -19,12 +19,14 @@ import deniable as dn
 from deniable.choose import (
     Considered,
     Objective,
+    Question,
     Size,
     consider,
     consider_repeated,
     epsilon_needed,
     exposure,
     list_precisions,
+    list_readings,
     people_needed,
     warn_distant,
     warning,
@@ -885,3 +887,17 @@ def test_what_is_the_same_is_listed_once_under_its_names() -> None:
     assert sorted(name for some in names for name in some) == sorted(row.name for row in alike.considered)
     other = dn.Study({"a": list("abcde"), "b": ["y", "n"]}, epsilon=0.5, mechanism="sample").plan(100)
     assert not re.search(r"SMP\[grr\].* or |or SMP\[grr\]", other.explain())
+
+
+@pytest.mark.parametrize("judged", ["worst", "squares"])
+def test_metric_attributes_hide_no_other_error(judged: str) -> None:
+    """Their shares have errors of hundreds of points, beside which every choice looked alike."""
+    objective = Objective(**{judged: True})  # type: ignore[arg-type]
+    metric = Question(20, list_readings(dn.Range(0, 20), 20), mechanism=dn.geometric(19, 0.1))
+    alone = consider([Question(2), Question(30)], 1.0, 1000, objective)[0]
+    beside = consider([Question(2), metric, Question(30)], 1.0, 1000, objective)[0]
+    assert beside.kind == "SPL+SMP"
+    assert [beside.errors[0], beside.errors[2]] == pytest.approx(alone.errors, rel=1e-9)
+    assert beside.errors[1] > 10 * max(alone.errors)
+    only = consider([metric, metric], 1.0, 1000, objective)[0]
+    assert only.score == pytest.approx(1.0)

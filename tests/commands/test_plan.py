@@ -152,6 +152,7 @@ def test_the_options_of_the_example_that_are_commented_out_work_too(run: Run) ->
         "[objective]",
         "success_cap = 0.5",
         "bytes_cap = 16",
+        "worst = true",
     ):
         assert f"# {line}" in text
         text = text.replace(f"# {line}", line)

@@ -27,7 +27,8 @@ class Objective:
 
     Errors can also be taken as they are, in points of a share and in parts of a number's range: `squares` and
     `worst`. Each attribute then counts with the first that is read of it, and a table with the cells of its
-    pairs. Questions that are hard to know are then drawn more often.
+    pairs. Questions that are hard to know are then drawn more often. Metric attributes have an epsilon of
+    their own, and are left out where others are asked.
     """
 
     success_cap: float | None = None

@@ -164,7 +164,7 @@ def _judge(row: Considered, least: Sequence[float], task: Task) -> Considered:
     """The same with its score."""
     if not row.variances:
         return row
-    return replace(row, score=row.objective.score(row.units, least, task.importance))
+    return replace(row, score=row.objective.score(row.units, least, task.judged))
 
 
 def _order(row: Considered) -> tuple[bool, float, float, int]:

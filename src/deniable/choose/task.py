@@ -99,6 +99,15 @@ class Task:
         return tuple(one.importance for one in self.questions)
 
     @property
+    def judged(self) -> tuple[float, ...]:
+        """The same where choices are compared. Errors of metric attributes, as they are, would hide those of
+        all others, and follow from an epsilon of their own.
+        """
+        if not self.objective.is_absolute or len(self.fixed) == self.d:
+            return self.importance
+        return tuple(0.0 if j in self.fixed else one for j, one in enumerate(self.importance))
+
+    @property
     def readings(self) -> tuple[tuple[Reading, ...], ...]:
         """What will be read of each attribute."""
         return tuple(one.readings for one in self.questions)

@@ -83,6 +83,7 @@ open_high = true        # 120 and above count in the last bin, so that there is 
 # success_cap = 0.5     # no attacker's best guess of an answer may be right more often
 # bytes_cap = 16        # no report may take more bytes
 # influence_cap = 5     # no fake report may count for more people
+# worst = true          # the largest error of any question is to be small
 
 # To ask the same people again and again, leave out epsilon and per, and give instead:
 # [repeat]
