@@ -113,6 +113,9 @@ class Halved:
     def covariance(self, cells: Floats, sums: Floats) -> Floats:
         return 2 * self.spread.covariance(cells, sums)
 
+    def sampling(self, cells: Floats, sums: Floats) -> Floats:
+        return 2 * self.spread.sampling(cells, sums)
+
 
 def _spread(law: Law) -> Callable[[Floats], Floats]:
     return lambda cells: OneReport(law).covariance(cells.ravel(), np.eye(cells.size))

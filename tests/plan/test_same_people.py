@@ -96,3 +96,23 @@ def test_all_reports_say_how_large_a_known_group_is(mechanism: str) -> None:
     yes = float(table.shares[0, 0])
     noise = OneReport(law).covariance(np.array([yes, 1 - yes]), np.eye(2))[0, 0] / n
     assert table.stderr[0, 0] == pytest.approx(math.sqrt(noise), rel=0.03)
+
+
+def test_changes_of_the_same_people_by_known_groups_err_by_noise_alone() -> None:
+    """Groups keep their sizes. In a group the noise of its own reports about the question is left."""
+    asked = {"arm": ["a", "b"]} | {f"q{j}": ["yes", "no"] for j in range(4)}
+    study = dn.Study(
+        asked, epsilon_first=2.0, epsilon_forever=4.0, rounds=2, known=["arm"], mechanism="sample"
+    )
+    plan, draw = study.plan(people=N), np.random.default_rng(7)
+    people = {name: draw.choice(values, N, p=[0.3, 0.7]) for name, values in asked.items()}
+    result = plan.estimate(plan.tally(plan.privatize(people, dn.remembering(8))))
+    table, law = result.cross("q0", by="arm"), plan.mechanism.marginal(0)
+    assert isinstance(law, Supports)
+    change = table.change(table, people="same")
+    for row, arm in enumerate(asked["arm"]):
+        base = float(np.mean(people["arm"] == arm))
+        shares = table.own[row] / table.own[row].sum()
+        noise = OneReport(law).covariance(shares, np.eye(2)) - np.diag(shares) + np.outer(shares, shares)
+        error = math.sqrt(2 * base * noise[0, 0] / table.n)  # of n x base reports, for this part of people
+        np.testing.assert_allclose(change.cells.stderr[row], error, rtol=1e-6)

@@ -247,7 +247,7 @@ class TableChange:
         spreads = [table.spread(shares) / table.n for table in (one, other)]
         if self.people == "same":
             spreads = [
-                spread - sampling_covariance(shares) / table.n
+                spread - table.sampling(shares) / table.n
                 for spread, table in zip(spreads, (one, other), strict=True)
             ]
         # no dependence makes the error of a difference more than twice that of independent rounds
@@ -289,15 +289,8 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
 
 def _about_these(table: CrossTable) -> CrossTable:
     """The table by its own reports, and how far it may be off from that of these very people."""
-    sampled = sampling_covariance(table.own)
-    fixed = (table.spread(table.own) - sampled) / table.n
+    fixed = (table.spread(table.own) - table.sampling(table.own)) / table.n
     return replace(table, cells=table.own, covariance=fixed)
-
-
-def sampling_covariance(cells: Floats) -> Floats:
-    """How the cells of one person who is drawn at random vary together."""
-    flat = cells.ravel()
-    return np.asarray(np.diag(flat) - np.outer(flat, flat))
 
 
 def _combine(one: Floats, other: Floats, correlation: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, final
@@ -13,6 +14,7 @@ from deniable.law import Law, Marginal
 
 Supports = Law | Marginal
 """A law of reports that support values."""
+_Within = Callable[[Floats, Floats], Floats]
 
 
 class Spread(Protocol):
@@ -22,6 +24,9 @@ class Spread(Protocol):
         """The covariance of weighted sums, one by row, of the cells that one report gives, if these are the
         true ones.
         """
+
+    def sampling(self, cells: Floats, sums: Floats) -> Floats:
+        """The part of it that is due to which people were sampled, and not to noise."""
 
 
 @final
@@ -41,6 +46,9 @@ class OneReport:
         joint = law.pairs.joint_sums(centered, cells)
         return np.asarray((joint - supported[..., :, None] * supported[..., None, :]) / law.gain**2)
 
+    def sampling(self, cells: Floats, sums: Floats) -> Floats:
+        return sampling_covariance(cells, sums)
+
 
 @final
 @dataclass(frozen=True)
@@ -58,6 +66,9 @@ class TwoReports:
             cells.size, cells.size
         )
         return np.asarray(centered @ (found - np.outer(cells, cells)) @ centered.T)
+
+    def sampling(self, cells: Floats, sums: Floats) -> Floats:
+        return sampling_covariance(cells, sums)
 
     @cached_property
     def _squares(self) -> tuple[Floats, Floats]:
@@ -81,7 +92,14 @@ class GroupedReport:
     """How many reports name their group, for one that is about the question."""
 
     def covariance(self, cells: Floats, sums: Floats) -> Floats:
-        one, means = OneReport(self.law), sums @ cells
+        return self._join(OneReport(self.law).covariance, cells, sums)
+
+    def sampling(self, cells: Floats, sums: Floats) -> Floats:
+        return self._join(sampling_covariance, cells, sums)
+
+    def _join(self, within: _Within, cells: Floats, sums: Floats) -> Floats:
+        """What varies within the groups, and their sizes."""
+        means = sums @ cells
         found = -np.outer(means, means) / self.named
         for here in self.positions:
             base = float(cells[here].sum())
@@ -89,7 +107,7 @@ class GroupedReport:
                 continue
             shares, weights = cells[here] / base, sums[:, here]
             inside = weights @ shares
-            found += base * (one.covariance(shares, weights) + np.outer(inside, inside) / self.named)
+            found += base * (within(shares, weights) + np.outer(inside, inside) / self.named)
         return np.asarray(found)
 
     @cached_property
@@ -98,6 +116,12 @@ class GroupedReport:
         inside = np.arange(self.groups * self.size).reshape(self.groups, self.size)
         beside = np.arange(self.groups * (self.law.k - self.size)).reshape(self.groups, -1)
         return np.hstack([inside, inside.size + beside])
+
+
+def sampling_covariance(cells: Floats, sums: Floats) -> Floats:
+    """How weighted sums of the cells of one person who is drawn at random vary together."""
+    means = sums @ cells
+    return np.asarray((sums * cells) @ sums.T - np.outer(means, means))
 
 
 def _mean_products(law: Supports) -> Floats:

@@ -62,6 +62,8 @@ class CrossTable:
     """Of the cells, row by row."""
     spread: Callable[[Floats], Floats] = field(repr=False)
     """The covariance of the cells from one report, if the true table is another one: for tests."""
+    sampling: Callable[[Floats], Floats] = field(repr=False)
+    """The part of it that is due to which people were sampled."""
     own: Floats = field(repr=False)
     """The cells by the reports about both questions alone, which tests are of."""
     level: float = 0.95
@@ -98,6 +100,7 @@ class CrossTable:
             table,
             one.covariance(cells, each) / estimate.n,
             lambda other: one.covariance(other.ravel(), each),
+            lambda other: one.sampling(other.ravel(), each),
             table,
             number("a confidence level", level, 0.0, 1.0),
         )

@@ -259,11 +259,12 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         sums = sum_of(held[0].source)
         cells, covariance = sums @ held[0].values, held[0].covariance(sums)
 
-    def spread(table: Floats) -> Floats:
+    def spread(table: Floats, sampled: bool = False) -> Floats:
         found = np.zeros((table.size, table.size))
         for source in own:
             true = source.expand((by, of), rows.spread(columns.spread(table.T).T))
-            found += source.n / n * source.spread.covariance(true, sum_of(source))
+            vary = source.spread.sampling if sampled else source.spread.covariance
+            found += source.n / n * vary(true, sum_of(source))
         return found
 
     return CrossTable(
@@ -273,6 +274,7 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         cells.reshape(shape),
         covariance,
         spread,
+        partial(spread, sampled=True),
         np.asarray(raw).reshape(shape),
         number("a confidence level", level, 0.0, 1.0),
     )
