@@ -917,6 +917,27 @@ def test_rounds_from_the_command_line(tmp_path: Path, run: Run) -> None:
     assert run("rounds", str(plan), "--open", "2", "--close", "2").code == 2
 
 
+def test_rounds_change_all_at_once_or_not_at_all(tmp_path: Path, run: Run) -> None:
+    once = str(small_plan("Once").write(tmp_path / "once.json"))
+    again = str(small_plan("Again", rounds=True).write(tmp_path / "again.json"))
+
+    def list_open(plan: str) -> list[int]:
+        return [one["number"] for one in json.loads(run("rounds", plan, "--json").out) if one["open"]]
+
+    refused = run("rounds", once, "--close", "1", "--open", "1000")
+    assert "has no round 1000: it asks once, in round 1" in refused.err
+    assert not (tmp_path / "reports.db").exists(), "a refused command makes no store"
+    for plan in (once, again):
+        assert run("rounds", plan, "--open", "1").code == 0
+    assert run("rounds", once, "--close", "1", "--open", "2").code == 2
+    assert list_open(once) == [1]
+    ends = ("--from", "2027-03-02T08:00", "--until", "2027-03-01T08:00")
+    assert run("rounds", again, "--close", "1", "--open", "2", *ends).code == 2
+    assert list_open(again) == [1]
+    assert run("rounds", again, "--close", "3", "--open", "2").code == 2
+    assert list_open(again) == [1]
+
+
 def test_where_a_browser_finds_it() -> None:
     for host, start in (
         ("127.0.0.1", "http://127.0.0.1:"),

@@ -26,7 +26,6 @@ from deniable.formatting import format_members, format_time
 if TYPE_CHECKING:
     from deniable.collect.offers import Times
     from deniable.collect.schedule import Every
-    from deniable.collect.store import Store
     from deniable.plan import Plan
 
 
@@ -115,16 +114,26 @@ def show_rounds(
         raise InvalidParameter("a round is opened or closed, not both")
     if opens is None and (start, end) != (None, None):
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
+    with suggest_extra():
+        from deniable.collect.offers import Times, no_round
+
+    if opens is not None and opens > (read.content.rounds or 1):
+        raise no_round(read, opens)
     now = time.time()
-    with suggest_extra(), open_store_of(store, read, invited=None, create=opens is not None) as opened:
+    # a round that is to be closed is in a store that is there
+    create = opens is not None and closes is None
+    with open_store_of(store, read, invited=None, create=create) as opened:
         before = {each.number: each for each in opened.rounds(read.id)}
+        changed = []
         if closes is not None:
-            _close_round(opened, read.id, before, closes, now)
+            changed += _close_round(before, closes, now)
         if opens is not None:
             if (start, end) == (None, None):
-                _open_round(opened, read.id, before.get(opens), opens, now)
+                changed += _open_round(before.get(opens), opens, now)
             else:
-                opened.set_round(read.id, opens, _seconds(start, zone), _seconds(end, zone), find_actor())
+                changed.append(Times(opens, _seconds(start, zone), _seconds(end, zone)))
+        if changed:
+            opened.set_rounds(read.id, changed, find_actor())
         rounds = opened.rounds(read.id)
     if opens is not None:
         _warn_of_open_rounds([each.number for each in rounds if each.is_open(now)], opens, plan)
@@ -228,8 +237,10 @@ def _format_local(seconds: float | None, zone: tzinfo | None) -> str:
     return f"{datetime.fromtimestamp(seconds, zone):%a %Y-%m-%d %H:%M %Z}"
 
 
-def _close_round(store: Store, plan_id: str, before: Mapping[int, Times], number: int, now: float) -> None:
-    """Close a round now; one that is closed stays as it is."""
+def _close_round(before: Mapping[int, Times], number: int, now: float) -> list[Times]:
+    """A round as it is when it closes now; nothing, where it is closed."""
+    from deniable.collect.offers import Times
+
     if number not in before:
         opened = (
             f"only {format_members('round', before)} {'was' if len(before) == 1 else 'were'}"
@@ -240,19 +251,21 @@ def _close_round(store: Store, plan_id: str, before: Mapping[int, Times], number
     start, end = before[number].opens, before[number].closes
     if end is not None and end <= now:
         click.echo(f"round {number} is closed already, since {format_time(end)}; it stays as it is", err=True)
-    else:
-        opens = None if start is not None and start >= now else start
-        store.set_round(plan_id, number, opens, now, find_actor())
+        return []
+    return [Times(number, None if start is not None and start >= now else start, now)]
 
 
-def _open_round(store: Store, plan_id: str, before: Times | None, number: int, now: float) -> None:
-    """Open a round now; one that is open without an end stays as it is, and one with an end loses it."""
+def _open_round(before: Times | None, number: int, now: float) -> list[Times]:
+    """A round as it is when it opens now; nothing, where it is open without an end, and one with an end loses
+    it.
+    """
+    from deniable.collect.offers import Times
+
     if before is not None and before.closes is None and before.is_open(now):
         click.echo(f"round {number} is open already; it stays as it is", err=True)
-    else:
-        # no time is stored for "now": a clock that is ahead would refuse reports until others agree with it
-        start = before.opens if before is not None and before.is_open(now) else None
-        store.set_round(plan_id, number, start, None, find_actor())
+        return []
+    # no time is stored for "now": a clock that is ahead would refuse reports until others agree with it
+    return [Times(number, before.opens if before is not None and before.is_open(now) else None, None)]
 
 
 def _describe_state(round_: Times, now: float) -> str:
