@@ -79,6 +79,10 @@ def _read(wanted: Wanted, table: tuple[int, ...], count: int) -> Floats:
     return min(tried, key=lambda one: one[0])[1]
 
 
+def _count_cells(wanted: Wanted, table: tuple[int, ...]) -> int:
+    return math.prod(wanted.sizes[j] for j in table)
+
+
 def _score(wanted: Wanted, tables: Sequence[tuple[int, ...]]) -> float:
     """What is to be small, from the laws, if people are divided as the planner divides them."""
     count = len(tables) + len(wanted.alone)
@@ -105,6 +109,9 @@ def _score(wanted: Wanted, tables: Sequence[tuple[int, ...]]) -> float:
         most = [float(weights[row > 0].max()) for row in told] + [one.importance for one in wanted.alone]
         chances = [one / sum(most) for one in most]
     held = np.array(chances[: len(tables)]) @ told
+    if wanted.kind != "SMP":  # tables of the same people are not added up
+        by_size = sorted(zip(tables, told, strict=True), key=lambda one: _count_cells(wanted, one[0]))
+        held = np.array([next((p for _, row in by_size if (p := row[i])), 0.0) for i in range(len(weights))])
     if not held.all():
         return math.inf
     errors = list(weights / held)

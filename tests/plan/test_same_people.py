@@ -11,6 +11,7 @@ import deniable as dn
 from deniable.cross.agreement import agree
 from deniable.cross.spread import OneReport, Supports
 from deniable.plan.crossing import list_sources
+from deniable.plan.expected import expect_tables
 from tests.products import SMOKING
 
 N = 4000
@@ -62,6 +63,11 @@ def test_one_of_several_tables_of_the_same_people_is_read() -> None:
     table = result.cross("smoker", by="age")
     assert table.n == N
     np.testing.assert_allclose(table.cells.ravel(), list_sources(result)[1].values)
+    # and forecasts are those of the pair alone
+    alone = dn.Plan.of({pair.name: pair}, dn.grr(4, 2.0), people=N)
+    expected, [expected_alone] = expect_tables(plan), expect_tables(alone)
+    assert expected_alone in expected
+    assert expected_alone.people_for_difference == 7907
 
 
 def test_metric_questions_beside_a_sample_let_tables_agree() -> None:

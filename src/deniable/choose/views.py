@@ -164,8 +164,16 @@ class Search:
         for count in set(counts.tolist()):
             here = counts == count
             _, alone = self._list_alone(count)
-            held = used[here] @ self._list_precisions(count)
+            held = self._read_smallest(used[here], self._list_precisions(count))
             found[here] = self._judge(held, np.tile(alone, (len(held), 1)))
+        return found
+
+    def _read_smallest(self, used: Floats, precision: Floats) -> Floats:
+        """How well each pair is known, by rows for choices: tables of the same people are not added up."""
+        found = np.zeros((len(used), precision.shape[1]))
+        sizes = [math.prod(self.wanted.sizes[j] for j in table) for table in self.tables]
+        for t in sorted(range(len(sizes)), key=lambda t: (sizes[t], t), reverse=True):
+            found = np.where(np.outer(used[:, t], precision[t]) > 0, precision[t], found)
         return found
 
     def _score_sampled(self, used: Floats) -> Floats:

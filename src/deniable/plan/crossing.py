@@ -234,12 +234,9 @@ def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str)
 
 
 def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, level: float) -> CrossTable:
-    held = [one for one in agreed if {of, by} <= set(one.source.names)]
-    if not all(one.source.is_complete for one in held):
-        # who answered all questions of one table is not who answered all of another
-        held = [max(held, key=lambda one: one.source.n)]
-    elif are_of_same_people(content):
-        held = [min(held, key=lambda one: one.source.size)]
+    holding = [one for one in agreed if {of, by} <= set(one.source.names)]
+    counted = [(one.source.n, one.source) for one in holding]
+    held = [holding[i] for i in find_read(content, counted, of, by)]
     margins = rows, columns = find_margins(content, of, by)
 
     def sum_of(source: Source) -> Floats:
@@ -278,6 +275,21 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         np.asarray(raw).reshape(shape),
         number("a confidence level", level, 0.0, 1.0),
     )
+
+
+def find_read(content: Content, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
+    """Which sources that hold both questions, each with its number of reports, a table is read from."""
+    known = set(() if content.known is None else content.known.names)
+    every = range(len(counted))
+    if len(counted) < 2:
+        return list(every)
+    if are_of_same_people(content):  # a mean would count each person several times
+        return [min(every, key=lambda i: counted[i][1].size)]
+    if known & {of, by} or not all(source.is_complete for _, source in counted):
+        # the sizes of known groups are no estimates that could be made to agree; and who answered all
+        # questions of one table is not who answered all of another
+        return [max(every, key=lambda i: (counted[i][0], counted[i][1].size))]
+    return list(every)
 
 
 def are_of_same_people(content: Content) -> bool:
@@ -331,10 +343,7 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
         found.append(join_groups(known, one, estimate.law, [group[one.name] for group in groups], named))
     if not found:
         raise InvalidParameter(explain_ungrouped(content, asked))
-    # the sizes of known groups are no estimates that could be made to agree; of several tables with a
-    # question the largest one is shown
-    largest = max(found, key=lambda source: source.n)
-    return [Agreed(largest, largest.values)]
+    return [Agreed(source, source.values) for source in found]
 
 
 def explain_ungrouped(content: Content, asked: str) -> str:

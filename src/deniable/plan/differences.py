@@ -17,7 +17,7 @@ from deniable.exact import number
 from deniable.formatting import round_digits
 from deniable.mechanisms import grr, ss
 from deniable.plan.attribute import Attribute
-from deniable.plan.crossing import check_questions, explain_ungrouped, find_domain, is_grouped
+from deniable.plan.crossing import check_questions, explain_ungrouped, find_domain, find_read, is_grouped
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content
@@ -53,10 +53,10 @@ def count_people(
     table = np.full((rows, columns), (1 - share) / (columns - 1))
     table[:, 0] = share
     table[-1, 0], table[-1, 1:] = share + difference, (1 - share - difference) / (columns - 1)
-    needed = 0.0
-    for chance, source in list_held(content, of, by):
-        one_more = chance / _vary(source, by, of, table, {0: -1, rows - 1: 1})
-        needed = max(needed, one_more) if is_read_alone(content, source, of, by) else needed + one_more
+    needed = sum(
+        chance / _vary(source, by, of, table, {0: -1, rows - 1: 1})
+        for chance, source in list_held(content, of, by)
+    )
     if not needed and content.known is not None and {of, by} & set(known):
         raise InvalidParameter(explain_ungrouped(content, of if by in known else by))
     if not needed:
@@ -68,8 +68,8 @@ def count_people(
 
 
 def list_held(content: Content, of: str, by: str) -> list[tuple[float, Source]]:
-    """What one report about each attribute that holds both questions says, if all answers are as likely, and
-    the chance that a person sends such a report.
+    """What one report about each attribute that the table of both questions is read from says, if all
+    answers are as likely, and the chance that a person sends such a report.
     """
     known = set(() if content.known is None else content.known.names)
     found = []
@@ -81,13 +81,7 @@ def list_held(content: Content, of: str, by: str) -> list[tuple[float, Source]]:
             continue
         source = _spread_evenly(content, one, law, bool(known & {of, by}))
         found.append((float(content.mechanism.chance(j)), source))
-    return found
-
-
-def is_read_alone(content: Content, source: Source, of: str, by: str) -> bool:
-    """Whether of several tables that hold both only the largest one is read; else they add what they know."""
-    known = () if content.known is None else content.known.names
-    return of in known or by in known or not source.is_complete
+    return [found[i] for i in find_read(content, found, of, by)]
 
 
 def _vary(source: Source, by: str, of: str, table: Floats, signs: Mapping[int, int]) -> float:

@@ -13,7 +13,7 @@ from deniable.choose import Precision
 from deniable.cross.source import Source
 from deniable.formatting import format_people
 from deniable.plan.crossing import find_margins, list_tables, sum_source
-from deniable.plan.differences import SHARE, count_people, is_read_alone, list_held
+from deniable.plan.differences import SHARE, count_people, list_held
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content
@@ -83,12 +83,8 @@ def _expect_table(plan: Plan, held: list[tuple[float, Source]], of: str, by: str
 
 def _combine(content: Content, held: list[tuple[float, Source]], of: str, by: str) -> tuple[float, float]:
     """The variances from one person: of a cell, and of a share of a row's people."""
-    weights = np.zeros(2)
-    for chance, source in held:
-        one_more = chance / _vary_first(content, source, of, by)
-        alone = is_read_alone(content, source, of, by)
-        weights = np.maximum(weights, one_more) if alone else weights + one_more
-    cell, share = 1 / weights
+    each = [chance / _vary_first(content, source, of, by) for chance, source in held]
+    cell, share = 1 / np.sum(each, axis=0)
     return float(cell), float(share)
 
 
