@@ -138,6 +138,21 @@ def test_a_target_asks_for_its_pairs_alone(tmp_path: Path) -> None:
     assert {frozenset("ac"), frozenset("bc")} <= held
 
 
+def test_few_reports_are_enough_to_simulate() -> None:
+    """Estimates far below 0 once had a covariance that is none."""
+    asked = {"job": [str(i) for i in range(8)], "town": [str(i) for i in range(14)], "sex": ["f", "m"]}
+    study = dn.Study(asked, epsilon=2.0, target="job", missing="value")
+    plan, generator = study.plan(people=1000), np.random.default_rng(3)
+    for n in (20, 40, 150):
+        answers = {
+            name: [values[i] for i in generator.integers(0, len(values), n)] for name, values in asked.items()
+        }
+        result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(n))))
+        with pytest.warns(dn.DeniableWarning):
+            people = result.simulate_people(30, target="job")
+        assert set(people) == set(asked)
+
+
 def test_people_are_refused_without_a_target() -> None:
     result = ask()
     with pytest.raises(dn.InvalidParameter, match="name the target"):

@@ -137,6 +137,18 @@ def test_what_is_not_known_is_said() -> None:
     assert str(nobody.difference("0", "1")) == "not known"
 
 
+@pytest.mark.parametrize("name", ["grr", "ss", "oue", "sue", "hr"])
+def test_a_cell_that_no_report_supports_has_an_error(name: str) -> None:
+    """Its variance at the estimate is 0, or less: a page that is looked at early would fail, or be sure."""
+    mechanism = getattr(dn, name)(6, 4.0)
+    counts = np.array([9, 7, 8, 6, 0, 5])
+    table = CrossTable.of_estimate(mechanism.estimate(Tally(35, counts)), ["a", "b", "c"], ["yes", "no"])
+    errors = [row["cell_stderr"] for row in table.records()]
+    assert min(errors) > 0.01
+    assert max(errors) < 1
+    assert len(table.about()["cells"]) == 6
+
+
 def test_positions_and_names_are_checked() -> None:
     table = _read(dn.grr(4, 2.0), np.array([400, 300, 200, 100]), 1000, (2, 2))
     with pytest.raises(dn.InvalidParameter, match="'3' is not an answer to 'rows' in this table"):

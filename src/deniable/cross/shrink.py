@@ -64,7 +64,9 @@ class _Departure:
         cells = table.cells[here] / answered
         at = np.arange(null.size).reshape(null.shape)[here].ravel()
         slopes = find_slopes(inside)
-        noise = slopes @ (table.covariance[np.ix_(at, at)] / answered**2) @ slopes.T
+        # at estimates below 0 noise would be less than none
+        spread = table.spread(table.find_possible()) / (table.n * answered**2)
+        noise = slopes @ spread[np.ix_(at, at)] @ slopes.T
         apart = cells * cells.sum() - np.outer(cells.sum(axis=1), cells.sum(axis=0))
         # without noise in some direction, rounding might leave less than none
         root = np.linalg.cholesky(noise + _TINY * np.trace(noise) * np.eye(len(noise)))

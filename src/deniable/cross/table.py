@@ -19,6 +19,7 @@ from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
+from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.formatting import format_percent, format_table, keep_finite
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _COMMON = ("n", "level")  # of all cells
 _WHOLE = (0.0, 1.0)
 _RATIOS = (0.0, math.inf)
+_TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 
 
 @final
@@ -156,6 +158,20 @@ class CrossTable:
         """The standard errors of the shares, to first order; infinite where nobody is seen in the row."""
         return np.array([[one.stderr for one in row] for row in self._conditional])
 
+    @cached_property
+    def cell_stderr(self) -> Floats:
+        """The standard errors of the cells; where no report supports one, that of its nearest possible share."""
+        variances = np.diag(self.covariance)
+        if (variances <= _TINY * variances.max()).any():
+            possible = np.diag(self.spread(self.find_possible())) / self.n
+            variances = np.where(variances > _TINY * variances.max(), variances, possible)
+        return np.asarray(np.sqrt(variances.clip(0.0, None)).reshape(self.cells.shape))
+
+    def find_possible(self) -> Floats:
+        """The nearest table without a cell below 0 that adds up to as much."""
+        total = min(max(float(self.own.sum()), 0.0), 1.0)
+        return nearest_with_total(self.own.ravel(), total).reshape(self.own.shape)
+
     @property
     def is_known(self) -> npt.NDArray[np.bool_]:
         """Whether anything is known of a share: whether its interval is not all from 0 to 1."""
@@ -277,13 +293,13 @@ class CrossTable:
         found = []
         for a, row in enumerate(self.rows):
             for b, column in enumerate(self.columns):
-                one, at = self._conditional[a][b], a * self.of.size + b
+                one = self._conditional[a][b]
                 found.append(
                     {
                         self.by.name: row,
                         self.of.name: column,
                         "cell": float(self.cells[a, b]),
-                        "cell_stderr": math.sqrt(self.covariance[at, at]),
+                        "cell_stderr": float(self.cell_stderr[a, b]),
                         "share": one.value,
                         "shown": float(self.shown[a, b]),
                         "low": one.low,
