@@ -141,6 +141,27 @@ def test_changes_of_the_same_people_are_covered() -> None:
     assert held[1.0] >= 90 > held[0.5]
 
 
+def test_the_same_people_are_refused_where_fakes_may_be_against_them() -> None:
+    """Differences of cells, and fakes that prefer a value: what both rounds share need not help."""
+    asked = {"a": ["x", "y"], "b": ["x", "y", "z"], "c": ["x", "y"]}
+    budgets = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 2, "mechanism": "faked"}
+    plan = dn.Study(asked, together=[("a", "b")], **budgets).plan(people=400)
+    answers = {"a": ["x", "y"] * 200, "b": ["x"] * 400, "c": ["x"] * 400}
+    one, two = (
+        plan.estimate(plan.tally(plan.privatize(answers, dn.remembering(1, round=i)))) for i in (1, 2)
+    )
+    with pytest.raises(dn.InvalidParameter, match="people='same'"):
+        two.cross("a", by="b").change(one.cross("a", by="b"), people="same")
+    two.cross("a", by="b").change(one.cross("a", by="b"))
+    mechanism = dn.l_rsfd([2, 3], 1.0, 2.0, "l_grr", priors=[[0.9, 0.1], [0.2, 0.2, 0.6]])
+    skewed = dn.Plan.of({"a": ["x", "y"], "b": ["x", "y", "z"]}, mechanism, people=400, rounds=2)
+    one, two = (
+        skewed.estimate(skewed.tally(skewed.privatize(answers, dn.remembering(1, round=i)))) for i in (1, 2)
+    )
+    with pytest.raises(dn.InvalidParameter, match="people='same'"):
+        two.change(one, people="same")
+
+
 def test_an_audit_holds_clients_to_what_fakes_hide() -> None:
     """People who differ in one answer have a smaller claim than a part alone."""
     mechanism = dn.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")

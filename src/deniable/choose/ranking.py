@@ -99,7 +99,8 @@ def consider_repeated(
 ) -> list[Considered]:
     """The same for asking again and again: two rounds, in SMP, whose attribute is drawn once and kept.
 
-    RS+FD, whose fakes are kept as well, errs 1.4 to 2.7 times as much: it is considered only if it is named.
+    RS+FD, whose fakes are kept as well, errs more by the root of the number of attributes at least: it is
+    considered only if it is named.
     dBitFlipPM ("dbitflip") keeps all it sends, so that a change of the value shows: it is considered only if
     it is named.
 

@@ -160,7 +160,7 @@ class CrossTable:
 
     @cached_property
     def cell_stderr(self) -> Floats:
-        """The standard errors of the cells; where no report supports one, that of its nearest possible share."""
+        """The standard errors of the cells; where nobody is seen, those of the nearest possible share."""
         variances = np.diag(self.covariance)
         if (variances <= _TINY * variances.max()).any():
             possible = np.diag(self.spread(self.find_possible())) / self.n

@@ -151,6 +151,8 @@ def _find_repeats(result: Result, of: str, by: str) -> Repeats:
     held = [j for j, one in enumerate(content.attributes) if hidden <= set(one.columns)]
     if not result.kept:
         return "fresh" if all(content.mechanism.chance_real(j) == 1 for j in held) else "once"
+    if any(content.mechanism.fake(j) is not None for j in held):
+        return "tied"  # kept fakes are never against one value, but may be against a row's share
     return "apart" if all(result.kept[content.attributes[j].name] for j in held) else "tied"
 
 

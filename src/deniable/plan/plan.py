@@ -417,8 +417,15 @@ class Plan:
         """Whether noise that is kept for different values is independent, by attribute."""
         if self.content.rounds is None:
             return {}
-        parts = zip(self.names, self.mechanism.mechanisms, strict=True)
-        return {name: part.keeps_apart for name, part in parts}
+        return {
+            name: part.keeps_apart and self._is_uniform(j)
+            for j, (name, part) in enumerate(zip(self.names, self.mechanism.mechanisms, strict=True))
+        }
+
+    def _is_uniform(self, attribute: int) -> bool:
+        """Whether fakes of an attribute, where there are any, treat all values alike."""
+        fake = self.mechanism.fake(attribute)
+        return fake is None or bool(np.ptp(fake.supported) < 1e-12)
 
     @overload
     def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...
