@@ -144,8 +144,14 @@ def test_changes_of_the_same_people_are_covered() -> None:
 def test_the_same_people_are_refused_where_fakes_may_be_against_them() -> None:
     """Differences of cells, and fakes that prefer a value: what both rounds share need not help."""
     asked = {"a": ["x", "y"], "b": ["x", "y", "z"], "c": ["x", "y"]}
-    budgets = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 2, "mechanism": "faked"}
-    plan = dn.Study(asked, together=[("a", "b")], **budgets).plan(people=400)
+    plan = dn.Study(
+        asked,
+        together=[("a", "b")],
+        epsilon_first=1.0,
+        epsilon_forever=2.0,
+        rounds=2,
+        mechanism="faked",
+    ).plan(people=400)
     answers = {"a": ["x", "y"] * 200, "b": ["x"] * 400, "c": ["x"] * 400}
     one, two = (
         plan.estimate(plan.tally(plan.privatize(answers, dn.remembering(1, round=i)))) for i in (1, 2)
