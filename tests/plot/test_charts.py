@@ -81,6 +81,34 @@ def test_bars_side_by_side_have_a_legend_and_a_line() -> None:
         assert word in words
 
 
+@pytest.mark.parametrize("line", [None, Line(0.3, "the share of all people")])
+@pytest.mark.parametrize(
+    "names", [["yes", "no"], [f"{i} to under {i + 1}" for i in range(54, 59)], ["w" * 90] * 4]
+)
+def test_a_legend_of_many_names_stays_inside_and_below_the_axis(names: list[str], line: Line | None) -> None:
+    bars = [Bars(np.array([0.2, 0.4]), name) for name in names]
+    figure: Any = plot_bars(["f", "m"], bars, "Waiting", "share of people", line=line)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == len(bars) + (line is not None)
+    box, inner = legend.get_window_extent(), figure.bbox
+    assert 0 <= box.x0 < box.x1 <= inner.x1
+    assert 0 <= box.y0 < box.y1 <= figure.axes[0].xaxis.label.get_window_extent().y0
+
+
+def test_changes_are_drawn_in_points() -> None:
+    plan = dn.Study({"color": ["red", "blue"]}, epsilon=1.0).plan(people=1000)
+    first, later = (
+        plan.estimate(plan.tally(plan.privatize({"color": ["red", "blue"] * 500}, dn.seeded(i))))
+        for i in (1, 2)
+    )
+    figure: Any = later.change(first)["color"].plot()
+    assert "in points" in texts(figure)
+    assert figure.axes[0].xaxis.get_major_formatter()(0.07, 0) == "7"
+    shares: Any = MECHANISM.estimate(TALLY).plot()
+    assert shares.axes[0].xaxis.get_major_formatter()(0.07, 0) == "7 %"
+
+
 def test_a_matrix_is_plotted_as_it_is() -> None:
     matrix = dn.geometric(4, 1.0).law.matrix()
     drawn = plot_matrix(matrix, "Noise", "report", "value").axes[0].images[0].get_array()

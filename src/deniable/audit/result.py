@@ -290,7 +290,7 @@ class Audit:
             bars.append(Bars(np.array([event.claim for event in self.events]), "claim"))
         title = f"{self.verdict}: epsilon is at least {self.lower_bound:.4f}, claimed {self.claim:.4f}"
         names = [event.name for event in self.events]
-        return plot_bars(names, bars, title, "epsilon (nats)", percent=False, line=line)
+        return plot_bars(names, bars, title, "epsilon (nats)", ticks=None, line=line)
 
     def __repr__(self) -> str:
         faults = f"{format_count(len(self.faults), 'fault')}, " if self.faults else ""

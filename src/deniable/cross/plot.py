@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable.plot.charts import Bars, plot_bars
+from deniable.plot.figure import format_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +39,7 @@ def plot_change(change: TableChange) -> Figure:
     of, by, columns = change.later.of.name, change.later.by.name, change.columns
     shown = range(1 if len(columns) == 2 else len(columns))
     title = f"{of}{f': {columns[0]}' if len(shown) == 1 else ''}, by {by}: change from round to round"
-    about = f"change of shares of the people in each row, with {100 * change.level:g} % intervals"
+    about = f"change of shares of each row's people, in points, with {100 * change.level:g} % intervals"
     values = np.nan_to_num(change.difference)
     noisy = np.isnan(change.difference)
     if len(shown) <= _MOST_SIDE_BY_SIDE:
@@ -46,7 +47,8 @@ def plot_change(change: TableChange) -> Figure:
             Bars(values[:, b], columns[b], change.low[:, b], change.high[:, b], noisy=noisy[:, b].tolist())
             for b in shown
         ]
-        return plot_bars(change.rows, bars, title, about)
+        return plot_bars(change.rows, bars, title, about, format_points)
     labels = [f"{row}: {column}" for row in change.rows for column in columns]
-    flat = (change.low.ravel(), change.high.ravel())
-    return plot_bars(labels, [Bars(values.ravel(), "", *flat, noisy=noisy.ravel().tolist())], title, about)
+    ends = (change.low.ravel(), change.high.ravel())
+    bars = [Bars(values.ravel(), "", *ends, noisy=noisy.ravel().tolist())]
+    return plot_bars(labels, bars, title, about, format_points)

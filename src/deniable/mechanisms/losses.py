@@ -85,7 +85,7 @@ class Losses:
         numbers = [format_up(loss) for loss in bounded.values()]
         bars = [Bars(np.array(list(bounded.values())), numbers=numbers)]
         title = "What one person's reports give away together"
-        return plot_bars(list(bounded), bars, title, "privacy loss (nats)", percent=False)
+        return plot_bars(list(bounded), bars, title, "privacy loss (nats)", ticks=None)
 
 
 def add_losses(each: Sequence[Losses], select: Callable[[Sequence[float]], Sequence[float]] = list) -> Losses:

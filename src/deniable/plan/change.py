@@ -108,6 +108,7 @@ class AttributeChange:
     def plot(self, title: str = "Change from round to round") -> Figure:
         """A figure of matplotlib: a bar for each difference, with its interval."""
         from deniable.plot.charts import Bars, plot_bars
+        from deniable.plot.figure import format_points
 
         is_share, shown = self.kind != MEAN, self.possible()
         about = "change of the share of people, in points" if is_share else "change of the mean"
@@ -116,7 +117,7 @@ class AttributeChange:
             [Bars(shown["difference"], "", shown["low"], shown["high"], noisy=self.find_noisy().tolist())],
             title,
             about,
-            percent=is_share,
+            ticks=format_points if is_share else None,
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,6 +30,10 @@ _LARGEST = 40
 _COLORS = (TRUTH, "#e69f00", "#009e73", "#cc79a7", "#8c8c8c")
 _LINE, _LEFT, _WIDE = 0.19, 0.07, 4.2  # inches: a bar, a letter of its label, and the axes
 _LONGEST = 48  # letters of a label
+_KEY, _KEY_LINE = 0.55, 0.17  # inches: the patch and the gap beside a name of the legend, and its line
+
+Ticks = Callable[[float, float], str]
+"""What is written at a number of an axis, which also has a position."""
 
 
 class Bars(NamedTuple):
@@ -57,10 +62,13 @@ def plot_bars(
     bars: Sequence[Bars],
     title: str,
     about: str,
-    percent: bool = True,
+    ticks: Ticks | None = format_tick,
     line: Line | None = None,
 ) -> Figure:
-    """A bar for each label, from top to bottom, several side by side; of very many, the largest."""
+    """A bar for each label, from top to bottom, several side by side; of very many, the largest.
+
+    Without ticks, the axis has plain numbers.
+    """
     require_matplotlib()
     from deniable.plot.picture import Picture
 
@@ -71,26 +79,29 @@ def plot_bars(
     names = [_shorten(str(labels[i])) for i in shown.tolist()]
     left = 0.3 + _LEFT * max(map(len, names))
     heading = fill_paragraph(title, round((left + _WIDE) / 0.078))
-    keyed = len(bars) > 1 or line is not None
-    below = 0.6 + (0.25 if keyed else 0.0)
+    wide = left + _WIDE + 0.3
+    keys = [_shorten(one.name) for one in bars] if len(bars) > 1 or line is not None else []
+    keys += [] if line is None else [_shorten(line.name)]
+    columns = max(1, int(wide / (_KEY + _LEFT * max(map(len, keys), default=0))))
+    below = 0.6 + (0.08 + _KEY_LINE * math.ceil(len(keys) / columns) if keys else 0.0)
     body = max(0.5, _LINE * len(names) * max(1.0, 0.7 * len(bars)))
-    wide, tall = left + _WIDE + 0.3, 0.2 + 0.18 * (1 + heading.count("\n")) + body + below
+    tall = 0.2 + 0.18 * (1 + heading.count("\n")) + body + below
     with style():
         figure = Picture(figsize=(wide, tall))
         figure.suptitle(heading, x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
         axes = figure.add_axes((left / wide, below / tall, _WIDE / wide, body / tall))
         _draw_bars(axes, bars, shown)
         if line is not None:
-            axes.axvline(line.position, color=INK, linewidth=1, linestyle="--", label=line.name)
+            axes.axvline(line.position, color=INK, linewidth=1, linestyle="--", label=_shorten(line.name))
         axes.set_yticks(np.arange(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
         axes.axvline(0.0, color=INK, linewidth=0.8)
         axes.set_xlabel(about)
-        if percent:
-            axes.xaxis.set_major_formatter(format_tick)
-        if keyed:
-            figure.legend(loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=len(bars) + 1, fontsize=8)
+        if ticks is not None:
+            axes.xaxis.set_major_formatter(ticks)
+        if keys:
+            figure.legend(loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=columns, fontsize=8)
     return figure
 
 
@@ -107,7 +118,7 @@ def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.int
         noisy = np.isin(shown, np.flatnonzero(one.noisy))
         values = np.where(noisy, np.nan, one.values[shown])
         color = _COLORS[i % len(_COLORS)]
-        drawn = axes.barh(positions, values, height=height, color=color, alpha=0.7, label=one.name)
+        drawn = axes.barh(positions, values, height=height, color=color, alpha=0.7, label=_shorten(one.name))
         if one.numbers:
             axes.bar_label(drawn, [one.numbers[i] for i in shown.tolist()], padding=3, fontsize=8)
             axes.margins(x=0.15)

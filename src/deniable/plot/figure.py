@@ -158,6 +158,11 @@ def format_tick(share: float, _position: float) -> str:
     return f"{100 * share:g} %"
 
 
+def format_points(difference: float, _position: float) -> str:
+    """A tick of an axis of differences between shares: of 20 %, 5 points more are not 5 % more."""
+    return f"{100 * difference:g}"
+
+
 def value_axis(axes: Axes, k: int, labels: Sequence[object] | None, most_labels: int) -> None:
     """A zero line, and the values' names below where there is room for them; else whole numbers."""
     axes.axhline(0.0, color=INK, linewidth=0.8)

@@ -267,7 +267,7 @@ class RecordMechanism(ABC):
         bars = Bars(np.array(losses), "an attribute that is reported", numbers=list(map(format_loss, losses)))
         record = Line(self.loss(), f"the whole record, {format_loss(self.loss())}")
         title = self.describe(names).split("\n", 1)[0]
-        return plot_bars(self._names(names), [bars], title, "privacy loss (nats)", percent=False, line=record)
+        return plot_bars(self._names(names), [bars], title, "privacy loss (nats)", ticks=None, line=record)
 
     def _names(self, names: Sequence[str] | None) -> Sequence[str]:
         if names is not None and len(names) != self.d:
