@@ -901,3 +901,16 @@ def test_metric_attributes_hide_no_other_error(judged: str) -> None:
     assert beside.errors[1] > 10 * max(alone.errors)
     only = consider([metric, metric], 1.0, 1000, objective)[0]
     assert only.score == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("judged", ["worst", "squares"])
+def test_metric_attributes_take_no_people_from_others(judged: str) -> None:
+    """What is not judged is drawn by importance, and its errors do not divide people."""
+    objective = Objective(**{judged: True})  # type: ignore[arg-type]
+    metric = Question(60, list_readings(dn.Range(0, 60), 60), mechanism=dn.geometric(59, 0.2))
+    alone = consider([Question(2), Question(5)], 1.0, 1000, objective, mechanisms="SMP")[0]
+    beside = consider([Question(2), metric, Question(5)], 1.0, 1000, objective, mechanisms="SMP")[0]
+    assert float(beside.chances[1]) == pytest.approx(1 / 3, abs=0.001)
+    ratios = [float(row.chances[-1] / row.chances[0]) for row in (alone, beside)]
+    assert ratios[1] == pytest.approx(ratios[0], rel=0.005)
+    assert ratios[0] > 1.1

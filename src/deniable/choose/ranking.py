@@ -285,13 +285,23 @@ def _list_ways(task: Task) -> list[Way]:
 
 
 def _draw_unequally(task: Task, way: Way) -> Way:
-    """The same, where an attribute is drawn more often if its errors are larger."""
+    """The same, where an attribute is drawn more often if its errors are larger.
+
+    What is not judged, as metric attributes, is drawn by importance.
+    """
     try:
         chosen, _ = _settle(task, way, [task.among(way.kind, j) for j in range(task.d)], lean=False)
     except InvalidParameter:  # what cannot be built is explained there
         return way
-    errors = [list(_list_errors(task, j, chosen[j])) for j in way.sampled(task)]
-    return replace(way, weights=round_chances(divide_people(errors, task.objective.worst), MOST_WEIGHT))
+    sampled = way.sampled(task)
+    total = math.fsum(task.importance[j] for j in sampled)
+    chances = {j: task.importance[j] / total for j in sampled}
+    judged = [j for j in sampled if task.judged[j]]
+    together = math.fsum(chances[j] for j in judged)
+    errors = [list(_list_errors(task, j, chosen[j])) for j in judged]
+    divided = divide_people(errors, task.objective.worst)
+    chances |= {j: together * one for j, one in zip(judged, divided, strict=True)}
+    return replace(way, weights=round_chances([chances[j] for j in sampled], MOST_WEIGHT))
 
 
 def _list_errors(task: Task, attribute: int, option: Option) -> Iterator[Error]:
