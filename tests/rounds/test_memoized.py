@@ -701,6 +701,13 @@ def test_ten_thousand_reports_take_no_time() -> None:
     assert time.process_time() - started < 0.5, "0.01 s; in exact powers it is 4 s and more"
 
 
+@pytest.mark.parametrize("m", [dn.l_grr(5, 1.0, 2.0), dn.l_rsfd([3, 4], 1.0, 2.0), dn.rsfd([3, 4], 1.0)])
+def test_reports_beyond_counting_are_refused(m: dn.Memoized | dn.Faked) -> None:
+    """A billion took more than 100 s, and loses what any number does."""
+    with pytest.raises(dn.InvalidParameter, match="reports must be an integer from 1 to 10000"):
+        m.ratio_after(10**9)
+
+
 @pytest.mark.parametrize(
     "m", [dn.l_grr(5, 1.0, 2.0), dn.loloha(9, 1.0, 2.0), dn.dbitflip(9, 1.0, bits=3), dn.oue(5, 1.0)]
 )

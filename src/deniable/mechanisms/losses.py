@@ -16,6 +16,8 @@ from deniable.formatting import format_count, format_html_table, format_up
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_REPORTS = 10_000  # of one value: powers of more have too many digits, and lose what any number does
+
 
 @final
 @dataclass(frozen=True)

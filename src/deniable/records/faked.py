@@ -16,6 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import log_up, power_up, times_up, whole_number
 from deniable.law import Marginal, Mixed
 from deniable.mechanisms import ExactMechanism, Losses
+from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.records.base import Per, RecordMechanism, check_parts, list_parts, quote_names
 from deniable.records.evidence import Evidence
 from deniable.records.fakes import Fake
@@ -94,7 +95,7 @@ class Faked(RecordMechanism):
 
     def ratio_after(self, reports: int, per: Per = "record") -> Fraction:
         """The largest ratio after this many reports of one record, whose first answers are kept."""
-        whole_number("reports", reports, 1)
+        whole_number("reports", reports, 1, MOST_REPORTS)
         found = self._find_ratios(reports)[0 if per == "record" else 1]
         return min(found, self.permanent.ratio(per)) if self.repeated else power_up(found, reports)
 

@@ -21,6 +21,7 @@ from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_loss
 from deniable.law import Law
 from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
+from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.rounds.changes import ChangesLoss, bound_changes
 from deniable.words import Rows
 from deniable.words.hashing import collision, hash_function, occupied_buckets
@@ -85,8 +86,11 @@ class Memoized(Repeated):
         return self.ratio_after(1)
 
     def ratio_after(self, reports: int) -> Fraction:
-        """The largest ratio after this many reports of one value: exact for a few dozen, then rounded up."""
-        whole_number("reports", reports, 1)
+        """The largest ratio after this many reports of one value: exact for a few dozen, then rounded up.
+
+        That of any number, `first.ratio`, bounds it.
+        """
+        whole_number("reports", reports, 1, MOST_REPORTS)
         return self.first.ratio_after(self.second, reports)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
