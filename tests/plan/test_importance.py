@@ -101,6 +101,8 @@ def test_files_have_the_importance_of_tables(tmp_path: Path) -> None:
     ("changed", "why"),
     [
         ({"importance": {"town x sex": 2}}, "'town x sex' is not an attribute, or a table that is wanted"),
+        ({"importance": {"town x job": 2, "job x town": 3}}, "'town x job' is given twice"),
+        ({"importance": {"town x sex": 2}}, "smoker, town x job, sex x smoker, job x town, smoker x sex\\)"),
         ({"importance": {"town x job": 0}}, "the importance of 'town x job'"),
         ({"importance": {"town x job": "3"}}, "the importance of 'town x job'"),
         ({"importance": 3}, "importance is by name"),

@@ -24,9 +24,19 @@ def read_importance(given: object) -> dict[str, float]:
 
 
 def check_weighed(
-    importance: Mapping[str, float], attributes: Mapping[str, Attribute], known: Sequence[str]
+    importance: Mapping[str, float],
+    attributes: Mapping[str, Attribute],
+    questions: Sequence[str],
+    together: Sequence[Sequence[str]],
 ) -> None:
-    """Refuse the importance of what is not asked; `known` are the names of questions and of tables."""
+    """Refuse the importance of what is not asked, and that of a table in both orders of its questions."""
+    for pair in list_pairs(together):
+        name, turned = name_product(pair), name_product(pair[::-1])
+        if name in importance and turned in importance:
+            raise InvalidParameter(
+                f"the importance of {name!r} is given twice: leave out that of {turned!r}, the same table"
+            )
+    known = list(dict.fromkeys((*questions, *list_weighed(together))))
     for name in importance:
         one = attributes.get(name)
         if name not in known and (one is None or isinstance(one.domain, Product)):

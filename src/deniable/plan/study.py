@@ -40,7 +40,6 @@ from deniable.plan.consent import complete_texts
 from deniable.plan.document import MOST_ROUNDS, Ask, checked_people
 from deniable.plan.importance import (
     check_weighed,
-    list_weighed,
     read_importance,
     weigh_attribute,
     weigh_pairs,
@@ -296,7 +295,7 @@ class Study:
                 raise InvalidParameter(
                     f"{what}, so its mechanism follows from its distances; name no protocol for it"
                 )
-        check_weighed(self.importance, self._asked, [*self.attributes, *list_weighed(self._together)])
+        check_weighed(self.importance, self._asked, list(self.attributes), self._together)
         len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
     @cached_property
