@@ -78,7 +78,8 @@ def test_a_change_is_shown_and_written(run: Run, asked: None) -> None:
     assert "is about a change" in run(*shared, "--people", "same").err
     refused = run(*shared[:2], *shared[3:], "--from", "sqlite:///a.db", *since[-2:], "--people", "linked")
     assert "does not know who sent what" in refused.err
-    assert "they hold for these very people" in " ".join(run(*since, "--people", "same").out.split())
+    same = " ".join(run(*since, "--people", "same").out.split())
+    assert "they hold for the very people whose reports are about the question" in same
 
 
 def test_what_is_no_table_is_refused(run: Run, asked: None) -> None:

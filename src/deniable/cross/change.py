@@ -36,7 +36,7 @@ report tells of the table: else other people would be drawn for it.
 VALIDITY: Mapping[str | None, str] = {
     None: "they hold whoever answered in each round",
     "others": "they hold if other people answered in each round",
-    "same": "they hold for these very people, if all answered in both rounds",
+    "same": "they hold for the very people whose reports are about the question, if all answered both times",
     "linked": "they hold if row i of both rounds is one person",
 }
 """For whom intervals hold, by who answered."""
@@ -288,7 +288,7 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
 
 
 def _about_these(table: CrossTable) -> CrossTable:
-    """The table by its own reports, and how far it may be off from that of these very people."""
+    """The table by its own reports, and how far it may be off from that of the very people who made them."""
     fixed = (table.spread(table.own) - table.sampling(table.own)) / table.n
     return replace(table, cells=table.own, covariance=fixed)
 

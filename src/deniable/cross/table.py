@@ -273,8 +273,9 @@ class CrossTable:
         """The change since an earlier round: of every share of a row's people, and of every cell.
 
         Unless `people` says more, intervals hold whoever answered in each round of a plan that asks again.
-        With "same", they hold for these very people, if all answered both times, and are narrower. With
-        "others", other people answered each time, as in a plan that asks once.
+        With "same", they hold for the very people whose reports are about both questions, if all answered
+        both times, and are narrower. With "others", other people answered each time, as in a plan that asks
+        once.
         """
         return compare_tables(earlier, self, people)
 

@@ -212,9 +212,10 @@ class Result(Mapping[str, Any]):
         """The change since an earlier round: of every share and mean, with its interval.
 
         What people keep is in both rounds, so these depend on each other. Unless `people` says more, the
-        intervals of a plan with rounds hold whoever answered in each round. With "same", they hold for these
-        very people, if all answered both times, and are narrower; two rounds on values allow that (`l_grr`,
-        `l_osue`, ...), and plans that ask once and whose every report has a real answer to every question.
+        intervals of a plan with rounds hold whoever answered in each round. With "same", they hold for the
+        very people whose reports are about the question, if all answered both times, and are narrower; two
+        rounds on values allow that (`l_grr`, `l_osue`, ...), and plans that ask once and whose every report
+        has a real answer to every question.
         With "others", other people answered each time, as in a plan that asks once.
         """
         return compare_results(earlier, self, level, people)
