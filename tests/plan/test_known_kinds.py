@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from deniable.arrays import Floats
 from deniable.mechanisms import Tally
 from deniable.plan import Plan, Tallies
 from deniable.plan.differences import count_people
+from deniable.plan.expected import expect_tables
 from deniable.plan.known import add_groups
 from tests.statistics import CROSSED_HELD, CROSSED_SIZE, TESTED_STUDIES
 
@@ -110,7 +112,13 @@ def test_people_answer_and_the_plan_says_what_tables_tell() -> None:
     assert (np.abs(media.shares[:, 0] - [0, 1]) < 5 * media.stderr[:, 0]).all()
     assert hours.test().p < 1e-6
     text = " ".join(PLAN.explain().split())
-    assert "'hours' by 'arm': shares of one of 2 groups are known to within" in text
+    assert re.search(
+        r"'hours' by 'arm': shares of one of 2 groups are known to within [\d.]+ points if 75 % of", text
+    )
+    [hours_by_arm] = [one for one in expect_tables(PLAN) if one.of == "hours"]
+    assert hours_by_arm.describe().endswith("That is if 75 % of people answer.")
+    [works_by_arm] = [one for one in expect_tables(PLAN) if one.of == "works"]
+    assert "of people answer" not in works_by_arm.describe()
     assert "'media: web' by 'arm': shares of one of 2 groups" in text
     assert count_people(PLAN, of="media: tv", by="arm", difference=0.05) > 1000
 

@@ -44,6 +44,11 @@ class Source:
         """Whether everybody is in one of the cells."""
         return self.values.size == self.size
 
+    @property
+    def answered(self) -> float:
+        """The share of people who are in one of the cells."""
+        return float(self.values[: self.size].sum())
+
     def covariance(self, sums: Floats) -> Floats:
         """Of weighted sums of the values."""
         if self.values.size <= MOST_KEPT:

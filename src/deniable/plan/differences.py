@@ -14,7 +14,7 @@ from deniable.cross.spread import GroupedReport, OneReport, Supports
 from deniable.errors import InvalidParameter
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.formatting import round_digits
+from deniable.formatting import format_percent, round_digits
 from deniable.mechanisms import grr, ss
 from deniable.plan.attribute import Attribute
 from deniable.plan.crossing import check_questions, explain_ungrouped, find_domain, find_read, is_grouped
@@ -36,7 +36,8 @@ def count_people(
 ) -> int:
     """How many people it takes to tell a share from one that is larger by the difference, in two rows.
 
-    All rows are as large. A test at 5 % then finds the difference as often as `power` says.
+    All rows are as large, and as many people answer as the plan expects; where it does not say, no answer is
+    as likely as any other value. A test at 5 % then finds the difference as often as `power` says.
 
     >>> from deniable import Range, Study
     >>> asked = {"age": Range(20, 70, step=10), "smoker": ["yes", "no"]}
@@ -88,7 +89,7 @@ def _vary(source: Source, by: str, of: str, table: Floats, signs: Mapping[int, i
     """The variance from one report of a sum of the first column's shares in some rows, by their signs."""
     rows, columns = table.shape
     weights = np.zeros((rows, columns))
-    each = rows / source.values[: source.size].sum()  # one over the people of a row who answer
+    each = rows / source.answered  # one over the people of a row who answer
     for row, sign in signs.items():
         weights[row] = -sign * table[row, 0] * each
         weights[row, 0] += sign * each
@@ -111,6 +112,11 @@ def _spread_evenly(content: Content, one: Attribute, law: Supports, is_known: bo
     values = np.zeros(known.size * size)
     values[spread.positions] = shares / known.size
     return Source((*known.names, *one.columns), (*known.shape, *one.shape), 1, values, spread)
+
+
+def _suppose(source: Source) -> str:
+    """How many people are taken to answer, where that need not be all."""
+    return "" if source.is_complete else f" if {format_percent(source.answered)} of people answer"
 
 
 def warn_groups(content: Content) -> str | None:
@@ -146,12 +152,13 @@ def _explain_table(content: Content, j: int, law: Supports, of: str, by: str) ->
     """How well the shares of each group will be known, and how many people it would take otherwise."""
     one, rows, columns = content.attributes[j], find_domain(content, by).k, find_domain(content, of).k
     table = np.full((rows, columns), 1 / columns)
-    variance = _vary(_spread_evenly(content, one, law, True), by, of, table, {0: 1})
+    source = _spread_evenly(content, one, law, True)
+    variance = _vary(source, by, of, table, {0: 1})
     reports = content.people * float(content.mechanism.chance(j))
     margin = round_digits(100 * reach_of(_TAIL) * math.sqrt(variance / reports), 2)
     # shares are from 0 to 100 points: a wider margin tells nothing
     known = f"known to within {margin:g} points" if margin < 100 else "not known at all"
-    said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}"
+    said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}{_suppose(source)}"
     is_special = one.columns != (of,) or one.only_if is not None or one.several is not None
     if is_special or content.rounds is not None or content.mechanism.fake(j) is not None:
         return f"{said}."

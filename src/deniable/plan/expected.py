@@ -11,7 +11,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.choose import Precision
 from deniable.cross.source import Source
-from deniable.formatting import format_people
+from deniable.formatting import format_people, format_percent
 from deniable.plan.crossing import find_margins, list_tables, sum_source
 from deniable.plan.differences import SHARE, count_people, list_held
 
@@ -37,14 +37,18 @@ class ExpectedTable:
     """How well the share of an answer among a row's people will be known."""
     people_for_difference: int
     """How many people it takes to tell 25 % from 30 % in two rows, in four studies of five."""
+    answered: float | None = None
+    """The share of people who are taken to answer, where that need not be all."""
 
     def describe(self) -> str:
-        """In two sentences."""
+        """In two sentences, or three."""
+        answered = self.answered
+        supposed = "" if answered is None else f" That is if {format_percent(answered)} of people answer."
         return (
             f"A share of a row's people is known to within {self.share.format_margin()}, a cell, of all "
             f"people, to within {self.cell.format_margin()}. To tell {100 * SHARE:g} % from "
             f"{100 * (SHARE + DIFFERENCE):g} % in two rows takes {format_people(self.people_for_difference)} "
-            "people."
+            f"people.{supposed}"
         )
 
 
@@ -78,6 +82,7 @@ def _expect_table(plan: Plan, held: list[tuple[float, Source]], of: str, by: str
         Precision(name, "cell", math.prod(size), people, math.sqrt(cell / people)),
         Precision(name, "row share", size[1], people, math.sqrt(share / people)),
         count_people(plan, of, by, DIFFERENCE),
+        None if held[0][1].is_complete else held[0][1].answered,
     )
 
 
@@ -92,7 +97,7 @@ def _vary_first(content: Content, source: Source, of: str, by: str) -> Floats:
     """The same from one report: of the first cell, and of the first share of the first row's people."""
     margins = rows, columns = find_margins(content, of, by)
     cells = np.outer(rows.sums.sum(axis=1), columns.sums.sum(axis=1))
-    part = cells / cells.sum() * source.values[: source.size].sum()
+    part = cells / cells.sum() * source.answered
     sums = np.zeros((2, *part.shape))
     sums[0, 0, 0] = 1.0
     sums[1, 0] = -part[0, 0] / part[0].sum() ** 2
