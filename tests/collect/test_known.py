@@ -139,6 +139,8 @@ def test_links_name_the_group(run: Run) -> None:
     one = run("tokens", "plan.json", "--count", "2", "--url", url, "--group", "arm=B", "-o", "b.csv")
     assert one.code == 0, one.err
     assert Path("b.csv").read_text().count("&group=B") == 2
+    assert "a code that is typed does not name 'arm'" in one.err
+    assert "of 2 links" not in one.err
     Path("people.csv").write_text("name,arm\nAda,A\nBob,B\nEve,\n")
     listed = run("tokens", "plan.json", "--addresses", "people.csv", "--url", url, "-o", "all.csv")
     assert listed.code == 0, listed.err
@@ -146,6 +148,12 @@ def test_links_name_the_group(run: Run) -> None:
     assert ada.endswith("&group=A")
     assert bob.endswith("&group=B")
     assert "group" not in eve  # it is asked
+    assert "1 of 3 links names no 'arm' (first in row 3 of the list)" in listed.err
+    assert "keep the old ones if they are for other people, such as those of another 'arm'" in listed.err
+    assert "if these replace them" not in listed.err
+    plain = run("tokens", "plan.json", "--count", "2", "--url", url)
+    assert "2 of 2 links name no 'arm': the survey asks" in plain.err
+    assert "code" not in plain.err
     for given, words in (
         ("arm", "such as arm=A"),
         ("leg=A", "'leg' is not a known question (arm)"),

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.groups import find_group, read_groups, write_group
+from deniable.commands.shared.groups import find_group, read_groups, warn_groups, write_group
 from deniable.commands.shared.options import FILE, Number, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
@@ -208,18 +208,32 @@ def make_tokens(
                 left.append(opened.invitations_left(plan.id))
     if (out, letters) == (None, None):
         click.echo(table, nl=False)
+    persons = [people.person(i) for i in range(number)] if people.rows else [{}] * number
     for plan, more in zip(read, before, strict=True):
+        for words in () if url is None else warn_groups(plan, groups, persons):
+            click.echo(f"warning: {words}", err=True)
         if more:
-            which = f" to {plan.content.title or plan.id[:12]} from before"
-            click.echo(
-                f"warning: {_format_unused(more, which)}; whoever has two can be counted twice, so withdraw "
-                "the old ones if these replace them: --withdraw",
-                err=True,
-            )
+            _warn_of_unused(plan, more)
     for plan, unused in zip(read, left, strict=True):
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
         which = f" to {plan.content.title or plan.id[:12]}" if len(read) > 1 else ""
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
+
+
+def _warn_of_unused(plan: Plan, unused: int) -> None:
+    """Whoever has an old and a new invitation can be counted twice; those of other groups are for others."""
+    which = f" to {plan.content.title or plan.id[:12]} from before"
+    known = plan.content.known
+    what_next = (
+        "so withdraw the old ones if these replace them: --withdraw"
+        if known is None
+        else f"but keep the old ones if they are for other people, such as those of another {known.name!r}: "
+        "--withdraw ends all links, of every group"
+    )
+    click.echo(
+        f"warning: {_format_unused(unused, which)}; whoever has two can be counted twice, {what_next}",
+        err=True,
+    )
 
 
 def _warn_of_address(url: str) -> None:

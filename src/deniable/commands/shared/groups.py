@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from deniable.errors import InvalidParameter, not_among
+from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.plan import Plan
@@ -46,6 +47,28 @@ def find_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str])
     if plan.content.known is None or not answers:
         return None
     return int(plan.content.known.codes({name: [answer] for name, answer in answers.items()})[0])
+
+
+def warn_groups(plan: Plan, groups: Mapping[str, str], people: Sequence[Mapping[str, str]]) -> list[str]:
+    """What leads people to a survey that asks for their group: links and codes that do not name it."""
+    known = plan.content.known
+    if known is None:
+        return []
+    lacking = [i for i, person in enumerate(people, 1) if not _find_answers(plan, groups, person)]
+    found = []
+    if lacking:
+        name = "names" if len(lacking) == 1 else "name"
+        first = f" (first in row {lacking[0]} of the list)" if any(people) else ""
+        found.append(
+            f"{len(lacking):,} of {format_count(len(people), 'link')} {name} no {known.name!r}{first}: the "
+            "survey asks these people for it; give it with --group, or in --addresses"
+        )
+    if len(lacking) < len(people):
+        found.append(
+            f"a code that is typed does not name {known.name!r}: the survey asks for it, and shows all its "
+            "answers; where people must not know of groups, give them the links only"
+        )
+    return found
 
 
 def _find_answers(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> dict[str, str]:
