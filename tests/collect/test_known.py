@@ -166,6 +166,14 @@ def test_links_name_the_group(run: Run) -> None:
     assert "--url" in run("tokens", "plan.json", "--count", "1", "--group", "arm=A").err
 
 
+def test_verify_says_what_is_sent_as_it_is(run: Run) -> None:
+    PLAN.write(Path("plan.json"))
+    shown = run("verify", "plan.json")
+    assert "known and sent as it is: 'arm' (2 values); no loss counts it" in shown.out
+    assert shown.out.endswith("beyond what is stated, beside 'arm', which every report names\n")
+    assert json.loads(run("verify", "plan.json", "--json").out)["known"] == ["arm"]
+
+
 def test_a_group_that_is_given_in_part_is_refused(run: Run) -> None:
     asked = {"arm": ["A", "B"], "sex": ["f", "m"], "smoker": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=1.0, known=["arm", "sex"]).plan(people=1000)

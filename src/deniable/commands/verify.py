@@ -56,6 +56,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             found["ask"] = read.content.ask
         if read.content.maps:
             found["maps"] = {name: str(one) for name, one in read.content.maps}
+        if read.content.known is not None:
+            found["known"] = list(read.content.known.names)
         console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
@@ -79,8 +81,16 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo(f"under the cells of {name!r}: {drawn}")
     if read.content.ask == "sampled":
         click.echo("a device asks only the questions that it has drawn for its report")
+    known = read.content.known
+    if known is not None:
+        click.echo(
+            f"known and sent as it is: {known.describe()}; no loss counts it, and all losses compare people "
+            f"of the same {known.name}"
+        )
+    beside = "" if known is None else f", beside {known.name!r}, which every report names"
     click.echo(
-        "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is stated"
+        "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is "
+        f"stated{beside}"
     )
 
 
