@@ -41,6 +41,7 @@ def test_people_are_written_with_a_warning(run: Run, asked: None) -> None:
     shown = run(*ASKED, "--target", "smoker", "--people", "2000", "-o", "p.csv", "-o", "p.parquet")
     assert shown.code == 0, shown.err
     assert "simulated by the tables of 3,000 reports, and have no error bars" in shown.err
+    assert "other answers depend on 'smoker' alone" in shown.err
     rows = list(csv.DictReader(Path("p.csv").read_text().splitlines()))
     assert len(rows) == 2000
     assert rows == parquet.read_table("p.parquet").to_pylist()

@@ -72,3 +72,9 @@ def write_people(
         "tests use deniable cross",
         err=True,
     )
+    if len(found) > 2:
+        click.echo(
+            f"warning: these people's other answers depend on {target!r} alone: the file does not show how "
+            "any two of them depend on each other, even where they do",
+            err=True,
+        )

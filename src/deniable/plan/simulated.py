@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_PEOPLE = 10_000_000
 NO_ERROR_BARS = (
     "simulated people have no error bars: what is counted of them is as uncertain as the tables they come "
-    "from, and more; for shares, intervals and tests use result.cross"
+    "from, and more; for shares, intervals and tests use result.cross. Their other answers depend on the "
+    "target alone: how two of these depend on each other is not shown, even where they do"
 )
 
 
