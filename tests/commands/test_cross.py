@@ -88,6 +88,39 @@ def test_what_is_no_table_is_refused(run: Run, asked: None) -> None:
     assert "give one of both" in run("cross", "plan.json", "--of", "smoker", "--by", "age").err
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        ("sample", "a report holds only one of the questions or tables, so that no number of reports"),
+        ("split", "a report holds 'smoker' and 'sex' in different values, which are not read as one"),
+    ],
+)
+def test_a_question_outside_a_table_is_refused_with_what_to_do(run: Run, mechanism: str, words: str) -> None:
+    asked = {"age": ["old", "young"], "smoker": ["yes", "no"], "sex": ["f", "m"], "arm": ["A", "B"]}
+    study = dn.Study(asked, epsilon=2.0, known=["arm"], together=[("age", "smoker")], mechanism=mechanism)
+    plan = study.plan(people=100)
+    plan.write(Path("two.json"))
+    people = {name: [values[0], values[1]] * 50 for name, values in asked.items()}
+    plan.write_reports(Path("two.parquet"), [plan.privatize(people, dn.seeded(1))])
+    refused = run("cross", "two.json", "two.parquet", "--of", "smoker", "--by", "sex")
+    assert refused.code == 2
+    assert words in refused.err
+    assert "ask for both at once: together = [['sex', 'smoker']]" in refused.err
+    result = plan.estimate(plan.tally(plan.read_reports(Path("two.parquet"))))
+    with pytest.raises(dn.DeniableError, match="ask for both at once"):
+        result.cross("smoker", by="sex")
+
+
+def test_parts_that_are_given_for_points_are_doubted(run: Run, asked: None) -> None:
+    rows = ("--of", "smoker", "--by", "age")
+    doubted = run("people", "study.toml", "--difference", "0.05", "--share", "0.2", *rows)
+    assert doubted.code == 0
+    assert "--difference 0.05 is 0.05 points; if 5 points were meant, write --difference 5\n" in doubted.err
+    assert "--share 0.2 is 0.2 percent; if 20 percent were meant, write --share 20\n" in doubted.err
+    assert "--error 0.03 is 0.03 points" in run("people", "study.toml", "--error", "0.03").err
+    assert run("people", "study.toml", "--difference", "5", "--share", "20", *rows).err == ""
+
+
 def test_people_for_a_difference(run: Run, asked: None) -> None:
     found = run("people", "study.toml", "--difference", "5", "--of", "smoker", "--by", "age")
     assert "53,961 people at epsilon 2" in found.out

@@ -69,6 +69,17 @@ def size_study(
         raise InvalidParameter(
             "give one of --error, such as 3 points, --people, such as 800, and --difference, such as 5 points"
         )
+    for option, given, unit in (
+        ("--error", error, "points"),
+        ("--difference", difference, "points"),
+        ("--share", share, "percent"),
+    ):
+        if given is not None and given < 1:
+            click.echo(
+                f"warning: {option} {given:g} is {given:g} {unit}; if {100 * given:g} {unit} were meant, "
+                f"write {option} {100 * given:g}",
+                err=True,
+            )
     if difference is not None:
         if of is None or by is None:
             raise InvalidParameter("--difference takes --of and --by, the two questions of a table")

@@ -162,11 +162,13 @@ def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level
     """
     content = plan.content
     check_questions(content, of, by)
-    both = [plan.names.index(name) for name in (by, of) if name in plan.names]
-    laws = [content.mechanism.marginal(j) for j in both]
-    if content.mechanism.fake(0) is not None:
+    known = () if content.known is None else content.known.names
+    if of in known or by in known:
+        raise InvalidParameter(explain_ungrouped(content, of if by in known else by))
+    if content.mechanism.fake(0) is not None or not {of, by} <= set(plan.names):
         raise InvalidParameter(_explain_one(content, of, by))
-    one, other = laws if len(laws) == len((by, of)) else (None, None)
+    both = [plan.names.index(name) for name in (by, of)]
+    one, other = (content.mechanism.marginal(j) for j in both)
     if not isinstance(one, Law) or not isinstance(other, Law):
         raise InvalidParameter(f"{of!r} and {by!r} must be questions with values, each reported alone")
     if any(content.extras(content.attributes[j]) for j in both):
@@ -416,7 +418,8 @@ def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
     waiting = [name for name in both if name in result.unreported]
     if waiting and any({of, by} <= set(one.questions) for one in content.attributes):
         return f"there are no reports about {waiting[0]!r} yet"
-    if content.mechanism.reported > 1 and content.mechanism.fake(0) is None:
+    apart = {of, by} <= {one.name for one in content.attributes}
+    if apart and content.mechanism.reported > 1 and content.mechanism.fake(0) is None:
         return (
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
             f"plan.cross(reports, {of!r}, by={by!r})"
@@ -426,11 +429,14 @@ def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
 
 def _explain_one(content: Content, of: str, by: str) -> str:
     """Why reports about one question at a time make no table."""
-    held = "only one real answer" if content.mechanism.fake(0) is not None else "only one of the questions"
-    return (
-        f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; ask for "
-        f"both at once: together = [[{by!r}, {of!r}]]{_add_remedy(content, of, by)}"
-    )
+    remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(content, of, by)}"
+    if content.mechanism.fake(0) is not None:
+        held = "only one real answer"
+    elif content.mechanism.reported == 1:
+        held = "only one of the questions or tables"
+    else:
+        return f"a report holds {of!r} and {by!r} in different values, which are not read as one; {remedy}"
+    return f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; {remedy}"
 
 
 def _add_remedy(content: Content, of: str, by: str) -> str:
