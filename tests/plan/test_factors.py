@@ -120,7 +120,7 @@ def test_guesses_from_whole_reports_by_enumeration(kind: str) -> None:
         "split apart": dn.Split(parts),
         "faked": dn.rsfd([4, 4], 1.0, "grr"),
     }[kind]
-    found = {one.question: one for one in list_answer_guesses(_plan(made, tables).content)}
+    found = {one.question: one for one in list_answer_guesses(_plan(made, tables).content, forever=False)}
     names = sorted({name for some in tables for name in some})
     assert list(found) == names
     right: dict[str, dict[object, dict[int, float]]] = {
@@ -152,3 +152,6 @@ def test_plans_state_them() -> None:
     assert once.exact
     assert forever.exact
     assert 0.5 < once.report < forever.report < 0.9
+    told = " ".join(again.explain().split())
+    assert "no answer changes: 'age' " in told
+    assert f"'smoker' {100 * forever.report:.1f} % (if reported" in told.partition("no answer changes")[2]

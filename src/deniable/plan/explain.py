@@ -205,9 +205,20 @@ def _explain_related(content: Content) -> list[str]:
 
 def _explain_answers(content: Content) -> list[str]:
     """How often one answer in a table is guessed right from its report, where there are tables."""
-    found = sorted(list_answer_guesses(content), key=lambda one: one.blind - one.report)
-    if not found:
+    if not list_answer_guesses(content, forever=False):
         return []
+    told = [f"one answer of a cell: the same attacker is right about {_tell_guesses(content, forever=False)}"]
+    if content.rounds is not None:
+        told.append(
+            "the same from any number of reports, as long as no answer changes: "
+            f"{_tell_guesses(content, forever=True)}"
+        )
+    return told
+
+
+def _tell_guesses(content: Content, forever: bool) -> str:
+    """The answers that are guessed most surely, and how often."""
+    found = sorted(list_answer_guesses(content, forever), key=lambda one: one.blind - one.report)
     told = [
         f"{one.question!r} {format_percent(one.report, 1)} (if reported {format_percent(one.reported, 1)}, "
         f"blind {format_percent(one.blind, 1)})"
@@ -217,7 +228,7 @@ def _explain_answers(content: Content) -> list[str]:
         for one in found[:_MOST_NAMES]
     ]
     more = "" if len(found) <= _MOST_NAMES else f"; and {len(found) - _MOST_NAMES} more"
-    return [f"one answer of a cell: the same attacker is right about {'; '.join(told)}{more}"]
+    return f"{'; '.join(told)}{more}"
 
 
 def _losses(content: Content, loss: Loss) -> str:

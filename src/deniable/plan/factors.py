@@ -45,7 +45,7 @@ class AnswerGuess:
     """Whether these are exact; else bounds, by the odds that a report multiplies."""
 
 
-def list_answer_guesses(content: Content, forever: bool = False) -> list[AnswerGuess]:
+def list_answer_guesses(content: Content, forever: bool) -> list[AnswerGuess]:
     """The guesses of every question that is in a table; with `forever`, from any number of reports of answers
     that do not change.
     """
