@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -136,12 +137,24 @@ def test_people_for_a_difference(run: Run, asked: None) -> None:
     Path("known.toml").write_text(text)
     found = run("people", "known.toml", "--difference", "5", "--of", "smoker", "--by", "age")
     assert "11,923 people at epsilon 2" in found.out
+    given = run("people", "known.toml", "--people", "11923").out
+    assert re.search(r"smoker by age +shares of 2 values in each row +[\d.]+ points", given)
+    assert "by age" not in run("people", "study.toml", "--people", "11923").out
     assert (
         "below 100 %"
         in run("people", "study.toml", "--difference", "80", "--of", "smoker", "--by", "age").err
     )
     assert "are for --difference" in run("people", "study.toml", "--people", "5", "--of", "smoker").err
     assert "give one of" in run("people", "study.toml").err
+
+
+def test_two_stores_are_compared_by_their_files(run: Run) -> None:
+    Path("study.toml").write_text(STUDY)
+    run("plan", "study.toml", "--people", "1000", "-o", "plan.json")
+    stores = ("--from", "sqlite:///autumn.db", "--change-from", "sqlite:///spring.db")
+    told = run("cross", "plan.json", *stores, "--of", "smoker", "--by", "age")
+    assert told.code == 2
+    assert "deniable store export plan.json -o first.parquet" in " ".join(told.err.split())
 
 
 def test_attack_and_audit_say_what_the_shell_does_without_known_groups(run: Run) -> None:

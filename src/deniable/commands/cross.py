@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from deniable.commands.shared import console, options, reading, results, writing
-from deniable.commands.shared.options import FILE, round_number
+from deniable.commands.shared.options import FILE, earlier_round
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--people",
     type=click.Choice(["same", "others", "linked"]),
     help="Who answered in both rounds, for a narrower interval of the change; linked: row i of both files is "
-    "one person.  [default: not known]",
+    "one person.  [default: others for a plan that asks once, else not known]",
 )
 @options.token_file
 @writing.out
@@ -66,6 +66,7 @@ def read_cross(
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     if people == "linked" and source is not None:
         raise InvalidParameter("a collector does not know who sent what; --people linked is for two files")
+    before = None if source is None or since is None else earlier_round(since)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
     asked: dict[str, object] = {}
@@ -76,8 +77,8 @@ def read_cross(
         token = reading.find_token(str(source), token_file)
         number, result = results.fetch_result(read, str(source), number, token)
         shown, asked = result.cross(of, by, level), {"round": number}
-        if since is not None:
-            earlier = results.fetch_result(read, str(source), round_number(since), token)[1]
+        if before is not None:
+            earlier = results.fetch_result(read, str(source), before, token)[1]
             shown = result.change(earlier, level, _plain(people)).cross(of, by)
     asked |= {} if since is None else {"since": since}
     about = shown.about() | asked

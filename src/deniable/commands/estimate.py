@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console, options, reading, results, writing
-from deniable.commands.shared.options import FILE, REAL, real, round_number
+from deniable.commands.shared.options import FILE, REAL, earlier_round, real
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 
@@ -154,7 +154,7 @@ def estimate_file(
             with console.progress("counting") as show:
                 before = since, reading.read_tallies(read, Path(since), show)
         else:
-            before = _fetch_earlier(read, str(source), round_number(since), number, token)
+            before = _fetch_earlier(read, str(source), earlier_round(since), number, token)
         change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
         _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
         return

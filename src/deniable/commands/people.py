@@ -90,7 +90,7 @@ def size_study(
     if error is not None and error >= 100:
         raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
     plan = reading.plan_study(study, people or 1)
-    found = plan.precisions()
+    found = plan.precisions() if people is None else [*plan.precisions(), *_list_grouped(plan)]
     if as_json:
         console.print_json(_facts(plan, found, error))
     elif error is not None:
@@ -120,6 +120,14 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
         f"To tell {share:g} % from {share + difference:g} % for {of!r} in two rows of {by!r}, in four "
         f"studies of five (5 % test): {found[own]:,} people at epsilon {own:g}, {', '.join(others)}."
     )
+
+
+def _list_grouped(plan: Plan) -> list[Precision]:
+    """How well tables by known groups will be known, which no attribute is about."""
+    from deniable.plan.expected import expect_tables
+
+    known = () if plan.content.known is None else plan.content.known.names
+    return [one.share for one in expect_tables(plan) if {one.of, one.by} & set(known)] if known else []
 
 
 def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:

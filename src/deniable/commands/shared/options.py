@@ -114,6 +114,17 @@ def round_number(text: str) -> int:
     return int(stripped)
 
 
+def earlier_round(text: str) -> int:
+    """The number of the round since which a change is wanted; another collector or store has none here."""
+    if "://" in text:
+        raise click.BadParameter(
+            f"--change-from takes a round of the same collector, such as 1, got {text!r}. To compare two "
+            "studies, write both to files: deniable store export plan.json -o first.parquet; then give "
+            "the later file in place of --from, and --change-from first.parquet"
+        )
+    return round_number(text)
+
+
 def real(text: str) -> float:
     """A number."""
     try:
