@@ -180,7 +180,7 @@ def results(plan: Plan, *answers: dict[str, object]) -> list[Result]:
 
 def test_what_is_not_compared() -> None:
     earlier, later = results(plan_by("loloha"), {"asked": ["value 1"] * 40}, {"asked": ["value 2"] * 40})
-    with pytest.raises(InvalidParameter, match=r"two rounds on values .* asked is not; leave it out"):
+    with pytest.raises(InvalidParameter, match=r"two rounds on values, .* asked is not; leave it out"):
         later.change(earlier, people="same")
     few, many = results(plan_by("l_grr"), {"asked": ["value 1"] * 40}, {"asked": ["value 1"] * 50})
     with pytest.raises(InvalidParameter, match=r"40 reports in one round and 50 .* hold whoever dropped out"):

@@ -275,8 +275,9 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
     if people == "same":
         if later.repeats in ("once", "tied"):
             raise InvalidParameter(
-                "people='same' is for a plan that asks again by two rounds on values (l_grr, l_sue, l_oue, "
-                "l_osue, l_soue), or that asks once and whose every report tells of this table; leave it out"
+                "people='same' (--people same) is for a plan whose devices keep the noise of each value, by "
+                "two rounds on values, or that asks once and whose every report tells of this table; leave "
+                "it out for intervals that hold whoever answered"
             )
         if earlier.n != later.n:
             raise InvalidParameter(

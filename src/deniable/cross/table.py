@@ -369,7 +369,8 @@ class CrossTable:
         what = "most likely" if self.method == "most likely" else "nearest possible"
         return (
             f"some cells are estimated below 0, so that shares of the {what} table are shown; intervals, "
-            "sums and tests are of the unbiased cells"
+            "sums and tests are of the unbiased cells. Intervals are cut at 0 and at 100 %: a narrow one "
+            "there is not better known"
         )
 
     @property

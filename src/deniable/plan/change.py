@@ -353,8 +353,8 @@ def _refuse_not_same(earlier: Result, later: Result) -> None:
     if earlier.plan_id != later.plan_id or tied:
         which = f"; {', '.join(tied)} is not" if tied else ""
         raise InvalidParameter(
-            "people='same' is for a plan that asks again by two rounds on values (l_grr, l_sue, l_oue, "
-            "l_osue, l_soue, l_duchi), or that asks once and whose every report has a real answer to every "
+            "people='same' (--people same) is for a plan whose devices keep the noise of each value, by two "
+            "rounds on values, or that asks once and whose every report has a real answer to every "
             f"question{which}; leave it out for intervals that hold whoever answered"
         )
     for name in later:

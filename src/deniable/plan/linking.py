@@ -34,13 +34,14 @@ def compare_linked(
     if plan.content.known is not None and {of, by} & set(plan.content.known.names):
         raise InvalidParameter(
             f"a table by {plan.content.known.name!r}, which is known, is compared from round to round by its "
-            "results: later.change(earlier)"
+            "results: later.change(earlier), in the shell without --people linked"
         )
     rounds = [Records.stack(list(records_of(reports, plan.id))) for reports in (earlier, later)]
     if rounds[0].n != rounds[1].n:
         raise InvalidParameter(
             f"row i of both rounds is person i, and there are {rounds[0].n:,} and {rounds[1].n:,} rows; "
-            "leave out who did not answer both times, or compare results: later.change(earlier)"
+            "leave out who did not answer both times, or compare results: later.change(earlier), in the "
+            "shell without --people linked"
         )
     results = [plan.estimate(plan.tally(Reports(plan.id, records))) for records in rounds]
     tables = [result.cross(of, by, level) for result in results]
