@@ -6,7 +6,7 @@ import { shares } from "./charts.js";
 import { askJson } from "./collector.js";
 import { type Child, h } from "./dom.js";
 import type { Mode } from "./panels.js";
-import { count, sentence, several } from "./phrases.js";
+import { sentence, several } from "./phrases.js";
 import { NOISY, percent } from "./readings.js";
 import type { Row } from "./results.js";
 import { table } from "./tables.js";
@@ -29,7 +29,7 @@ export interface Cross {
     readonly known: boolean;
   }[];
   readonly note: string;
-  readonly test: { readonly sentence: string; readonly detectable: number | null };
+  readonly test: { readonly sentence: string };
 }
 
 /** One question by another. */
@@ -87,7 +87,6 @@ export function cross(found: Cross, column: string, mode: Mode, width: number): 
     const noisy = !known || one.share === null;
     return [{ ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, n }];
   });
-  const missed = test.detectable;
   return [
     h(
       "p",
@@ -103,12 +102,5 @@ export function cross(found: Cross, column: string, mode: Mode, width: number): 
       : shares(`${of}: ${column}, by ${by}`, drawn, width),
     note !== "" && h("p", { class: "soft" }, sentence(note)),
     h("p", { class: "test" }, sentence(test.sentence)),
-    missed !== null &&
-      missed < 1 &&
-      h(
-        "p",
-        { class: "soft" },
-        `A row whose share differs from the others’ by ${count(Math.ceil(100 * missed))} points is found in four of five such studies.`,
-      ),
   ];
 }

@@ -280,13 +280,13 @@ class CrossCell(Message, frozen=True):
 
 
 class CrossTest(Message, frozen=True):
-    """Whether the two answers depend on each other."""
+    """Whether the two answers depend on each other, or whether any cell changed."""
 
     statistic: float
     degrees: int
     p: float
     detectable: Annotated[
-        float | None, _about("The difference of a row's share that four of five such studies find.")
+        float | None, _about("The difference or change of a row's share that four of five such studies find.")
     ]
     sentence: str
 

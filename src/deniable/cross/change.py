@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.cross.hypothesis import Test
+from deniable.cross.hypothesis import Test, find_noncentral, list_moves
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
 from deniable.formatting import format_percent, format_table, keep_finite
@@ -139,7 +139,11 @@ class TableChange:
         kept = values > _TINY * max(float(values.max()), 0.0)
         along = (self.later.own - self.earlier.own).ravel() @ vectors[:, kept]
         statistic = float((along**2 / values[kept]).sum())
-        return Test(statistic, max(int(kept.sum()), 1), self.earlier.n + self.later.n, "no change")
+        degrees = max(int(kept.sum()), 1)
+        moves = list_moves(self._pooled) @ vectors[:, kept]
+        least = float((moves**2 / values[kept]).sum(axis=1).min())
+        missed = math.sqrt(find_noncentral(degrees) / least) if least > 0 else math.inf
+        return Test(statistic, degrees, self.earlier.n + self.later.n, "change", missed)
 
     def records(self) -> list[dict[str, Any]]:
         """A dictionary for each cell: the change of the share of the row's people, and of all people."""
@@ -235,15 +239,21 @@ class TableChange:
         one, other = map(np.sqrt, self._variances(earlier, later))
         return _combine(one, other, self._correlations(earlier, later))
 
+    @cached_property
+    def _pooled(self) -> Floats:
+        """The table of both rounds, if nothing changed."""
+        one, other = self.earlier, self.later
+        pooled = (one.n * one.own + other.n * other.own) / (one.n + other.n)
+        total = min(max(float(pooled.sum()), 0.0), 1.0)
+        return nearest_with_total(pooled.ravel(), total).reshape(pooled.shape)
+
     def _null_covariance(self) -> Floats:
         """Of the differences of cells, if nothing changed."""
         one, other = self.earlier, self.later
         if self.people == "linked":
             assert self.between is not None
             return np.asarray(one.covariance + other.covariance - self.between - self.between.T)
-        pooled = (one.n * one.own + other.n * other.own) / (one.n + other.n)
-        total = min(max(float(pooled.sum()), 0.0), 1.0)
-        shares = nearest_with_total(pooled.ravel(), total).reshape(pooled.shape)
+        shares = self._pooled
         spreads = [table.spread(shares) / table.n for table in (one, other)]
         if self.people == "same":
             spreads = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
@@ -36,12 +36,14 @@ class Test:
     """0 where all reports are of one row or column: then there is nothing to test."""
     n: int
     """How many reports it is of."""
-    question: str = "independence"
-    """What is tested: "independence", "no trend", "no difference" or "no change"."""
+    sought: Literal["dependence", "trend", "change"] = "dependence"
+    """What is looked for."""
     detectable: float | None = None
-    """How much the share of any column in any one row must differ from that of the others to be found by 80 %
-    of studies like this one; None where that is not the question.
+    """How much the share of any column in any one row must differ from that of the others, or change, to be
+    found by 80 % of studies like this one; None where that is not the question.
     """
+    direction: str = ""
+    """Where a trend goes by the estimate, found or not: "wait rises from f to m"."""
 
     @property
     def p(self) -> float:
@@ -70,13 +72,17 @@ class Test:
 
     def __str__(self) -> str:
         if not self.degrees:
-            return f"{self.question} cannot be tested: all reports are of one row or column"
-        found = "is rejected" if self.p < LEVEL else "is not rejected"
+            return f"{self.sought} cannot be tested: all reports are of one row or column"
+        is_found = self.p < LEVEL
+        what = f"no {self.sought}"
+        if is_found:
+            what = self.sought if self.sought == "dependence" else f"a {self.sought}"
         p = f"p = {self.p:.3f}" if self.p >= 0.001 else "p < 0.001"
         degrees = "1 degree" if self.degrees == 1 else f"{self.degrees} degrees"
+        more = f"; {self.direction}" if is_found and self.direction else self._say_detectable()
         return (
-            f"{self.question} {found} at {100 * LEVEL:g} %: chi-square {self.statistic:.2f} with {degrees} "
-            f"of freedom, {p}{self._say_detectable()}"
+            f"{what} is found at {100 * LEVEL:g} % ({p}): chi-square {self.statistic:.2f} with {degrees} of "
+            f"freedom{more}"
         )
 
     def _say_detectable(self) -> str:
@@ -85,8 +91,10 @@ class Test:
             return ""
         if self.detectable >= 1:
             return "; so few reports find hardly any difference"
-        points = f"{100 * self.detectable:.2g}"
-        return f"; shares of one row that are {points} points off are found in four studies of five"
+        points, moved = f"{100 * self.detectable:.2g}", "is {} points off"
+        if self.sought == "change":
+            moved = "changes by {} points"
+        return f"; a share of one row that {moved.format(points)} is found in four studies of five"
 
 
 def find_power(effect: float, degrees: int, n: int, level: float = LEVEL) -> float:
@@ -142,19 +150,24 @@ def find_detectable(cells: Floats, covariance: Covariance, n: int) -> float:
     """
     null = find_null(cells)
     slopes = find_slopes(null)
-    by_row, by_column = null.sum(axis=1), null.sum(axis=0) / max(null.sum(), _TINY)
-    moves = []
-    for a, base in enumerate(by_row):
-        for b, share in enumerate(by_column):
-            move = np.zeros(null.shape)
-            move[a] = -base * by_column / max(1 - share, _TINY)
-            move[a, b] = base
-            moves.append(move.ravel())
-    apart = slopes @ np.array(moves).T
+    apart = slopes @ list_moves(null).T
     effects = (apart * np.linalg.solve(slopes @ covariance(null) @ slopes.T, apart)).sum(axis=0)
     least = float(effects.min())
     degrees = (null.shape[0] - 1) * (null.shape[1] - 1)
     return math.sqrt(find_noncentral(degrees) / (n * least)) if least > 0 else math.inf
+
+
+def list_moves(cells: Floats) -> Floats:
+    """How the cells move if a column's share of one row grows by 1: a line for each row and column."""
+    moves = []
+    for a, base in enumerate(cells.sum(axis=1)):
+        shares = cells[a] / max(base, _TINY)
+        for b, share in enumerate(shares):
+            move = np.zeros(cells.shape)
+            move[a] = -base * shares / max(1 - share, _TINY)
+            move[a, b] = base
+            moves.append(move.ravel())
+    return np.array(moves)
 
 
 def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floats]) -> float:
@@ -164,13 +177,24 @@ def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floa
 
 def weigh_trend(cells: Floats, spread: Floats, points: tuple[Floats, Floats]) -> Floats:
     """The same of a table or of a stack of them, with the covariance under the nearest independent table."""
+    weights = _weigh_points(cells, points)
+    error = np.einsum("...i,...ij,...j->...", weights, spread, weights)
+    return np.asarray(find_association(cells, points) ** 2 / error)
+
+
+def find_association(cells: Floats, points: tuple[Floats, Floats]) -> Floats:
+    """The covariance of both positions in a table: above 0 where one rises with the other."""
+    weights = _weigh_points(cells, points)
+    return np.asarray((weights * cells.reshape(weights.shape)).sum(axis=-1))
+
+
+def _weigh_points(cells: Floats, points: tuple[Floats, Floats]) -> Floats:
+    """The products of both positions, each from its mean."""
     total = cells.sum(axis=(-2, -1))
     by_row, by_column = (
         at - (cells.sum(axis=axis) @ at / total)[..., None] for axis, at in zip((-1, -2), points, strict=True)
     )
-    weights = (by_row[..., :, None] * by_column[..., None, :]).reshape(*cells.shape[:-2], -1)
-    error = np.einsum("...i,...ij,...j->...", weights, spread, weights)
-    return np.asarray((weights * cells.reshape(weights.shape)).sum(axis=-1) ** 2 / error)
+    return np.asarray((by_row[..., :, None] * by_column[..., None, :]).reshape(*cells.shape[:-2], -1))
 
 
 def find_null(cells: Floats) -> Floats:

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
-from deniable.cross.hypothesis import Test, find_dependence, find_detectable, find_null, find_trend
+from deniable.cross.hypothesis import (
+    Test,
+    find_association,
+    find_dependence,
+    find_detectable,
+    find_null,
+    find_trend,
+)
 from deniable.cross.likely import LikelyTable, project_cells
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
@@ -233,8 +240,20 @@ class CrossTable:
         """
         points = self.by.positions(rows), self.of.positions(columns)
         if min(len(set(side[kept])) for side, kept in zip(points, self._reported, strict=True)) < 2:
-            return Test(0.0, 0, self.n, "no trend")
-        return Test(self.n * find_trend(self.own, self.spread, points), 1, self.n, "no trend")
+            return Test(0.0, 0, self.n, "trend")
+        each = find_trend(self.own, self.spread, points)
+        is_rising = float(find_association(self.own, points)) > 0
+        is_scale = self.of.points is not None or columns is not None
+        return Test(
+            self.n * each, 1, self.n, "trend", direction=self._say_direction(points, is_rising, is_scale)
+        )
+
+    def _say_direction(self, points: tuple[Floats, Floats], is_rising: bool, is_scale: bool) -> str:
+        first, last = (self.rows[int(find(points[0]))] for find in (np.argmin, np.argmax))
+        goes = "rises" if is_rising else "falls"
+        if not is_scale:  # names neither rise nor fall
+            goes = f"moves toward {self.columns[int((np.argmax if is_rising else np.argmin)(points[1]))]}"
+        return f"{self.of.name} {goes} from {first} to {last}"
 
     @property
     def _positions(self) -> Integers:
