@@ -20,6 +20,10 @@ class Side:
     name: str
     labels: tuple[str, ...]
     points: tuple[float, ...] | None = None
+    no_mean: str = "its answers are no numbers"
+    """Why there is no mean of the answers; empty where there is one."""
+    within: float = 0.0
+    """How far an answer may be from its point: half of the widest bin."""
 
     @property
     def size(self) -> int:

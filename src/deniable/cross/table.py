@@ -22,6 +22,7 @@ from deniable.cross.hypothesis import (
     find_trend,
 )
 from deniable.cross.likely import LikelyTable, project_cells
+from deniable.cross.means import find_mean, find_mean_difference
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
 from deniable.errors import InvalidParameter
@@ -275,7 +276,19 @@ class CrossTable:
         value = ratios[0][0] / ratios[0][1] - ratios[1][0] / ratios[1][1]
         error = self._error(slopes[0] - slopes[1])
         reach = self.reach * error
-        return Summary(value, error, max(value - reach, -1.0), min(value + reach, 1.0))
+        ends = max(value - reach, -1.0), min(value + reach, 1.0)
+        return Summary(value, error, *ends, points_of=self.columns[b])
+
+    def mean(self, row: str, positions: Sequence[float] | None = None) -> Summary:
+        """The mean of a numbered answer among a row's people, by the middles of bins.
+
+        `positions` are numbers for the columns, where they have none or an end is open.
+        """
+        return find_mean(self, row, positions)
+
+    def mean_difference(self, row: str, other: str, positions: Sequence[float] | None = None) -> Summary:
+        """How much larger that mean is in one row than in another."""
+        return find_mean_difference(self, row, other, positions)
 
     def ratio(self, row: str, other: str, column: str | None = None) -> Summary:
         """How many times as large a column's share is in one row as in another (the relative risk)."""
@@ -372,7 +385,9 @@ class CrossTable:
             for a, (row, some) in enumerate(zip(self.rows, self._conditional, strict=True))
         ]
         lines = format_table([self.by.name, "of all", *self.columns], rows)
-        return "\n".join([heading, *lines, *filter(None, [self._explain_shown()]), str(self.test())])
+        means = [] if self.of.no_mean else [f"mean of {row}: {self.mean(row)}" for row in self.rows]
+        notes = filter(None, [self._explain_shown()])
+        return "\n".join([heading, *lines, *means, *notes, str(self.test())])
 
     def __repr__(self) -> str:
         size = f"{self.by.size} x {self.of.size}"

@@ -395,17 +395,19 @@ class Margin:
     @staticmethod
     def of(name: str, domain: Domain) -> Margin:
         groups = list_groups(domain)
-        middles = None
+        middles, no_mean = None, _say_no_mean(domain)
         if isinstance(domain, Range) and not (domain.open_low or domain.open_high):
             middles = np.array([(low + high) / 2 for low, high in pairwise(domain.edges)])
         if not groups:
             points = None if middles is None else tuple(middles.tolist())
-            return Margin(Side(name, domain.labels, points), np.eye(domain.k))
+            side = Side(name, domain.labels, points, no_mean, _find_within(domain, 1))
+            return Margin(side, np.eye(domain.k))
         sums = np.zeros((len(groups), domain.k))
         for row, (_, values) in zip(sums, groups, strict=True):
             row[values] = 1.0
         points = None if middles is None else tuple((sums @ middles / sums.sum(axis=1)).tolist())
-        return Margin(Side(name, tuple(label for label, _ in groups), points), sums)
+        within = _find_within(domain, max(values.size for _, values in groups))
+        return Margin(Side(name, tuple(label for label, _ in groups), points, no_mean, within), sums)
 
     def spread(self, table: Floats) -> Floats:
         """A table of all answers, whose groups have these rows, spread evenly."""
@@ -448,3 +450,19 @@ def _add_remedy(content: Content, of: str, by: str) -> str:
             if one.only_if is not None:
                 return f", with an answer of {one.name!r} for those to whom it does not apply"
     return ""
+
+
+def _say_no_mean(domain: Domain) -> str:
+    """Why the answers have no mean; empty where they have one."""
+    if not isinstance(domain, Range):
+        return "its answers are no numbers"
+    if domain.open_low or domain.open_high:
+        return "an end is open, so that it is not known where the people in the outermost bin are"
+    return "its answers are months" if domain.unit == "month" else ""
+
+
+def _find_within(domain: Domain, bins: int) -> float:
+    """How far an answer may be from the middle of so many bins; a whole number is the middle of its own."""
+    if not isinstance(domain, Range):
+        return 0.0
+    return (bins - 1) / 2 if domain.unit else bins * float(domain.step) / 2

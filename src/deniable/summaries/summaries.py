@@ -52,11 +52,18 @@ class Summary:
     is_ratio: bool = field(default=False, kw_only=True)
     """Whether an infinite end means that there is no limit; else the end of a range is open."""
 
+    points_of: str = field(default="", kw_only=True)
+    """The column of a table whose shares it is a difference of, which is shown in points."""
+
     def __str__(self) -> str:
         if math.isnan(self.low):
             return f"{self.value:.6g} (smoothed, so without error bars)"
         if math.isnan(self.value):
             return "not known"
+        if self.points_of:
+            value, low, high = (f"{100 * one:+.1f}" for one in (self.value, self.low, self.high))
+            error = f"{100 * self.stderr:.2g}"
+            return f"{self.points_of}: {value} points, from {low} to {high} (standard error {error})"
         within = f"; bins add up to {self.within:g} either way" if self.within else ""
         ends = f"from {_format_end(self.low)} to {_format_end(self.high)}"
         if self.is_ratio and math.isinf(self.high):
