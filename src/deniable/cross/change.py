@@ -126,8 +126,8 @@ class TableChange:
         is_known = self.earlier.is_known & self.later.is_known
         # where a round says nothing, its share may be anything, however the other one errs
         dependence = np.where(is_known, self._correlations(*slopes).reshape(shape), -1.0)
-        down = _combine(other - self.later.low, self.earlier.high - one, dependence)
-        up = _combine(self.later.high - other, one - self.earlier.low, dependence)
+        down = combine_reaches(other - self.later.low, self.earlier.high - one, dependence)
+        up = combine_reaches(self.later.high - other, one - self.earlier.low, dependence)
         value = np.where(is_known, other - one, np.nan)
         error = np.where(is_known, self._errors(*slopes).reshape(shape), np.inf)
         return Differences(value, error, other - one - down, other - one + up)
@@ -237,7 +237,7 @@ class TableChange:
 
     def _errors(self, earlier: Floats, later: Floats) -> Floats:
         one, other = map(np.sqrt, self._variances(earlier, later))
-        return _combine(one, other, self._correlations(earlier, later))
+        return combine_reaches(one, other, self._correlations(earlier, later))
 
     @cached_property
     def _pooled(self) -> Floats:
@@ -304,6 +304,6 @@ def _about_these(table: CrossTable) -> CrossTable:
     return replace(table, cells=table.own, covariance=fixed)
 
 
-def _combine(one: Floats, other: Floats, correlation: Floats) -> Floats:
+def combine_reaches(one: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:
     """How far a difference reaches, of two numbers that reach this far and depend on each other so much."""
     return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))

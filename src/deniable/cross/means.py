@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.cross.change import combine_reaches
 from deniable.errors import InvalidParameter
 from deniable.summaries import Summary
 from deniable.summaries.ratios import fieller_within, ratio_error
@@ -47,11 +48,11 @@ def find_mean_difference(
     if is_known:
         correlation = min(max(both / (errors[0] * errors[1]), -1.0), 1.0) if min(errors) > 0 else 0.0
     value = one.center - two.center
-    down = _reach(one.center - one.found.low, two.found.high - two.center, correlation)
-    up = _reach(one.found.high - one.center, two.center - two.found.low, correlation)
-    error = _reach(errors[0], errors[1], correlation) if is_known else math.inf
+    down = combine_reaches(one.center - one.found.low, two.found.high - two.center, correlation)
+    up = combine_reaches(one.found.high - one.center, two.center - two.found.low, correlation)
+    error = float(combine_reaches(errors[0], errors[1], correlation)) if is_known else math.inf
     within = one.found.within + two.found.within
-    return Summary(value if is_known else math.nan, error, value - down, value + up, within)
+    return Summary(value if is_known else math.nan, error, float(value - down), float(value + up), within)
 
 
 def _read_mean(table: CrossTable, row: str, positions: Sequence[float] | None) -> _RowMean:
@@ -78,7 +79,3 @@ def _read_mean(table: CrossTable, row: str, positions: Sequence[float] | None) -
     center = min(max(value, low), high) if is_known else (low + high) / 2
     found = Summary(middle + value, ratio_error(x, y, variances, both), middle + low, middle + high, within)
     return _RowMean(found, middle + center, slopes, is_known)
-
-
-def _reach(one: float, other: float, correlation: float) -> float:
-    return math.sqrt(max(one**2 + other**2 - 2 * correlation * one * other, 0.0))
