@@ -13,7 +13,7 @@ from deniable.arrays import Floats
 from deniable.mechanisms import Tally
 from deniable.plan import Plan, Tallies
 from deniable.plan.differences import count_people
-from deniable.plan.expected import expect_tables
+from deniable.plan.forecast import expect_tables
 from deniable.plan.known import add_groups
 from tests.statistics import CROSSED_HELD, CROSSED_SIZE, TESTED_STUDIES
 

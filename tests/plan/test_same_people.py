@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.cross.agreement import agree
 from deniable.cross.spread import OneReport, Supports
 from deniable.plan.crossing import list_sources
-from deniable.plan.expected import expect_tables
+from deniable.plan.forecast import expect_tables
 from tests.products import SMOKING
 
 N = 4000

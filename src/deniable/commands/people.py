@@ -124,7 +124,7 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
 
 def _list_grouped(plan: Plan) -> list[Precision]:
     """How well tables by known groups will be known, which no attribute is about."""
-    from deniable.plan.expected import expect_tables
+    from deniable.plan.forecast import expect_tables
 
     known = () if plan.content.known is None else plan.content.known.names
     return [one.share for one in expect_tables(plan) if {one.of, one.by} & set(known)] if known else []

@@ -9,8 +9,8 @@ from typing import Any
 from deniable.attack import success
 from deniable.plan import Plan
 from deniable.plan.acronyms import explain_kinds, explain_name
-from deniable.plan.expected import ExpectedTable, expect_tables
 from deniable.plan.explain import list_warnings, reconsider
+from deniable.plan.forecast import ExpectedTable, expect_tables
 from deniable.plan.reasons import explain_choice, name_use
 from deniable.plan.turnout import explain_turnout
 
