@@ -1,0 +1,1 @@
+"""Counts reports where they are: in files, in databases and on clusters."""

@@ -1,0 +1,99 @@
+"""Defines the table form of reports: a row per record, and columns of integers that every engine can read.
+
+An attribute has one column, or several where its report has several numbers. All of them are null in the row
+of a record that does not report the attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array
+from deniable.mechanisms import ExactMechanism
+
+WORD_BYTES = 7
+"""Bytes of a packed report that share an integer: 56 bits, so that no engine sees a negative number."""
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """A column of the table form: an integer, or a list of integers, in each row."""
+
+    name: str
+    limit: int
+    """Every number in it is below."""
+    length: int | None = None
+    """How many numbers a row lists; None where it is one number."""
+    word: int | None = None
+    """Which word of packed bits it is; None where it is no word."""
+    field: str | None = None
+    """The field of the report that it holds; None where the report has no fields."""
+
+
+def list_columns(name: str, mechanism: ExactMechanism) -> tuple[Column, ...]:
+    """The columns of an attribute."""
+    like = mechanism.blank(0)
+    if like.dtype.names is None:
+        return _plain_columns(name, like.dtype, like.shape[1:], mechanism.packed, None)
+    found: list[Column] = []
+    for field in like.dtype.names:
+        inner = like.dtype[field]
+        found += _plain_columns(f"{name}.{field}", inner.base, inner.shape, field == "bits", field)
+    return tuple(found)
+
+
+def _plain_columns(
+    name: str, dtype: np.dtype[Any], shape: tuple[int, ...], packed: bool, field: str | None
+) -> tuple[Column, ...]:
+    if not packed:
+        return (Column(name, 1 << (8 * dtype.itemsize), shape[0] if shape else None, None, field),)
+    words = -(-shape[0] // WORD_BYTES)
+    limits = [1 << (8 * min(WORD_BYTES, shape[0] - WORD_BYTES * word)) for word in range(words)]
+    return tuple(Column(f"{name}.{word}", limits[word], None, word, field) for word in range(words))
+
+
+def to_columns(reports: Array, columns: Sequence[Column]) -> list[Array]:
+    """The content of an attribute's columns."""
+    return [_to_column(reports if one.field is None else reports[one.field], one) for one in columns]
+
+
+def _to_column(reports: Array, column: Column) -> Array:
+    if column.word is None:
+        return np.ascontiguousarray(reports).astype(integer_type(column))
+    piece = reports[:, WORD_BYTES * column.word : WORD_BYTES * (column.word + 1)]
+    wide = np.zeros((len(reports), 8), dtype=np.uint8)
+    wide[:, : piece.shape[1]] = piece
+    return np.asarray(wide.view("<i8")[:, 0])
+
+
+def from_columns(
+    contents: Sequence[Array], columns: Sequence[Column], mechanism: ExactMechanism
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Reports from the content of their columns, and which of them are in canonical form."""
+    n = len(contents[0])
+    reports = mechanism.blank(n)
+    sound = np.ones(n, dtype=bool)
+    for content, column in zip(contents, columns, strict=True):
+        inside = (content >= 0) & (content < column.limit)
+        sound &= inside if inside.ndim == 1 else inside.all(axis=1)
+        target = reports if column.field is None else reports[column.field]
+        if column.word is None:
+            target[...] = content
+            continue
+        start = WORD_BYTES * column.word
+        width = min(WORD_BYTES, target.shape[1] - start)
+        as_bytes = np.ascontiguousarray(content, dtype="<i8").view(np.uint8).reshape(n, 8)
+        target[:, start : start + width] = as_bytes[:, :width]
+    return reports, sound & mechanism.canonical(reports)
+
+
+def integer_type(column: Column) -> np.dtype[Any]:
+    """The smallest signed integer that holds every number of a column: engines differ in unsigned ones."""
+    sizes: Mapping[str, int] = {"<i2": 1 << 15, "<i4": 1 << 31, "<i8": 1 << 63}
+    return np.dtype(next(name for name, most in sizes.items() if column.limit <= most))

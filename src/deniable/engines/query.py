@@ -1,0 +1,185 @@
+"""Writes the queries that count a table of reports, and reads tallies from what an engine answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.engines.counting import Counting, count_by, quote
+from deniable.mechanisms import Tally
+from deniable.records import RecordMechanism
+
+Run = Callable[[str], Iterable[Sequence[Any]]]
+"""Runs a query in DuckDB's words on an engine, and gives its rows."""
+
+PLAN, ROUND, ID = "plan", "round", "id"
+"""Columns that a table of reports may have in addition: they are checked where they are there."""
+
+REASONS = ("counted", "plan", "round", "form", "repeated")
+"""What a row may be: counted, or refused as of another plan, of another round, not in canonical form, or a
+second report with the same id."""
+
+_AT_ONCE = 400  # sums in one query: PostgreSQL's rows have at most 1,664 columns
+
+
+@final
+@dataclass(frozen=True)
+class Counted:
+    """The tallies of some rows, and how many others were refused, by reason."""
+
+    n: int
+    tallies: tuple[Tally, ...]
+    refused: Mapping[str, int]
+
+
+@final
+@dataclass(frozen=True)
+class Query:
+    """The queries that count one table of reports."""
+
+    names: tuple[str, ...]
+    mechanism: RecordMechanism
+    plan_id: str
+    source: str
+    """What follows FROM."""
+    extra: frozenset[str] = frozenset()
+    """Which of `plan`, `round` and `id` the table has."""
+    round: int | None = None
+    keys: tuple[str, ...] = ()
+    """Columns whose values rows are counted by, each combination by itself."""
+    group: tuple[str, int] | None = field(default=None)
+    """The column that numbers the known group, and how many groups there are."""
+
+    @cached_property
+    def countings(self) -> tuple[Counting, ...]:
+        """How each attribute is counted."""
+        return tuple(map(count_by, self.names, self.mechanism.mechanisms))
+
+    def run(self, run: Run) -> dict[tuple[Hashable, ...], Counted]:
+        """Count the rows of each combination of keys."""
+        cells: dict[tuple[Hashable, ...], Integers] = defaultdict(lambda: np.zeros(self._size, dtype=np.int64))
+        for *key, cell, rows in run(self._cells_query()):
+            cells[tuple(key)][int(cell)] = int(rows)
+        sums: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
+        for start in range(0, len(self._conditions), _AT_ONCE):
+            for row in run(self._sums_query(self._conditions[start : start + _AT_ONCE])):
+                sums[tuple(row[: len(self.keys)])] += [int(one or 0) for one in row[len(self.keys) :]]
+        return {key: self._finish(counts, sums[key]) for key, counts in cells.items()}
+
+    @cached_property
+    def _conditions(self) -> list[str]:
+        return [condition for one in self.countings for condition in one.sums]
+
+    @cached_property
+    def _size(self) -> int:
+        """How many cells there are: first the reasons, then who reports each attribute, then the rest."""
+        return len(REASONS) + len(self.names) + sum(cells.size for one in self.countings for cells in one.cells)
+
+    def _finish(self, counts: Integers, sums: Sequence[int]) -> Counted:
+        first = len(REASONS)
+        states, reported, rest = counts[:first], counts[first : first + len(self.names)], counts[first:]
+        start, summed, tallies = len(self.names), 0, []
+        for one, n in zip(self.countings, reported.tolist(), strict=True):
+            found = []
+            for cells in one.cells:
+                found.append(rest[start : start + cells.size])
+                start += cells.size
+            if one.sums:
+                found.append(np.array(sums[summed : summed + len(one.sums)], dtype=np.int64))
+                summed += len(one.sums)
+            tallies.append(one.finish(found, n))
+        refused = {why: int(n) for why, n in zip(REASONS[1:], states[1:], strict=True) if n}
+        return Counted(int(states[0]), tuple(tallies), refused)
+
+    def _cells_query(self) -> str:
+        texts = ['"state"']
+        start = len(REASONS)
+        for j, one in enumerate(self.countings):
+            texts.append(f"CASE WHEN {quote(one.columns[0].name)} IS NOT NULL THEN {start + j} END")
+        start += len(self.names)
+        for one in self.countings:
+            for cells in one.cells:
+                texts += [f"{start} + {text}" for text in cells.texts]
+                start += cells.size
+        keys = self._keys_text
+        return (
+            f'{self._sound_rows()} SELECT {keys}"cell", COUNT(*) AS "n" FROM (SELECT {keys}'
+            f'UNNEST([{", ".join(texts)}]) AS "cell" FROM "sound") AS "spread" WHERE "cell" IS NOT NULL '
+            f'GROUP BY {keys}"cell"'
+        )
+
+    def _sums_query(self, conditions: Sequence[str]) -> str:
+        keys = self._keys_text
+        sums = ", ".join(
+            f'SUM(CASE WHEN {condition} THEN 1 ELSE 0 END) AS "s{i}"' for i, condition in enumerate(conditions)
+        )
+        grouped = f" GROUP BY {keys.removesuffix(', ')}" if keys else ""
+        return f'{self._sound_rows()} SELECT {keys}{sums} FROM "sound"{grouped}'
+
+    @property
+    def _keys_text(self) -> str:
+        return "".join(f"{quote(key)}, " for key in self.keys)
+
+    def _sound_rows(self) -> str:
+        """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
+        columns = [column for one in self.countings for column in one.columns]
+        typed = [
+            f"CAST({quote(one.name)} AS BIGINT{'' if one.length is None else '[]'}) AS {quote(one.name)}"
+            for one in columns
+        ]
+        keys = [quote(key) for key in dict.fromkeys((*self.keys, *self._group_keys))]
+        more = [quote(name) for name in (PLAN, ROUND, ID) if name in self.extra and quote(name) not in keys]
+        masked = [
+            f'CASE WHEN "state" = 0 THEN {quote(one.name)} END AS {quote(one.name)}' for one in columns
+        ]
+        state = '"state"'
+        judged = f'SELECT {", ".join([*keys, *more, *(quote(one.name) for one in columns)])}, {self._state} AS "state" FROM "typed"'
+        if ID in self.extra:
+            order = ", ".join(quote(one.name) for one in columns)
+            judged = (
+                f'SELECT *, ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {order}) AS "copy" '
+                f'FROM ({judged}) AS "first"'
+            )
+            state = 'CASE WHEN "state" = 0 AND "copy" > 1 THEN 4 ELSE "state" END'
+        numbered = f'SELECT {", ".join([*keys, *(quote(one.name) for one in columns)])}, {state} AS "state" FROM ({judged}) AS "judged"'
+        return (
+            f'WITH "typed" AS (SELECT {", ".join([*typed, *keys, *more])} FROM {self.source} AS "reports"), '
+            f'"numbered" AS ({numbered}), '
+            f'"sound" AS (SELECT {", ".join([*keys, *masked])}, "state" FROM "numbered")'
+        )
+
+    @property
+    def _group_keys(self) -> tuple[str, ...]:
+        return () if self.group is None else (self.group[0],)
+
+    @property
+    def _state(self) -> str:
+        """Which of the reasons a row has."""
+        cases = []
+        if PLAN in self.extra:
+            cases.append(f"WHEN \"plan\" IS NULL OR \"plan\" <> '{self.plan_id}' THEN 1")
+        if ROUND in self.extra and self.round is not None:
+            cases.append(f'WHEN "round" IS NULL OR "round" <> {self.round} THEN 2')
+        valid = [self._holds(member, first) for member, first, _ in self.mechanism.members]
+        for one in self.countings:
+            absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in one.columns)
+            valid.append(f"({absent} OR {one.valid})")
+        if self.group is not None:
+            name, size = quote(self.group[0]), self.group[1]
+            valid.append(f"{name} >= 0 AND {name} < {size}")
+        if ID in self.extra:
+            valid.append('"id" IS NOT NULL')
+        return f"CASE {' '.join(cases)} WHEN {' AND '.join(valid)} THEN 0 ELSE 3 END"
+
+    def _holds(self, member: RecordMechanism, first: int) -> str:
+        """The row holds as many attributes as a report does."""
+        here = [quote(one.columns[0].name) for one in self.countings[first : first + member.d]]
+        if member.reports_all:
+            return " AND ".join(f"{one} IS NOT NULL" for one in here)
+        return f"{' + '.join(f'CASE WHEN {one} IS NULL THEN 0 ELSE 1 END' for one in here)} = {member.reported}"
