@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array
-from deniable.mechanisms import ExactMechanism
+from deniable.errors import InvalidReport, not_among
+from deniable.mechanisms import ExactMechanism, Tally
+from deniable.records import RecordMechanism
+
+PLAN, ROUND, ID = "plan", "round", "id"
+"""Columns that a table of reports may have too: whose reports these are, of which round, and the id of each."""
+
+REASONS = ("counted", "plan", "round", "form", "repeated")
+"""What becomes of a row: it is counted, or refused as of another plan, of another round, not in canonical
+form, or a second row with the same id."""
 
 WORD_BYTES = 7
 """Bytes of a packed report that share an integer: 56 bits, so that no engine sees a negative number."""
@@ -34,6 +44,60 @@ class Column:
     """Which word of packed bits it is; None where it is no word."""
     field: str | None = None
     """The field of the report that it holds; None where the report has no fields."""
+
+
+@final
+@dataclass(frozen=True)
+class TableForm:
+    """The reports of one plan as a table."""
+
+    plan_id: str
+    names: tuple[str, ...]
+    mechanism: RecordMechanism
+    group: tuple[str, int] | None = None
+    """The column that numbers the known group, and how many groups there are."""
+
+    @cached_property
+    def columns(self) -> tuple[tuple[Column, ...], ...]:
+        """The columns of each attribute."""
+        return tuple(map(list_columns, self.names, self.mechanism.mechanisms))
+
+
+@final
+@dataclass(frozen=True)
+class Counted:
+    """The tallies of some rows, and how many others were refused, by reason."""
+
+    n: int
+    tallies: tuple[Tally, ...]
+    refused: Mapping[str, int]
+
+    def __add__(self, other: Counted) -> Counted:
+        refused = {
+            why: self.refused.get(why, 0) + other.refused.get(why, 0)
+            for why in REASONS
+            if why in self.refused or why in other.refused
+        }
+        tallies = tuple(one + more for one, more in zip(self.tallies, other.tallies, strict=True))
+        return Counted(self.n + other.n, tallies, refused)
+
+
+def check_columns(form: TableForm, kinds: Mapping[str, str], keys: Sequence[str] = ()) -> None:
+    """Refuse a table that lacks a column, or whose column holds something else than integers or lists."""
+    wanted = {
+        column.name: "integer" if column.length is None else "list"
+        for columns in form.columns
+        for column in columns
+    }
+    if form.group is not None:
+        wanted[form.group[0]] = "integer"
+    for name in (*wanted, *keys):
+        if name not in kinds:
+            raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)))
+    for name, kind in wanted.items():
+        if kinds[name] != kind:
+            holds = "integers" if kind == "integer" else "lists of integers"
+            raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}, of at most 64 bits")
 
 
 def list_columns(name: str, mechanism: ExactMechanism) -> tuple[Column, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -12,30 +12,13 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.engines.counting import Counting, count_by, quote
-from deniable.mechanisms import Tally
+from deniable.engines.form import ID, PLAN, REASONS, ROUND, Counted, TableForm
 from deniable.records import RecordMechanism
 
 Run = Callable[[str], Iterable[Sequence[Any]]]
 """Runs a query in DuckDB's words on an engine, and gives its rows."""
 
-PLAN, ROUND, ID = "plan", "round", "id"
-"""Columns that a table of reports may have in addition: they are checked where they are there."""
-
-REASONS = ("counted", "plan", "round", "form", "repeated")
-"""What a row may be: counted, or refused as of another plan, of another round, not in canonical form, or a
-second report with the same id."""
-
 _AT_ONCE = 400  # sums in one query: PostgreSQL's rows have at most 1,664 columns
-
-
-@final
-@dataclass(frozen=True)
-class Counted:
-    """The tallies of some rows, and how many others were refused, by reason."""
-
-    n: int
-    tallies: tuple[Tally, ...]
-    refused: Mapping[str, int]
 
 
 @final
@@ -43,9 +26,7 @@ class Counted:
 class Query:
     """The queries that count one table of reports."""
 
-    names: tuple[str, ...]
-    mechanism: RecordMechanism
-    plan_id: str
+    form: TableForm
     source: str
     """What follows FROM."""
     extra: frozenset[str] = frozenset()
@@ -53,13 +34,11 @@ class Query:
     round: int | None = None
     keys: tuple[str, ...] = ()
     """Columns whose values rows are counted by, each combination by itself."""
-    group: tuple[str, int] | None = field(default=None)
-    """The column that numbers the known group, and how many groups there are."""
 
     @cached_property
     def countings(self) -> tuple[Counting, ...]:
         """How each attribute is counted."""
-        return tuple(map(count_by, self.names, self.mechanism.mechanisms))
+        return tuple(map(count_by, self.form.names, self.form.mechanism.mechanisms))
 
     def run(self, run: Run) -> dict[tuple[Hashable, ...], Counted]:
         """Count the rows of each combination of keys."""
@@ -79,12 +58,12 @@ class Query:
     @cached_property
     def _size(self) -> int:
         """How many cells there are: first the reasons, then who reports each attribute, then the rest."""
-        return len(REASONS) + len(self.names) + sum(cells.size for one in self.countings for cells in one.cells)
+        return len(REASONS) + len(self.form.names) + sum(cells.size for one in self.countings for cells in one.cells)
 
     def _finish(self, counts: Integers, sums: Sequence[int]) -> Counted:
         first = len(REASONS)
-        states, reported, rest = counts[:first], counts[first : first + len(self.names)], counts[first:]
-        start, summed, tallies = len(self.names), 0, []
+        states, reported, rest = counts[:first], counts[first : first + len(self.form.names)], counts[first:]
+        start, summed, tallies = len(self.form.names), 0, []
         for one, n in zip(self.countings, reported.tolist(), strict=True):
             found = []
             for cells in one.cells:
@@ -102,7 +81,7 @@ class Query:
         start = len(REASONS)
         for j, one in enumerate(self.countings):
             texts.append(f"CASE WHEN {quote(one.columns[0].name)} IS NOT NULL THEN {start + j} END")
-        start += len(self.names)
+        start += len(self.form.names)
         for one in self.countings:
             for cells in one.cells:
                 texts += [f"{start} + {text}" for text in cells.texts]
@@ -141,7 +120,9 @@ class Query:
         state = '"state"'
         judged = f'SELECT {", ".join([*keys, *more, *(quote(one.name) for one in columns)])}, {self._state} AS "state" FROM "typed"'
         if ID in self.extra:
-            order = ", ".join(quote(one.name) for one in columns)
+            # of equal reports in two windows any may count, but in every engine the same; collations differ
+            last = [f"MD5(CAST({key} AS VARCHAR))" for key in keys]
+            order = ", ".join(f"{one} NULLS LAST" for one in [*(quote(one.name) for one in columns), *last])
             judged = (
                 f'SELECT *, ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {order}) AS "copy" '
                 f'FROM ({judged}) AS "first"'
@@ -156,22 +137,22 @@ class Query:
 
     @property
     def _group_keys(self) -> tuple[str, ...]:
-        return () if self.group is None else (self.group[0],)
+        return () if self.form.group is None else (self.form.group[0],)
 
     @property
     def _state(self) -> str:
         """Which of the reasons a row has."""
         cases = []
         if PLAN in self.extra:
-            cases.append(f"WHEN \"plan\" IS NULL OR \"plan\" <> '{self.plan_id}' THEN 1")
+            cases.append(f"WHEN \"plan\" IS NULL OR \"plan\" <> '{self.form.plan_id}' THEN 1")
         if ROUND in self.extra and self.round is not None:
             cases.append(f'WHEN "round" IS NULL OR "round" <> {self.round} THEN 2')
-        valid = [self._holds(member, first) for member, first, _ in self.mechanism.members]
+        valid = [self._holds(member, first) for member, first, _ in self.form.mechanism.members]
         for one in self.countings:
             absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in one.columns)
             valid.append(f"({absent} OR {one.valid})")
-        if self.group is not None:
-            name, size = quote(self.group[0]), self.group[1]
+        if self.form.group is not None:
+            name, size = quote(self.form.group[0]), self.form.group[1]
             valid.append(f"{name} >= 0 AND {name} < {size}")
         if ID in self.extra:
             valid.append('"id" IS NOT NULL')

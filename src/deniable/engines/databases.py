@@ -1,0 +1,176 @@
+"""Counts reports inside engines that take SQL: DuckDB, PostgreSQL, Spark, and whatever Ibis reaches.
+
+One text, in DuckDB's words, is translated by sqlglot. Nothing but counts comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Protocol, final
+
+from deniable.engines.counting import quote
+from deniable.errors import DeniableError, suggest_install
+
+_INTEGERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINT",
+)
+
+
+class Engine(Protocol):
+    """A table in an engine."""
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What each column holds: "integer", "list" (of integers), or "other"."""
+
+    @property
+    def source(self) -> str:
+        """What follows FROM, in DuckDB's words."""
+
+    def run(self, sql: str) -> Iterable[Sequence[Any]]:
+        """The rows that a query gives."""
+
+
+@final
+@dataclass(frozen=True)
+class DuckTable:
+    """A relation of DuckDB."""
+
+    relation: Any
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        types = zip(self.relation.columns, map(str, self.relation.types), strict=True)
+        return {name: name_kind(kind, "duckdb") for name, kind in types}
+
+    @property
+    def source(self) -> str:
+        return '"reports"'
+
+    def run(self, sql: str) -> Iterable[Sequence[Any]]:
+        return list(self.relation.query("reports", sql).fetchall())
+
+
+@final
+@dataclass(frozen=True)
+class PostgresTable:
+    """A table, or view, of a PostgreSQL database."""
+
+    connection: Any
+    name: tuple[str, ...]
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        found = self.connection.execute(f"SELECT * FROM {self.source} LIMIT 0").description
+        names = self.connection.execute(
+            "SELECT oid::bigint, format_type(oid, NULL) FROM pg_type WHERE oid = ANY(%s)",
+            [[one.type_code for one in found]],
+        )
+        types = dict(names.fetchall())
+        return {one.name: name_kind(types[one.type_code], "postgres") for one in found}
+
+    @property
+    def source(self) -> str:
+        return ".".join(map(quote, self.name))
+
+    def run(self, sql: str) -> Iterable[Sequence[Any]]:
+        return list(self.connection.execute(translate(sql, "postgres")).fetchall())
+
+
+@final
+@dataclass(frozen=True)
+class SparkTable:
+    """A dataframe of Spark."""
+
+    frame: Any
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        return {name: name_kind(kind, "spark") for name, kind in self.frame.dtypes}
+
+    @property
+    def source(self) -> str:
+        return '"deniable_reports"'
+
+    def run(self, sql: str) -> Iterable[Sequence[Any]]:
+        self.frame.createOrReplaceTempView("deniable_reports")
+        try:
+            return [tuple(row) for row in self.frame.sparkSession.sql(translate(sql, "spark")).collect()]
+        finally:
+            self.frame.sparkSession.catalog.dropTempView("deniable_reports")
+
+
+@final
+@dataclass(frozen=True)
+class IbisTable:
+    """A table of Ibis, of whichever backend."""
+
+    table: Any
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        return {
+            name: "integer"
+            if kind.is_integer()
+            else ("list" if kind.is_array() and kind.value_type.is_integer() else "other")
+            for name, kind in self.table.schema().items()
+        }
+
+    @property
+    def source(self) -> str:
+        return '"reports"'
+
+    def run(self, sql: str) -> Iterable[Sequence[Any]]:
+        found = self.table.alias("reports").sql(sql, dialect="duckdb")
+        return [tuple(row.values()) for row in found.to_pyarrow().to_pylist()]
+
+
+def name_kind(kind: str, dialect: str) -> str:
+    """What a column of this type holds: "integer", "list" (of integers), or "other"."""
+    from sqlglot import exp
+
+    parsed = exp.DataType.build(kind, dialect=dialect)
+    if parsed.this == exp.DataType.Type.ARRAY and parsed.expressions:
+        return "list" if parsed.expressions[0].this.value in _INTEGERS else "other"
+    return "integer" if parsed.this.value in _INTEGERS else "other"
+
+
+def translate(sql: str, dialect: str) -> str:
+    """A query in another engine's words."""
+    import sqlglot
+    from sqlglot import exp
+
+    tree = sqlglot.parse_one(sql, read="duckdb")
+    if dialect == "postgres":  # counts bits of bit strings and bytes, not of integers
+        bits = exp.DataType.build("BIT(64)", dialect="postgres")
+        for call in tree.find_all(exp.Anonymous):
+            if call.name == "BIT_COUNT":
+                call.set("expressions", [exp.cast(call.expressions[0], bits)])
+    return tree.sql(dialect=dialect)
+
+
+@contextmanager
+def open_postgres(address: str, name: tuple[str, ...]) -> Iterator[PostgresTable]:
+    """A table of the database at this address; only read from."""
+    require("psycopg", "postgres")
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True, prepare_threshold=None) as connection:
+        connection.read_only = True
+        yield PostgresTable(connection, name)
+
+
+def require(module: str, extra: str) -> None:
+    """Refuse in one line where an engine's library is missing."""
+    for name in (module, "sqlglot"):
+        if find_spec(name) is None:
+            raise DeniableError(f"this needs {name}; install it with: {suggest_install(extra)}")
