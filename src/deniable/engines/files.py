@@ -59,7 +59,7 @@ class Piece:
         return int(self.metadata.row_group(self.group).num_rows)
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns of its rows, in blocks."""
+        """The named columns of its rows, in blocks; one that folders name has the same value in all rows."""
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -67,9 +67,10 @@ class Piece:
         with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
             for batch in file.iter_batches(ROWS, [self.group], here, use_threads=False):
                 columns = {name: batch.column(name) for name in here}
+                one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
                 for name in names:
                     if name in self.folders:
-                        columns[name] = pa.repeat(pa.scalar(self.folders[name]), batch.num_rows)
+                        columns[name] = pa.DictionaryArray.from_arrays(one, pa.array([self.folders[name]]))
                 yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -128,7 +129,7 @@ class FilesCount:
         state, records = self._judge(batch)
         return {key: self._tally(state, records, here) for key, here in self._split(batch)}
 
-    def _judge(self, batch: pa.RecordBatch) -> tuple[npt.NDArray[np.int8], list[tuple[Integers, Array]]]:
+    def _judge(self, batch: pa.RecordBatch) -> tuple[npt.NDArray[np.int8], list[tuple[Integers | slice, Array]]]:
         """What becomes of each row; and for each attribute the rows that report it, and their reports."""
         n = batch.num_rows
         sound = np.ones(n, dtype=bool)
@@ -140,10 +141,10 @@ class FilesCount:
             here[j] = _valid(arrays[0])
             for array in arrays[1:]:
                 sound &= _valid(array) == here[j]
-            who = np.flatnonzero(here[j] & sound)
+            who = _select(here[j] & sound)
             contents, whole = _read_numbers(arrays, columns, who)
             reports, canonical = from_columns(contents, columns, part)
-            sound[who[~(canonical & whole)]] = False
+            sound[who] &= canonical & whole
             records.append((who, reports))
         sound &= self.form.mechanism.can_hold(here)
         sound &= self._name_group(batch)
@@ -180,7 +181,7 @@ class FilesCount:
             yield values[code], codes == code
 
     def _tally(
-        self, state: npt.NDArray[np.int8], records: Sequence[tuple[Integers, Array]], here: Flags
+        self, state: npt.NDArray[np.int8], records: Sequence[tuple[Integers | slice, Array]], here: Flags
     ) -> Counted:
         counted = here & (state == _COUNTED)
         everybody = bool(counted.all())
@@ -289,6 +290,11 @@ def _part_repeated(batch: pa.RecordBatch, repeated: pa.Array) -> tuple[pa.Record
     return batch.filter(compute.invert(twice)), batch.filter(twice)
 
 
+def _select(rows: Flags) -> Integers | slice:
+    """Which rows are meant; all of them are not listed."""
+    return slice(None) if rows.all() else np.flatnonzero(rows)
+
+
 def _valid(array: pa.Array) -> Flags:
     if not array.null_count:
         return np.ones(len(array), dtype=bool)
@@ -296,21 +302,26 @@ def _valid(array: pa.Array) -> Flags:
 
 
 def _equals(array: pa.Array, value: object) -> Flags:
+    import pyarrow as pa
     from pyarrow import compute
 
+    if isinstance(array, pa.DictionaryArray):
+        same = _equals(array.dictionary, value)
+        found = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.append(same, False)[found]
     return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def _read_numbers(
-    arrays: Sequence[pa.Array], columns: Sequence[Column], who: Integers
+    arrays: Sequence[pa.Array], columns: Sequence[Column], who: Integers | slice
 ) -> tuple[list[Array], Flags]:
     """The numbers of these rows; and which rows list as many numbers as they must."""
     import pyarrow as pa
 
-    whole = np.ones(len(who), dtype=bool)
+    taken = arrays if isinstance(who, slice) else [array.take(pa.array(who)) for array in arrays]
+    whole = np.ones(len(taken[0]), dtype=bool)
     contents = []
-    for array, column in zip(arrays, columns, strict=True):
-        some = array if len(who) == len(array) else array.take(pa.array(who))
+    for some, column in zip(taken, columns, strict=True):
         if column.length is None:
             contents.append(some.to_numpy(zero_copy_only=False))
             continue
