@@ -16,22 +16,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.arrays import Array, Integers
-from deniable.engines.form import (
-    ID,
-    PLAN,
-    REASONS,
-    ROUND,
-    Column,
-    Counted,
-    TableForm,
-    check_columns,
-    from_columns,
-)
+from deniable.engines.form import ID, PLAN, ROUND, Counted, TableForm, check_columns
+from deniable.engines.rows import COUNTED, REPEATED, Flags, RowReader, Rows
 from deniable.errors import InvalidReport
-from deniable.records import Records
 from deniable.tables import PLAN_KEY, ROWS, Show
 
 if TYPE_CHECKING:
@@ -39,8 +27,6 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 Key = tuple[Hashable, ...]
-Flags = npt.NDArray[np.bool_]
-_COUNTED, _PLAN, _ROUND, _FORM, _REPEATED = range(len(REASONS))
 
 
 @final
@@ -115,62 +101,23 @@ class FilesCount:
         return found
 
     @cached_property
-    def _names(self) -> list[str]:
-        """The columns that are read."""
-        of_group = [] if self.form.group is None else [self.form.group[0]]
-        more = [name for name in (PLAN, ROUND, ID) if name in self.extra]
-        return list(dict.fromkeys([*self._report_names, *of_group, *more, *self.keys]))
+    def _reader(self) -> RowReader:
+        return RowReader(self.form, self.extra, self.round)
 
     @cached_property
-    def _report_names(self) -> list[str]:
-        return [column.name for columns in self.form.columns for column in columns]
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([*self._reader.names, *self.keys]))
 
     def _count(self, batch: pa.RecordBatch) -> dict[Key, Counted]:
-        state, records = self._judge(batch)
-        return {key: self._tally(state, records, here) for key, here in self._split(batch)}
+        return self._tally(self._reader.read(batch), batch)
 
-    def _judge(self, batch: pa.RecordBatch) -> tuple[npt.NDArray[np.int8], list[tuple[Integers | slice, Array]]]:
-        """What becomes of each row; and for each attribute the rows that report it, and their reports."""
-        n = batch.num_rows
-        sound = np.ones(n, dtype=bool)
-        here = np.empty((len(self.form.names), n), dtype=bool)
-        records = []
-        parts = zip(self.form.columns, self.form.mechanism.mechanisms, strict=True)
-        for j, (columns, part) in enumerate(parts):
-            arrays = [batch.column(column.name) for column in columns]
-            here[j] = _valid(arrays[0])
-            for array in arrays[1:]:
-                sound &= _valid(array) == here[j]
-            who = _select(here[j] & sound)
-            contents, whole = _read_numbers(arrays, columns, who)
-            reports, canonical = from_columns(contents, columns, part)
-            sound[who] &= canonical & whole
-            records.append((who, reports))
-        sound &= self.form.mechanism.can_hold(here)
-        sound &= self._name_group(batch)
-        state = np.where(sound, _COUNTED, _FORM).astype(np.int8)
-        if ID in self.extra:
-            state[~_valid(batch.column(ID))] = _FORM
-        if ROUND in self.extra and self.round is not None:
-            state[~_equals(batch.column(ROUND), self.round)] = _ROUND
-        if PLAN in self.extra:
-            state[~_equals(batch.column(PLAN), self.form.plan_id)] = _PLAN
-        return state, records
-
-    def _name_group(self, batch: pa.RecordBatch) -> Flags:
-        """Which rows name a known group, where they must."""
-        if self.form.group is None:
-            return np.ones(batch.num_rows, dtype=bool)
-        name, size = self.form.group
-        numbers = batch.column(name)
-        found = numbers.fill_null(-1).to_numpy(zero_copy_only=False)
-        return np.asarray((found >= 0) & (found < size))
+    def _tally(self, rows: Rows, batch: pa.RecordBatch) -> dict[Key, Counted]:
+        if not self.keys:
+            return {(): rows.tally(self.form)}
+        return {key: rows.tally(self.form, here) for key, here in self._split(batch)}
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[Key, Flags]]:
         """Each combination of keys, and its rows."""
-        if not self.keys:
-            yield (), np.ones(batch.num_rows, dtype=bool)
-            return
         codes, values = np.zeros(batch.num_rows, dtype=np.int64), [()]
         for name in self.keys:
             coded = batch.column(name).dictionary_encode(null_encoding="encode")
@@ -179,18 +126,6 @@ class FilesCount:
             values = [(*value, label) for value in values for label in labels]
         for code in np.unique(codes).tolist():
             yield values[code], codes == code
-
-    def _tally(
-        self, state: npt.NDArray[np.int8], records: Sequence[tuple[Integers | slice, Array]], here: Flags
-    ) -> Counted:
-        counted = here & (state == _COUNTED)
-        everybody = bool(counted.all())
-        columns = tuple(reports if everybody else reports[counted[who]] for who, reports in records)
-        # only to be counted, so that nobody needs to know whose they are
-        tallies = self.form.mechanism.tally(Records(int(counted.sum()), columns))
-        times = np.bincount(state[here], minlength=len(REASONS)).tolist()
-        refused = {why: n for why, n in zip(REASONS[1:], times[1:], strict=True) if n}
-        return Counted(int(times[0]), tallies, refused)
 
     def _find_repeated(self) -> pa.Array:
         """The ids that come more than once."""
@@ -209,19 +144,20 @@ class FilesCount:
         if not table.num_rows:
             return {}
         batch = table.to_batches()[0]
-        state, records = self._judge(batch)
+        rows = self._reader.read(batch)
         of_group = [] if self.form.group is None else [self.form.group[0]]
-        keys = list(dict.fromkeys((*self.keys, *of_group)))
-        digests = [list(map(_digest, batch.column(name).to_pylist())) for name in keys]
-        numbers = [batch.column(name).to_pylist() for name in self._report_names]
+        digests = [
+            list(map(_digest, batch.column(name).to_pylist()))
+            for name in dict.fromkeys((*self.keys, *of_group))
+        ]
+        numbers = [batch.column(one.name).to_pylist() for columns in self.form.columns for one in columns]
         ranks = [[(value is None, value or 0) for value in one] for one in (*numbers, *digests)]
-        counted = np.flatnonzero(state == _COUNTED).tolist()
-        seen = set()
+        ids, seen = batch.column(ID).to_pylist(), set()
+        counted = np.flatnonzero(rows.states == COUNTED).tolist()
         for i in sorted(counted, key=list(zip(*ranks, strict=True)).__getitem__):
-            one = batch.column(ID)[i].as_py()
-            state[i] = _REPEATED if one in seen else _COUNTED
-            seen.add(one)
-        return {key: self._tally(state, records, here) for key, here in self._split(batch)}
+            rows.states[i] = REPEATED if ids[i] in seen else COUNTED
+            seen.add(ids[i])
+        return self._tally(rows, batch)
 
 
 def _digest(value: object) -> str | None:
@@ -288,58 +224,3 @@ def _part_repeated(batch: pa.RecordBatch, repeated: pa.Array) -> tuple[pa.Record
 
     twice = compute.is_in(batch.column(ID), value_set=repeated)
     return batch.filter(compute.invert(twice)), batch.filter(twice)
-
-
-def _select(rows: Flags) -> Integers | slice:
-    """Which rows are meant; all of them are not listed."""
-    return slice(None) if rows.all() else np.flatnonzero(rows)
-
-
-def _valid(array: pa.Array) -> Flags:
-    if not array.null_count:
-        return np.ones(len(array), dtype=bool)
-    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
-
-
-def _equals(array: pa.Array, value: object) -> Flags:
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if isinstance(array, pa.DictionaryArray):
-        same = _equals(array.dictionary, value)
-        found = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return np.append(same, False)[found]
-    return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))
-
-
-def _read_numbers(
-    arrays: Sequence[pa.Array], columns: Sequence[Column], who: Integers | slice
-) -> tuple[list[Array], Flags]:
-    """The numbers of these rows; and which rows list as many numbers as they must."""
-    import pyarrow as pa
-
-    taken = arrays if isinstance(who, slice) else [array.take(pa.array(who)) for array in arrays]
-    whole = np.ones(len(taken[0]), dtype=bool)
-    contents = []
-    for some, column in zip(taken, columns, strict=True):
-        if column.length is None:
-            contents.append(some.to_numpy(zero_copy_only=False))
-            continue
-        contents.append(_read_lists(some, column.length, whole))
-    return contents, whole
-
-
-def _read_lists(array: pa.Array, length: int, whole: Flags) -> Array:
-    """Lists of one length as a table; a row of another length, or with a null in it, is not whole."""
-    from pyarrow import compute
-
-    sizes = compute.list_value_length(array).to_numpy(zero_copy_only=False)
-    flat = array.flatten()
-    if not flat.null_count and (sizes == length).all():
-        return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(array), length)
-    table = np.full((len(array), length), -1, dtype=np.int64)
-    for i, numbers in enumerate(array.to_pylist()):
-        whole[i] = len(numbers) == length and None not in numbers
-        if whole[i]:
-            table[i] = numbers
-    return table

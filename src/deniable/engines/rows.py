@@ -1,0 +1,196 @@
+"""Reads rows of the table form: which of them are reports of the plan, and what these report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array, Integers
+from deniable.engines.form import ID, PLAN, REASONS, ROUND, Column, Counted, TableForm, from_columns
+from deniable.errors import InvalidReport
+from deniable.records import Records
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Flags = npt.NDArray[np.bool_]
+States = npt.NDArray[np.int8]
+COUNTED, _PLAN, _ROUND, _FORM, REPEATED = range(len(REASONS))
+
+
+@final
+@dataclass(frozen=True)
+class Rows:
+    """What becomes of each row of a block; and for each attribute the rows that report it, and their reports."""
+
+    states: States
+    reports: tuple[tuple[Integers | slice, Array], ...]
+
+    def tally(self, form: TableForm, here: Flags | None = None) -> Counted:
+        """Count these rows, or some of them."""
+        states = self.states if here is None else self.states[here]
+        counted = self.states == COUNTED if here is None else here & (self.states == COUNTED)
+        everybody = bool(counted.all())
+        columns = tuple(some if everybody else some[counted[who]] for who, some in self.reports)
+        # only to be counted, so that nobody needs to know whose they are
+        tallies = form.mechanism.tally(Records(int(counted.sum()), columns))
+        times = np.bincount(states, minlength=len(REASONS)).tolist()
+        refused = {why: n for why, n in zip(REASONS[1:], times[1:], strict=True) if n}
+        return Counted(int(times[COUNTED]), tallies, refused)
+
+
+@final
+@dataclass(frozen=True)
+class RowReader:
+    """Reads blocks of rows."""
+
+    form: TableForm
+    extra: frozenset[str] = frozenset()
+    """Which of `plan`, `round` and `id` the rows have."""
+    number: int | None = None
+    """The round that is read; None for all of them."""
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        of_group = [] if self.form.group is None else [self.form.group[0]]
+        more = [name for name in (PLAN, ROUND, ID) if name in self.extra]
+        return [*(column.name for columns in self.form.columns for column in columns), *of_group, *more]
+
+    def read(self, batch: pa.RecordBatch) -> Rows:
+        """Read a block: a row that no device can have sent is refused, not mended."""
+        n = batch.num_rows
+        sound = np.ones(n, dtype=bool)
+        here = np.empty((len(self.form.names), n), dtype=bool)
+        reports = []
+        parts = zip(self.form.columns, self.form.mechanism.mechanisms, strict=True)
+        for j, (columns, part) in enumerate(parts):
+            arrays = [batch.column(column.name) for column in columns]
+            here[j] = find_valid(arrays[0])
+            for array in arrays[1:]:
+                sound &= find_valid(array) == here[j]
+            who = _select(here[j] & sound)
+            contents, whole = _read_numbers(arrays, columns, who)
+            made, canonical = from_columns(contents, columns, part)
+            sound[who] &= canonical & whole
+            reports.append((who, made))
+        sound &= self.form.mechanism.can_hold(here)
+        if self.form.group is not None:
+            numbers = self.read_groups(batch)
+            sound &= (numbers >= 0) & (numbers < self.form.group[1])
+        if ID in self.extra:
+            sound &= find_valid(batch.column(ID))
+        states = np.where(sound, COUNTED, _FORM).astype(np.int8)
+        if ROUND in self.extra and self.number is not None:
+            states[~_equals(batch.column(ROUND), self.number)] = _ROUND
+        if PLAN in self.extra:
+            states[~_equals(batch.column(PLAN), self.form.plan_id)] = _PLAN
+        return Rows(states, tuple(reports))
+
+    def read_records(self, batch: pa.RecordBatch) -> Records:
+        """The records of a block in which every row must be a report of the plan."""
+        rows = self.read(batch)
+        if (rows.states != COUNTED).any():
+            raise InvalidReport(self._explain(batch, int(np.argmax(rows.states != COUNTED))))
+        columns = tuple(made for _, made in rows.reports)
+        everyone = np.arange(batch.num_rows)
+        reporters = None
+        if not self.form.mechanism.reports_all:
+            reporters = tuple(everyone[who] for who, _ in rows.reports)
+        groups = None if self.form.group is None else self.read_groups(batch)
+        return Records(batch.num_rows, columns, reporters, groups)
+
+    def read_groups(self, batch: pa.RecordBatch) -> Integers:
+        """The number of each row's known group; -1 where there is none."""
+        assert self.form.group is not None
+        found = batch.column(self.form.group[0]).fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.asarray(found.astype(np.int64))
+
+    def _explain(self, batch: pa.RecordBatch, row: int) -> str:
+        """What is wrong with a row."""
+        mechanism = self.form.mechanism
+        if self.form.group is not None and self.form.group[0] in batch.schema.names:
+            name, size = self.form.group
+            number = int(self.read_groups(batch)[row])
+            if number < 0:
+                return f"a report does not say which {name!r} it is of"
+            if number >= size:
+                return f"{name!r} has {size} values, numbered from 0; a report has number {number}"
+        here = np.array([find_valid(batch.column(columns[0].name))[row] for columns in self.form.columns])
+        if not mechanism.can_hold(here[:, None])[0]:
+            held = int(here.sum())
+            others = " others" if held == mechanism.reported else ""
+            return (
+                f"a record reports {mechanism.reported} of {mechanism.d} attributes, got one with {held}{others}"
+            )
+        for columns, part, reported in zip(self.form.columns, mechanism.mechanisms, here, strict=True):
+            arrays = [batch.column(column.name).slice(row, 1) for column in columns]
+            if not reported:
+                continue
+            if any(array.null_count for array in arrays):
+                return "a report has a part that is missing"
+            contents, whole = _read_numbers(arrays, columns, slice(None))
+            if not whole[0] or not from_columns(contents, columns, part)[1][0]:
+                return f"a report is not in its canonical form: {part.describe_form()}"
+        return "a report has a part that is missing"
+
+
+def find_valid(array: pa.Array) -> Flags:
+    """Which cells are not null."""
+    if not array.null_count:
+        return np.ones(len(array), dtype=bool)
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _select(rows: Flags) -> Integers | slice:
+    """Which rows are meant; all of them are not listed."""
+    return slice(None) if rows.all() else np.flatnonzero(rows)
+
+
+def _equals(array: pa.Array, value: object) -> Flags:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(array, pa.DictionaryArray):
+        same = _equals(array.dictionary, value)
+        found = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.append(same, False)[found]
+    return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))
+
+
+def _read_numbers(
+    arrays: Sequence[pa.Array], columns: Sequence[Column], who: Integers | slice
+) -> tuple[list[Array], Flags]:
+    """The numbers of these rows; and which rows list as many numbers as they must."""
+    import pyarrow as pa
+
+    taken = arrays if isinstance(who, slice) else [array.take(pa.array(who)) for array in arrays]
+    whole = np.ones(len(taken[0]), dtype=bool)
+    contents = []
+    for some, column in zip(taken, columns, strict=True):
+        if column.length is None:
+            contents.append(some.to_numpy(zero_copy_only=False))
+        else:
+            contents.append(_read_lists(some, column.length, whole))
+    return contents, whole
+
+
+def _read_lists(array: pa.Array, length: int, whole: Flags) -> Array:
+    """Lists of one length as a table; a row of another length, or with a null in it, is not whole."""
+    from pyarrow import compute
+
+    sizes = compute.list_value_length(array).to_numpy(zero_copy_only=False)
+    flat = array.flatten()
+    if not flat.null_count and (sizes == length).all():
+        return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(array), length)
+    table = np.full((len(array), length), -1, dtype=np.int64)
+    for i, numbers in enumerate(array.to_pylist()):
+        whole[i] = len(numbers) == length and None not in numbers
+        if whole[i]:
+            table[i] = numbers
+    return table
