@@ -172,7 +172,7 @@ def test_reports_survive_a_file(name: str, tmp_path: Path) -> None:
     assert found.n == 1001
     table = parquet.read_table(path)
     assert table.num_rows == 1001
-    assert table.column_names == list(plan.names)
+    assert list(dict.fromkeys(name.split(".")[0] for name in table.column_names)) == list(plan.names)
 
 
 def sum_of(plan: Plan, blocks: Any) -> Tallies:
@@ -745,7 +745,7 @@ def test_forged_reports_in_a_file_are_refused(tmp_path: Path) -> None:
     plan.write_reports(path, iter([privatized(plan, answers(50))]))
     table = parquet.read_table(path)
     color = table.column("color").combine_chunks()
-    full = pa.array(np.zeros(50, dtype=np.uint8))
+    full = pa.array(np.zeros(50, dtype=np.int16))
     for column, reason in (
         (full, "reports 1 of 2 attributes, got one with 2"),
         (pa.nulls(50, color.type), "got one with 0"),
@@ -753,7 +753,7 @@ def test_forged_reports_in_a_file_are_refused(tmp_path: Path) -> None:
         parquet.write_table(table.set_column(0, table.schema.field(0), column), path)
         with pytest.raises(InvalidReport, match=reason):
             list(plan.read_reports(path))
-    wrong = pa.array(np.where(color.is_valid(), 77, 0).astype(np.uint8), mask=~np.asarray(color.is_valid()))
+    wrong = pa.array(np.where(color.is_valid(), 77, 0).astype(np.int16), mask=~np.asarray(color.is_valid()))
     parquet.write_table(table.set_column(0, table.schema.field(0), wrong), path)
     with pytest.raises(InvalidReport, match="a report is a value from 0 to 2"):
         sum_of(plan, plan.read_reports(path))

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.engines.form import WORD_BYTES, Column, list_columns
+from deniable.engines.form import WORD_BYTES, Column
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME
 from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Tally, Unary
@@ -50,14 +50,13 @@ class Counting:
     """The tally of n reports, from the counts of each cells, or of the sums."""
 
 
-def count_by(name: str, mechanism: ExactMechanism) -> Counting:
-    """How an attribute of this name is counted."""
+def count_by(columns: tuple[Column, ...], mechanism: ExactMechanism) -> Counting:
+    """How the reports in these columns are counted."""
     one = mechanism.one_round
-    columns = list_columns(name, one)
     for column in columns:
         if column.length is not None and column.length > MOST_LISTED:
             raise InvalidParameter(
-                f"{name!r} reports {column.length:,} of {mechanism.k:,} values, and engines count lists of up to "
+                f"{column.name!r} lists {column.length:,} of {mechanism.k:,} values, and engines count lists of up to "
                 f"{MOST_LISTED}; tally the reports from Parquet files, which this machine does by itself"
             )
     return _count(one, columns)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable.engines.form import ID, PLAN, ROUND, Counted, TableForm, check_columns
+from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
 from deniable.engines.rows import COUNTED, REPEATED, Flags, RowReader, Rows
 from deniable.errors import InvalidReport
 from deniable.tables import PLAN_KEY, ROWS, Show
@@ -178,7 +178,7 @@ def open_files(
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise InvalidReport(f"these are not files of reports, or one is damaged: {problem}") from None
     known = set(files.schema.names)
-    if PLAN not in known:
+    if PLAN in form.more_columns and PLAN not in known:
         if any(PLAN not in piece.folders for piece in pieces):
             raise InvalidReport(
                 f"{pieces[0].path} does not say for which plan its reports were made; if it holds answers, "
@@ -186,7 +186,7 @@ def open_files(
             )
         known.add(PLAN)
     check_columns(form, {name: _name_kind(files.schema.field(name).type) for name in files.schema.names}, keys)
-    return FilesCount(form, tuple(pieces), frozenset({PLAN, ROUND, ID} & known), keys, number)
+    return FilesCount(form, tuple(pieces), form.more_columns & known, keys, number)
 
 
 def _list_pieces(fragment: Any, schema: pa.Schema) -> Iterator[Piece]:

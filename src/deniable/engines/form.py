@@ -59,8 +59,24 @@ class TableForm:
 
     @cached_property
     def columns(self) -> tuple[tuple[Column, ...], ...]:
-        """The columns of each attribute."""
-        return tuple(map(list_columns, self.names, self.mechanism.mechanisms))
+        """The columns of each attribute.
+
+        What follows the name of an attribute follows a dot; or several, as long as that is another's name.
+        """
+        dot = "."
+        while True:
+            pairs = zip(self.names, self.mechanism.mechanisms, strict=True)
+            found = tuple(list_columns(name, part, dot) for name, part in pairs)
+            names = [column.name for columns in found for column in columns]
+            if len(set(names)) == len(names) and not (set(names) - set(self.names)) & set(self.names):
+                return found
+            dot += "."
+
+    @cached_property
+    def more_columns(self) -> frozenset[str]:
+        """Those of `plan`, `round` and `id` that are not the name of a column already."""
+        taken = {column.name for columns in self.columns for column in columns}
+        return frozenset({PLAN, ROUND, ID} - taken - {self.group[0] if self.group else ""})
 
 
 @final
@@ -100,26 +116,26 @@ def check_columns(form: TableForm, kinds: Mapping[str, str], keys: Sequence[str]
             raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}, of at most 64 bits")
 
 
-def list_columns(name: str, mechanism: ExactMechanism) -> tuple[Column, ...]:
+def list_columns(name: str, mechanism: ExactMechanism, dot: str = ".") -> tuple[Column, ...]:
     """The columns of an attribute."""
     like = mechanism.blank(0)
     if like.dtype.names is None:
-        return _plain_columns(name, like.dtype, like.shape[1:], mechanism.packed, None)
+        return _plain_columns(name, like.dtype, like.shape[1:], mechanism.packed, None, dot)
     found: list[Column] = []
     for field in like.dtype.names:
         inner = like.dtype[field]
-        found += _plain_columns(f"{name}.{field}", inner.base, inner.shape, field == "bits", field)
+        found += _plain_columns(f"{name}{dot}{field}", inner.base, inner.shape, field == "bits", field, dot)
     return tuple(found)
 
 
 def _plain_columns(
-    name: str, dtype: np.dtype[Any], shape: tuple[int, ...], packed: bool, field: str | None
+    name: str, dtype: np.dtype[Any], shape: tuple[int, ...], packed: bool, field: str | None, dot: str
 ) -> tuple[Column, ...]:
     if not packed:
         return (Column(name, 1 << (8 * dtype.itemsize), shape[0] if shape else None, None, field),)
     words = -(-shape[0] // WORD_BYTES)
     limits = [1 << (8 * min(WORD_BYTES, shape[0] - WORD_BYTES * word)) for word in range(words)]
-    return tuple(Column(f"{name}.{word}", limits[word], None, word, field) for word in range(words))
+    return tuple(Column(f"{name}{dot}{word}", limits[word], None, word, field) for word in range(words))
 
 
 def to_columns(reports: Array, columns: Sequence[Column]) -> list[Array]:

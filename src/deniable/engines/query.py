@@ -38,7 +38,7 @@ class Query:
     @cached_property
     def countings(self) -> tuple[Counting, ...]:
         """How each attribute is counted."""
-        return tuple(map(count_by, self.form.names, self.form.mechanism.mechanisms))
+        return tuple(map(count_by, self.form.columns, self.form.mechanism.mechanisms))
 
     def run(self, run: Run) -> dict[tuple[Hashable, ...], Counted]:
         """Count the rows of each combination of keys."""

@@ -136,7 +136,7 @@ class RowReader:
                 return "a report has a part that is missing"
             contents, whole = _read_numbers(arrays, columns, slice(None))
             if not whole[0] or not from_columns(contents, columns, part)[1][0]:
-                return f"a report is not in its canonical form: {part.describe_form()}"
+                return f"a report is not in its canonical form: {part.form}"
         return "a report has a part that is missing"
 
 

@@ -229,6 +229,11 @@ class ExactMechanism(Mechanism):
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
         """Which reports, of the right type and size, are in the one form that they have."""
 
+    @property
+    def form(self) -> str:
+        """What a canonical report is, in words: that of one round."""
+        return self.one_round.form
+
     @abstractmethod
     def estimated(
         self, tally: Tally, law: ReportLaw | None = None, labels: Sequence[object] | None = None

@@ -20,11 +20,12 @@ from deniable.domain import NO_ANSWER, people_of
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
+from deniable.engines import TableForm, parquet
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
 from deniable.mechanisms import ExactMechanism, Tally
-from deniable.plan import references, reports_file
+from deniable.plan import references
 from deniable.plan.applicable import correct_mean, explain_unknown, find_condition
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.change import MEAN
@@ -510,19 +511,22 @@ class Plan:
     ) -> int:
         """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were."""
         files.refuse_existing(Path(path), overwrite)
-        records = records_of(reports, self.id)
-        parts, known = self.content.parts, self.content.known
-        return reports_file.write_reports(Path(path), self.id, self.names, parts, records, known)
+        return parquet.write_reports(Path(path), self.table_form, records_of(reports, self.id))
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan.
 
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
-        blocks = reports_file.read_reports(
-            Path(path), self.id, self.names, self.mechanism, show, self.content.known
-        )
+        blocks = parquet.read_reports(Path(path), self.table_form, show)
         return (Reports(self.id, records) for records in blocks)
+
+    @cached_property
+    def table_form(self) -> TableForm:
+        """Its reports as a table, which any engine can count (spec/wire.md)."""
+        known = self.content.known
+        group = None if known is None else (known.name, known.size)
+        return TableForm(self.id, self.names, self.mechanism, group)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

@@ -144,15 +144,18 @@ class BitFlip(Repeated):
         ascending = (about[:, 1:] > about[:, :-1]).all(axis=1) & (about[:, -1] < self.k)
         return np.asarray(ascending & (last & (0xFF << (1 + (self.bits - 1) % 8) & 0xFF) == 0))
 
+    @property
+    def form(self) -> str:
+        return (
+            f"it names {self.bits} values from 0 to {self.k - 1} in ascending order, and sets no bits beyond theirs"
+        )
+
     def tally(self, reports: Array) -> Tally:
         array = np.asarray(reports)
         if array.dtype != self.blank(0).dtype or array.ndim != 1:
             raise InvalidReport(f"reports of this mechanism are {self.blank(0).dtype} in one dimension")
         if not self.canonical(array).all():
-            raise InvalidReport(
-                f"a report is not in its canonical form: it names {self.bits} values from 0 to {self.k - 1} "
-                "in ascending order, and sets no bits beyond theirs"
-            )
+            raise InvalidReport(f"a report is not in its canonical form: {self.form}")
         about = array["about"]
         bits = np.unpackbits(array["bits"], axis=1, count=self.bits, bitorder="little")
         asked = np.bincount(about.reshape(-1), minlength=self.k)
