@@ -56,7 +56,7 @@ def count_by(columns: tuple[Column, ...], mechanism: ExactMechanism) -> Counting
     for column in columns:
         if column.length is not None and column.length > MOST_LISTED:
             raise InvalidParameter(
-                f"{column.name!r} lists {column.length:,} of {mechanism.k:,} values, and engines count lists of up to "
+                f"{column.name!r} lists {column.length:,} values, and engines count lists of up to "
                 f"{MOST_LISTED}; tally the reports from Parquet files, which this machine does by itself"
             )
     return _count(one, columns)
@@ -68,23 +68,25 @@ def quote(name: str) -> str:
 
 
 @singledispatch
-def _count(mechanism: ExactMechanism, columns: tuple[Column, ...]) -> Counting:
-    raise InvalidParameter(f"{mechanism.title} cannot be counted by an engine; tally its reports from Parquet")
+def _count(mechanism: ExactMechanism, columns: tuple[Column, ...]) -> Counting:  # noqa: ARG001
+    raise InvalidParameter(
+        f"{mechanism.title} cannot be counted by an engine; tally its reports from Parquet"
+    )
 
 
 @_count.register
 def _count_direct(mechanism: Direct, columns: tuple[Column, ...]) -> Counting:
-    return _count_number(mechanism, columns, mechanism.k)
+    return _count_numbers(columns, mechanism.k)
 
 
 @_count.register
 def _count_channel(mechanism: ChannelMechanism, columns: tuple[Column, ...]) -> Counting:
-    return _count_number(mechanism, columns, mechanism.outputs)
+    return _count_numbers(columns, mechanism.outputs)
 
 
 @_count.register
 def _count_hadamard(mechanism: Hadamard, columns: tuple[Column, ...]) -> Counting:
-    counting = _count_number(mechanism, columns, 1 << mechanism.bits)
+    counting = _count_numbers(columns, 1 << mechanism.bits)
 
     def finish(counts: Sequence[Integers], n: int) -> Tally:
         return Tally(n, mechanism.support_counts(counts[0], n))
@@ -92,7 +94,7 @@ def _count_hadamard(mechanism: Hadamard, columns: tuple[Column, ...]) -> Countin
     return Counting(columns, counting.valid, counting.cells, (), finish)
 
 
-def _count_number(mechanism: ExactMechanism, columns: tuple[Column, ...], size: int) -> Counting:
+def _count_numbers(columns: tuple[Column, ...], size: int) -> Counting:
     """A report is one number."""
     text = quote(columns[0].name)
 
@@ -155,7 +157,8 @@ def _ascends(text: str, size: int, k: int) -> str:
 @_count.register
 def _count_hashed(mechanism: Hashed, columns: tuple[Column, ...]) -> Counting:
     a, b, bucket = (quote(one.name) for one in columns)
-    valid = f"{a} >= 1 AND {a} < {PRIME} AND {b} >= 0 AND {b} < {PRIME} AND {bucket} >= 0 AND {bucket} < {mechanism.g}"
+    function = f"{a} >= 1 AND {a} < {PRIME} AND {b} >= 0 AND {b} < {PRIME}"
+    valid = f"{function} AND {bucket} >= 0 AND {bucket} < {mechanism.g}"
     sums = tuple(
         f"(({a} * {value + 1} + {b}) % {PRIME}) % {mechanism.g} = {bucket}" for value in range(mechanism.k)
     )

@@ -155,7 +155,7 @@ def translate(sql: str, dialect: str) -> str:
         for call in tree.find_all(exp.Anonymous):
             if call.name == "BIT_COUNT":
                 call.set("expressions", [exp.cast(call.expressions[0], bits)])
-    return tree.sql(dialect=dialect)
+    return str(tree.sql(dialect=dialect))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Only ids, where files have them, are held at once, to find those that come twice
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,11 +62,26 @@ class Piece:
 
 @final
 @dataclass(frozen=True)
+class Frame:
+    """A table in memory, or one that is computed as it is read."""
+
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    rows: int
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The named columns of its rows, in blocks."""
+        for batch in self.batches():
+            for start in range(0, batch.num_rows, ROWS):
+                yield batch.select(list(names)).slice(start, ROWS)
+
+
+@final
+@dataclass(frozen=True)
 class FilesCount:
     """Counts the reports in files: all of them, or those of each combination of keys by themselves."""
 
     form: TableForm
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece | Frame, ...]
     extra: frozenset[str]
     """Which of `plan`, `round` and `id` the files have."""
     keys: tuple[str, ...] = ()
@@ -79,7 +94,7 @@ class FilesCount:
         aside: list[pa.RecordBatch] = []
         total, done, lock = sum(piece.rows for piece in self.pieces), 0, Lock()
 
-        def work(piece: Piece) -> None:
+        def work(piece: Piece | Frame) -> None:
             nonlocal done
             for batch in piece.read(self._names):
                 rest = batch
@@ -118,7 +133,8 @@ class FilesCount:
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[Key, Flags]]:
         """Each combination of keys, and its rows."""
-        codes, values = np.zeros(batch.num_rows, dtype=np.int64), [()]
+        codes = np.zeros(batch.num_rows, dtype=np.int64)
+        values: list[Key] = [()]
         for name in self.keys:
             coded = batch.column(name).dictionary_encode(null_encoding="encode")
             labels = coded.dictionary.to_pylist()
@@ -174,7 +190,9 @@ def open_files(
 
     try:
         files = ds.dataset([str(path) for path in paths], format="parquet", partitioning="hive")
-        pieces = [piece for fragment in files.get_fragments() for piece in _list_pieces(fragment, files.schema)]
+        pieces = [
+            piece for fragment in files.get_fragments() for piece in _list_pieces(fragment, files.schema)
+        ]
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise InvalidReport(f"these are not files of reports, or one is damaged: {problem}") from None
     known = set(files.schema.names)
@@ -185,8 +203,32 @@ def open_files(
                 "privatize them first"
             )
         known.add(PLAN)
-    check_columns(form, {name: _name_kind(files.schema.field(name).type) for name in files.schema.names}, keys)
+    check_columns(
+        form, {name: _name_kind(files.schema.field(name).type) for name in files.schema.names}, keys
+    )
     return FilesCount(form, tuple(pieces), form.more_columns & known, keys, number)
+
+
+def open_frame(
+    form: TableForm, frame: Any, keys: tuple[str, ...] = (), number: int | None = None
+) -> FilesCount:
+    """Count a dataframe: of pandas, of pyarrow, or of Polars, also a lazy one."""
+    import narwhals as nw
+
+    given = nw.from_native(frame)
+    if isinstance(given, nw.LazyFrame) and hasattr(frame, "collect_batches"):
+        schema = given.head(0).collect("pyarrow").to_arrow().schema
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for some in frame.collect_batches():
+                yield from some.to_arrow().to_batches()
+
+        one = Frame(batches, 0)
+    else:
+        table = (given.collect("pyarrow") if isinstance(given, nw.LazyFrame) else given).to_arrow()
+        schema, one = table.schema, Frame(lambda: iter(table.to_batches()), table.num_rows)
+    check_columns(form, {name: _name_kind(schema.field(name).type) for name in schema.names}, keys)
+    return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
 
 
 def _list_pieces(fragment: Any, schema: pa.Schema) -> Iterator[Piece]:

@@ -20,7 +20,7 @@ from deniable.mechanisms import ExactMechanism, Tally
 from deniable.records import RecordMechanism
 
 PLAN, ROUND, ID = "plan", "round", "id"
-"""Columns that a table of reports may have too: whose reports these are, of which round, and the id of each."""
+"""Columns that a table of reports may have too: its plan, the round, and the id of each report."""
 
 REASONS = ("counted", "plan", "round", "form", "repeated")
 """What becomes of a row: it is counted, or refused as of another plan, of another round, not in canonical
@@ -113,7 +113,9 @@ def check_columns(form: TableForm, kinds: Mapping[str, str], keys: Sequence[str]
     for name, kind in wanted.items():
         if kinds[name] != kind:
             holds = "integers" if kind == "integer" else "lists of integers"
-            raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}, of at most 64 bits")
+            raise InvalidReport(
+                f"the column {name!r} of a table of reports holds {holds}, of at most 64 bits"
+            )
 
 
 def list_columns(name: str, mechanism: ExactMechanism, dot: str = ".") -> tuple[Column, ...]:

@@ -42,7 +42,9 @@ class Query:
 
     def run(self, run: Run) -> dict[tuple[Hashable, ...], Counted]:
         """Count the rows of each combination of keys."""
-        cells: dict[tuple[Hashable, ...], Integers] = defaultdict(lambda: np.zeros(self._size, dtype=np.int64))
+        cells: dict[tuple[Hashable, ...], Integers] = defaultdict(
+            lambda: np.zeros(self._size, dtype=np.int64)
+        )
         for *key, cell, rows in run(self._cells_query()):
             cells[tuple(key)][int(cell)] = int(rows)
         sums: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
@@ -58,7 +60,11 @@ class Query:
     @cached_property
     def _size(self) -> int:
         """How many cells there are: first the reasons, then who reports each attribute, then the rest."""
-        return len(REASONS) + len(self.form.names) + sum(cells.size for one in self.countings for cells in one.cells)
+        return (
+            len(REASONS)
+            + len(self.form.names)
+            + sum(cells.size for one in self.countings for cells in one.cells)
+        )
 
     def _finish(self, counts: Integers, sums: Sequence[int]) -> Counted:
         first = len(REASONS)
@@ -96,7 +102,8 @@ class Query:
     def _sums_query(self, conditions: Sequence[str]) -> str:
         keys = self._keys_text
         sums = ", ".join(
-            f'SUM(CASE WHEN {condition} THEN 1 ELSE 0 END) AS "s{i}"' for i, condition in enumerate(conditions)
+            f'SUM(CASE WHEN {condition} THEN 1 ELSE 0 END) AS "s{i}"'
+            for i, condition in enumerate(conditions)
         )
         grouped = f" GROUP BY {keys.removesuffix(', ')}" if keys else ""
         return f'{self._sound_rows()} SELECT {keys}{sums} FROM "sound"{grouped}'
@@ -107,33 +114,32 @@ class Query:
 
     def _sound_rows(self) -> str:
         """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
-        columns = [column for one in self.countings for column in one.columns]
-        typed = [
-            f"CAST({quote(one.name)} AS BIGINT{'' if one.length is None else '[]'}) AS {quote(one.name)}"
-            for one in columns
-        ]
+        numbers = [column for one in self.countings for column in one.columns]
+        columns = [quote(one.name) for one in numbers]
         keys = [quote(key) for key in dict.fromkeys((*self.keys, *self._group_keys))]
-        more = [quote(name) for name in (PLAN, ROUND, ID) if name in self.extra and quote(name) not in keys]
-        masked = [
-            f'CASE WHEN "state" = 0 THEN {quote(one.name)} END AS {quote(one.name)}' for one in columns
+        more = [quote(name) for name in (PLAN, ROUND, ID) if name in self.extra]
+        kept = list(dict.fromkeys([*keys, *more]))
+        typed = [
+            f"CAST({text} AS BIGINT{'' if one.length is None else '[]'}) AS {text}"
+            for text, one in zip(columns, numbers, strict=True)
         ]
-        state = '"state"'
-        judged = f'SELECT {", ".join([*keys, *more, *(quote(one.name) for one in columns)])}, {self._state} AS "state" FROM "typed"'
+        steps = {
+            "typed": f'SELECT {", ".join([*typed, *kept])} FROM {self.source} AS "reports"',
+            "judged": f'SELECT {", ".join([*columns, *kept])}, {self._state} AS "state" FROM "typed"',
+        }
+        last = "judged"
         if ID in self.extra:
             # of equal reports in two windows any may count, but in every engine the same; collations differ
-            last = [f"MD5(CAST({key} AS VARCHAR))" for key in keys]
-            order = ", ".join(f"{one} NULLS LAST" for one in [*(quote(one.name) for one in columns), *last])
-            judged = (
-                f'SELECT *, ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {order}) AS "copy" '
-                f'FROM ({judged}) AS "first"'
-            )
+            order = [*columns, *(f"MD5(CAST({key} AS VARCHAR))" for key in keys)]
+            ordered = ", ".join(f"{one} NULLS LAST" for one in order)
+            copy = f'ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {ordered})'
             state = 'CASE WHEN "state" = 0 AND "copy" > 1 THEN 4 ELSE "state" END'
-        numbered = f'SELECT {", ".join([*keys, *(quote(one.name) for one in columns)])}, {state} AS "state" FROM ({judged}) AS "judged"'
-        return (
-            f'WITH "typed" AS (SELECT {", ".join([*typed, *keys, *more])} FROM {self.source} AS "reports"), '
-            f'"numbered" AS ({numbered}), '
-            f'"sound" AS (SELECT {", ".join([*keys, *masked])}, "state" FROM "numbered")'
-        )
+            steps["numbered"] = f'SELECT *, {copy} AS "copy" FROM "judged"'
+            steps["once"] = f'SELECT {", ".join([*columns, *kept])}, {state} AS "state" FROM "numbered"'
+            last = "once"
+        masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
+        steps["sound"] = f'SELECT {", ".join([*keys, *masked])}, "state" FROM "{last}"'
+        return f"WITH {', '.join(f'{quote(name)} AS ({step})' for name, step in steps.items())}"
 
     @property
     def _group_keys(self) -> tuple[str, ...]:
@@ -144,7 +150,7 @@ class Query:
         """Which of the reasons a row has."""
         cases = []
         if PLAN in self.extra:
-            cases.append(f"WHEN \"plan\" IS NULL OR \"plan\" <> '{self.form.plan_id}' THEN 1")
+            cases.append(f'WHEN "plan" IS NULL OR "plan" <> \'{self.form.plan_id}\' THEN 1')
         if ROUND in self.extra and self.round is not None:
             cases.append(f'WHEN "round" IS NULL OR "round" <> {self.round} THEN 2')
         valid = [self._holds(member, first) for member, first, _ in self.form.mechanism.members]
@@ -163,4 +169,6 @@ class Query:
         here = [quote(one.columns[0].name) for one in self.countings[first : first + member.d]]
         if member.reports_all:
             return " AND ".join(f"{one} IS NOT NULL" for one in here)
-        return f"{' + '.join(f'CASE WHEN {one} IS NULL THEN 0 ELSE 1 END' for one in here)} = {member.reported}"
+        return (
+            f"{' + '.join(f'CASE WHEN {one} IS NULL THEN 0 ELSE 1 END' for one in here)} = {member.reported}"
+        )

@@ -26,7 +26,7 @@ COUNTED, _PLAN, _ROUND, _FORM, REPEATED = range(len(REASONS))
 @final
 @dataclass(frozen=True)
 class Rows:
-    """What becomes of each row of a block; and for each attribute the rows that report it, and their reports."""
+    """What becomes of each row; and for each attribute the rows that report it, and their reports."""
 
     states: States
     reports: tuple[tuple[Integers | slice, Array], ...]
@@ -125,9 +125,8 @@ class RowReader:
         if not mechanism.can_hold(here[:, None])[0]:
             held = int(here.sum())
             others = " others" if held == mechanism.reported else ""
-            return (
-                f"a record reports {mechanism.reported} of {mechanism.d} attributes, got one with {held}{others}"
-            )
+            wanted = f"a record reports {mechanism.reported} of {mechanism.d} attributes"
+            return f"{wanted}, got one with {held}{others}"
         for columns, part, reported in zip(self.form.columns, mechanism.mechanisms, here, strict=True):
             arrays = [batch.column(column.name).slice(row, 1) for column in columns]
             if not reported:
@@ -159,7 +158,7 @@ def _equals(array: pa.Array, value: object) -> Flags:
     if isinstance(array, pa.DictionaryArray):
         same = _equals(array.dictionary, value)
         found = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return np.append(same, False)[found]
+        return np.asarray(np.append(same, False)[found])
     return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))
 
 

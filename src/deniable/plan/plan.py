@@ -20,7 +20,7 @@ from deniable.domain import NO_ANSWER, people_of
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
-from deniable.engines import TableForm, parquet
+from deniable.engines import TableForm, is_source, parquet
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
+    from deniable.plan.windows import Windows
 
 _MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
@@ -335,8 +336,50 @@ class Plan:
         made = self.mechanism.encode(np.ascontiguousarray(codes), enough)
         return Reports(self.id, made if groups is None else replace(made, groups=groups))
 
-    def tally(self, reports: Reports | Iterable[Reports]) -> Tallies:
-        """Count each attribute's reports, or blocks of them, which must all have been made for this plan."""
+    @overload
+    def tally(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        number: int | None = None,
+        show: table.Show | None = None,
+    ) -> Tallies: ...
+
+    @overload
+    def tally(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        by: str | Sequence[str],
+        number: int | None = None,
+        show: table.Show | None = None,
+    ) -> Windows: ...
+
+    def tally(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        number: int | None = None,
+        show: table.Show | None = None,
+    ) -> Tallies | Windows:
+        """Count each attribute's reports, wherever they are.
+
+        Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/wire.md): Parquet
+        files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
+        a dataframe of Spark, Polars, pandas or pyarrow, or a table of Ibis. Engines count their tables
+        themselves. `by` names columns of a table, whose values are windows that are counted by themselves;
+        `number` is the one round that counts.
+        """
+        if is_source(reports):
+            from deniable.plan.windows import tally_source
+
+            return tally_source(self, reports, table, by, number, show)
+        if table is not None or by is not None or number is not None:
+            raise InvalidParameter("table, by and number are for tables of reports, and these are reports")
         nothing = Records(0, tuple(part.blank(0) for part in self.content.parts))
         if self.content.known is not None:
             nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))

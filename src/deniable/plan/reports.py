@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -46,10 +46,15 @@ class Tallies:
     tallies: Mapping[str, Tally]
     groups: tuple[Mapping[str, Tally], ...] = ()
     """The same of each known group alone, where groups are known."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of a table were not counted, by reason: of another `plan` or `round`, not in canonical
+    `form`, or `repeated`."""
 
     def __str__(self) -> str:
         title = f"Tallies of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}"
-        return "\n".join([title, *(f"  {name}: {tally}" for name, tally in self.tallies.items())])
+        lines = [f"  {name}: {tally}" for name, tally in self.tallies.items()]
+        more = [f"  {format_count(n, 'row')} refused: {why}" for why, n in self.refused.items()]
+        return "\n".join([title, *lines, *more])
 
     def __getitem__(self, name: str) -> Tally:
         return self.tallies[name]
@@ -63,6 +68,7 @@ class Tallies:
             n=self.n + other.n,
             tallies=_add(self.tallies, other.tallies),
             groups=tuple(map(_add, self.groups, self._check_groups(other))),
+            refused=add_refused(self.refused, other.refused),
         )
 
     def __radd__(self, other: int) -> Tallies:
@@ -112,6 +118,11 @@ class Tallies:
                     f"the tally of {name!r} counts {tally.n} reports, and there are {n} records"
                 )
         return Tallies(data["plan"], n, tallies, groups)
+
+
+def add_refused(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    """How many rows both refused, by reason."""
+    return {why: some.get(why, 0) + others.get(why, 0) for why in dict.fromkeys((*some, *others))}
 
 
 def _add(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:

@@ -345,6 +345,11 @@ class RecordMechanism(ABC):
         )
 
     @final
+    def tally_nothing(self) -> tuple[Tally, ...]:
+        """The tallies of no reports."""
+        return self.tally(Records(0, tuple(part.blank(0) for part in self.mechanisms)))
+
+    @final
     def estimate(self, tallies: Sequence[Tally]) -> tuple[Any, ...]:
         """Unbiased frequencies with error bars, one estimate per attribute; of a number, its mean."""
         if not isinstance(tallies, Sequence):

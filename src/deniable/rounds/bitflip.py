@@ -146,9 +146,8 @@ class BitFlip(Repeated):
 
     @property
     def form(self) -> str:
-        return (
-            f"it names {self.bits} values from 0 to {self.k - 1} in ascending order, and sets no bits beyond theirs"
-        )
+        values = f"{self.bits} values from 0 to {self.k - 1}"
+        return f"it names {values} in ascending order, and sets no bits beyond theirs"
 
     def tally(self, reports: Array) -> Tally:
         array = np.asarray(reports)

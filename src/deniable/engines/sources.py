@@ -1,0 +1,102 @@
+"""Recognizes where reports are, and counts them there."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from deniable.engines.databases import (
+    DuckTable,
+    Engine,
+    IbisTable,
+    SparkTable,
+    open_postgres,
+    require,
+)
+from deniable.engines.files import Key, open_files, open_frame
+from deniable.engines.form import Counted, TableForm, check_columns
+from deniable.engines.query import Query
+from deniable.errors import FileMissing, InvalidParameter
+from deniable.tables import Show, require_pyarrow
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_source(given: object) -> bool:
+    """Whether something may hold a table of reports: a path, an address, or a table of an engine."""
+    if isinstance(given, str | Path):
+        return True
+    if isinstance(given, list | tuple):
+        return bool(given) and all(isinstance(one, str | Path) for one in given)
+    return _find_library(given) in ("duckdb", "_duckdb", "pyspark", "ibis", "polars", "pandas", "pyarrow")
+
+
+def count_source(
+    form: TableForm,
+    source: object,
+    table: str | None = None,
+    keys: Sequence[str] = (),
+    number: int | None = None,
+    show: Show | None = None,
+) -> dict[Key, Counted]:
+    """Count a table of reports where it is: all of it, or by combination of keys."""
+    by = tuple(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
+    if isinstance(source, str) and source.startswith(_POSTGRES):
+        if table is None:
+            raise InvalidParameter('name the table of reports in the database: table="reports"')
+        return _count_inside(open_postgres(source, tuple(table.split("."))), form, by, number)
+    if table is not None:
+        raise InvalidParameter(f"only a database has tables, got table={table!r} for {source!r}")
+    engine = _recognize(source)
+    if engine is not None:
+        return _count_inside(nullcontext(engine), form, by, number)
+    require_pyarrow()
+    if isinstance(source, str | Path | list | tuple):
+        return open_files(form, list_paths(source), by, number).run(show)
+    return open_frame(form, source, by, number).run(show)
+
+
+def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files that are named, by themselves, by folders, or by patterns such as `reports/*.parquet`."""
+    found: list[Path] = []
+    for one in [source] if isinstance(source, str | Path) else source:
+        here = sorted(glob.glob(str(one), recursive=True)) or [str(one)]
+        for name in here:
+            path = Path(name)
+            found += sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    missing = [path for path in found if not path.exists()]
+    if missing or not found:
+        named = missing[0] if missing else source
+        raise FileMissing(f"there is no file {named}; name files of reports, such as 'reports/*.parquet'")
+    return found
+
+
+def _count_inside(
+    opened: AbstractContextManager[Engine], form: TableForm, keys: tuple[str, ...], number: int | None
+) -> dict[Key, Counted]:
+    with opened as engine:
+        kinds = engine.kinds
+        check_columns(form, kinds, keys)
+        query = Query(form, engine.source, form.more_columns & set(kinds), number, keys)
+        return query.run(engine.run)
+
+
+def _recognize(source: object) -> Engine | None:
+    """The engine that holds a table, or None where this machine counts it itself."""
+    library, one = _find_library(source), source
+    if library in ("duckdb", "_duckdb"):
+        require("duckdb", "duckdb")
+        return DuckTable(one)
+    if library == "pyspark":
+        require("pyspark", "spark")
+        return SparkTable(one)
+    if library == "ibis":
+        return IbisTable(one)
+    return None
+
+
+def _find_library(given: Any) -> str:
+    return type(given).__module__.split(".", 1)[0]

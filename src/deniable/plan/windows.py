@@ -1,0 +1,135 @@
+"""Tallies tables of reports where they are: all of one, or each of its windows, such as days, by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.engines import Counted, TableForm, count_source
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.formatting import format_count
+from deniable.plan.known import Known, add_groups
+from deniable.plan.reports import Tallies
+from deniable.tables import Show, frame_of_rows
+
+if TYPE_CHECKING:
+    from deniable.plan.plan import Plan
+    from deniable.plan.result import Result
+
+Window = Hashable
+"""The value of the column that windows are by; of several columns, a tuple of values."""
+
+
+@final
+@dataclass(frozen=True)
+class Windows(Mapping[Window, Tallies]):
+    """The tallies of each window of a table of reports."""
+
+    by: tuple[str, ...]
+    tallies: Mapping[Window, Tallies]
+
+    def __getitem__(self, window: Window) -> Tallies:
+        return self.tallies[window]
+
+    def __iter__(self) -> Iterator[Window]:
+        return iter(self.tallies)
+
+    def __len__(self) -> int:
+        return len(self.tallies)
+
+    def __str__(self) -> str:
+        lines = [f"  {window}: {format_count(one.n, 'record')}" for window, one in self.items()]
+        return "\n".join([f"Tallies by {' and '.join(self.by)}", *lines])
+
+
+@final
+@dataclass(frozen=True)
+class WindowResults(Mapping[Window, "Result"]):
+    """The result of each window that has reports."""
+
+    by: tuple[str, ...]
+    results: Mapping[Window, Result]
+
+    def __getitem__(self, window: Window) -> Result:
+        return self.results[window]
+
+    def __iter__(self) -> Iterator[Window]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def frame(self, backend: str | None = None, **options: Any) -> Any:
+        """One table of all windows: their columns first, then those of `result.frame`."""
+        rows = []
+        for window, result in self.items():
+            values = window if len(self.by) > 1 and isinstance(window, tuple) else (window,)
+            named = dict(zip(self.by, values, strict=True))
+            table = result.frame(backend="pyarrow", **options)
+            rows += [named | row for row in table.to_pylist()]
+        return frame_of_rows(rows, backend)
+
+
+def tally_source(
+    plan: Plan,
+    source: object,
+    table: str | None,
+    by: str | Sequence[str] | None,
+    number: int | None,
+    show: Show | None,
+) -> Tallies | Windows:
+    """Count a table of reports where it is; refuse one in which no report is of this plan."""
+    keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
+    if by is not None and not keys:
+        raise InvalidParameter('by names a column, such as by="day", or several')
+    form = plan.table_form
+    found = count_source(form, source, table, keys, number, show)
+    _refuse_nothing(form, found.values())
+    windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
+    for key, counted in found.items():
+        group = (
+            None if form.group is None else dict(zip(_name_keys(keys, form), key, strict=True))[form.group[0]]
+        )
+        one = windows.setdefault(key[: len(keys)], {})
+        one[group] = one[group] + counted if group in one else counted
+    tallies = {key: _gather(plan, groups) for key, groups in sorted(windows.items(), key=_order)}
+    if by is None:
+        return tallies.get((), _gather(plan, {}))
+    return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
+
+
+def _name_keys(keys: Sequence[str], form: TableForm) -> list[str]:
+    """What rows are counted by: the windows, then the known group."""
+    return list(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
+
+
+def _order(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:
+    """Windows in order; those without a value last."""
+    return tuple((value is None, type(value).__name__, 0 if value is None else value) for value in item[0])
+
+
+def _gather(plan: Plan, groups: Mapping[Hashable, Counted]) -> Tallies:
+    """The tallies of one window, from those of its known groups."""
+    nothing = plan.mechanism.tally_nothing()
+    everything = sum(groups.values(), Counted(0, nothing, {}))
+    known: Known | None = plan.content.known
+    if known is None:
+        return _name(plan, everything, ())
+    each = [groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size)]
+    return _name(plan, everything, tuple(dict(zip(plan.names, one, strict=True)) for one in each))
+
+
+def _name(plan: Plan, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
+    tallies = add_groups(groups) if groups else dict(zip(plan.names, counted.tallies, strict=True))
+    return Tallies(plan.id, counted.n, tallies, groups, counted.refused)
+
+
+def _refuse_nothing(form: TableForm, found: Any) -> None:
+    """Refuse a table that is of another plan altogether."""
+    other, n = sum(one.refused.get("plan", 0) for one in found), sum(one.n for one in found)
+    if other and not n and other == sum(sum(one.refused.values()) for one in found):
+        raise InvalidReport(
+            f"none of these {format_count(other, 'report')} was made for plan {form.plan_id[:12]}; give the "
+            "plan that they were made for"
+        )
