@@ -57,7 +57,9 @@ def count_files(seed: int, folder: Path) -> dict[Key, Counted]:
 
 def count_inside(engine: Engine, seed: int) -> dict[Key, Counted]:
     form, table, keys, number = draw_case(seed)
-    return Query(form, engine.source, form.more_columns & set(table.column_names), number, keys).run(engine.run)
+    return Query(form, engine.source, form.more_columns & set(table.column_names), number, keys).run(
+        engine.run
+    )
 
 
 @pytest.mark.parametrize("seed", range(TABLES))

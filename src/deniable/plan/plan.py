@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
-    from deniable.plan.windows import Windows
+    from deniable.plan.windows import WindowResults, Windows
 
 _MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
@@ -395,13 +395,23 @@ class Plan:
     def _count(self, records: Records) -> dict[str, Tally]:
         return dict(zip(self.names, self.mechanism.tally(records), strict=True))
 
-    def estimate(self, tallies: Tallies, smooth: bool = False) -> Result:
-        """Estimates every attribute's shares, with error bars and labels; names those without reports.
+    @overload
+    def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
+
+    @overload
+    def estimate(self, tallies: Windows, smooth: bool = False) -> WindowResults: ...
+
+    def estimate(self, tallies: Tallies | Windows, smooth: bool = False) -> Result | WindowResults:
+        """Estimates every attribute's shares, with error bars and labels; names those without reports. Of
+        windows, those of each that has reports.
 
         With `smooth`, the shares of ranges and grids are shown smoothed. Their intervals stay those of the
         unbiased shares.
         """
-        _refuse_no_tallies(tallies)
+        if not isinstance(tallies, Tallies):
+            from deniable.plan.windows import estimate_windows
+
+            return estimate_windows(self, tallies, smooth)
         refuse_other_plan(tallies.plan_id, self.id)
         if set(tallies.tallies) != set(self.names):
             raise InvalidReport(
@@ -634,12 +644,6 @@ def _encode(text: str | bytes) -> bytes:
         return text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError:
         raise InvalidPlan("this is not a plan: it has half of a pair of surrogates", "json") from None
-
-
-def _refuse_no_tallies(given: object) -> None:
-    if not isinstance(given, Tallies):
-        as_in = "plan.estimate(plan.tally(reports))"
-        raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(given).__name__}")
 
 
 def _explain_version(version: object) -> str:

@@ -99,6 +99,15 @@ def tally_source(
     return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
 
 
+def estimate_windows(plan: Plan, windows: object, smooth: bool) -> WindowResults:
+    """Estimate each window that has reports."""
+    if not isinstance(windows, Windows):
+        as_in = "plan.estimate(plan.tally(reports))"
+        raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
+    reported = {window: one for window, one in windows.items() if one.n}
+    return WindowResults(windows.by, {key: plan.estimate(one, smooth) for key, one in reported.items()})
+
+
 def _name_keys(keys: Sequence[str], form: TableForm) -> list[str]:
     """What rows are counted by: the windows, then the known group."""
     return list(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
