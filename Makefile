@@ -15,7 +15,7 @@ install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c
 	@$(PYTHON) -m venv .venv
 
 .venv/ready: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "fetching all that the tests need, 1.6 GB, in a few minutes, only this once:"
+	@echo "fetching all that the tests need, 2.1 GB, in a few minutes, only this once:"
 	@$(call install,-e '.[dev]')
 	@touch .venv/demo-ready .venv/tour-ready $@
 
@@ -54,10 +54,10 @@ test-js:  ## the TypeScript client, in Node and in Chromium
 pages: js/node_modules/ready  ## build the pages, and write them into the Python package
 	node js/pages/build.mjs
 
-services:  ## Debian's PostgreSQL, nginx, Caddy and Chromium, for the tests that take real ones; only as root, and where there is apt
-	@if [ -x /usr/bin/chromium ] && [ -x /usr/sbin/nginx ] && [ -x /usr/bin/caddy ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL, nginx, Caddy and Chromium are there"; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light caddy chromium; \
-	else echo "PostgreSQL, nginx, Caddy and Chromium can be installed only by root, with apt; tests that need them will be skipped"; fi
+services:  ## Debian's PostgreSQL, nginx, Caddy, Chromium and Java (for Spark), for the tests that take real ones; only as root, and where there is apt
+	@if [ -x /usr/bin/chromium ] && [ -x /usr/sbin/nginx ] && [ -x /usr/bin/caddy ] && [ -x /usr/bin/java ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL, nginx, Caddy, Chromium and Java are there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light caddy chromium default-jre-headless; \
+	else echo "PostgreSQL, nginx, Caddy, Chromium and Java can be installed only by root, with apt; tests that need them will be skipped"; fi
 
 check: .venv/ready  ## style, types and the direction of imports
 	$(BIN)/ruff check .

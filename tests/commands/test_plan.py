@@ -71,7 +71,7 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert "wrote 20,000 reports" in done.err
     table = parquet.read_table("out/reports.parquet")
     assert table.num_rows == 20_000
-    assert table.column_names == ["transport", "satisfied", "minutes"]
+    assert table.column_names == ["transport", "satisfied", "minutes.0"]
     files = ["-o", "e.csv", "-o", "e.json", "--out", "e.parquet", "--plot", "e.png"]
     level, project = ["--level", f"{1 - statistics.SYSTEM_ALPHA:.9f}"], ["--project", "norm-sub"]
     found = run("estimate", "plan.json", "out/reports.parquet", *files, *level, *project)

@@ -52,7 +52,7 @@ def draw_table(form: TableForm, n: int, generator: np.random.Generator) -> pa.Ta
     """Reports of n people who answer anything."""
     mechanism = form.mechanism
     answers = np.stack([generator.integers(0, part.k, n) for part in mechanism.mechanisms], axis=1)
-    records = mechanism.privatize(answers, dn.remembering(int(generator.integers(1 << 30))))
+    records = mechanism.privatize(answers, dn.remembering(int(generator.integers(1 << 30)), round=1))
     columns: dict[str, Any] = {}
     for j, mine in enumerate(form.columns):
         who = np.arange(n) if records.reporters is None else records.reporters[j]

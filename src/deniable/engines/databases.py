@@ -164,9 +164,18 @@ def open_postgres(address: str, name: tuple[str, ...]) -> Iterator[PostgresTable
     require("psycopg", "postgres")
     import psycopg
 
-    with psycopg.connect(address, autocommit=True, prepare_threshold=None) as connection:
+    try:
+        connection = psycopg.connect(address, prepare_threshold=None)
+    except psycopg.Error as problem:
+        raise DeniableError(f"the database cannot be opened: {str(problem).strip()}") from None
+    with connection:
+        # all queries see the reports of one moment
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        yield PostgresTable(connection, name)
+        try:
+            yield PostgresTable(connection, name)
+        except psycopg.Error as problem:
+            raise DeniableError(f"the database refused to count: {str(problem).strip()}") from None
 
 
 def require(module: str, extra: str) -> None:

@@ -195,18 +195,11 @@ def open_files(
         ]
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise InvalidReport(f"these are not files of reports, or one is damaged: {problem}") from None
-    known = set(files.schema.names)
-    if PLAN in form.more_columns and PLAN not in known:
-        if any(PLAN not in piece.folders for piece in pieces):
-            raise InvalidReport(
-                f"{pieces[0].path} does not say for which plan its reports were made; if it holds answers, "
-                "privatize them first"
-            )
-        known.add(PLAN)
-    check_columns(
-        form, {name: _name_kind(files.schema.field(name).type) for name in files.schema.names}, keys
-    )
-    return FilesCount(form, tuple(pieces), form.more_columns & known, keys, number)
+    kinds = {name: _name_kind(files.schema.field(name).type) for name in files.schema.names}
+    if all(PLAN in piece.folders for piece in pieces):
+        kinds.setdefault(PLAN, "other")
+    check_columns(form, kinds, keys)
+    return FilesCount(form, tuple(pieces), form.more_columns & set(kinds), keys, number)
 
 
 def open_frame(

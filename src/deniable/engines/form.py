@@ -107,6 +107,11 @@ def check_columns(form: TableForm, kinds: Mapping[str, str], keys: Sequence[str]
     }
     if form.group is not None:
         wanted[form.group[0]] = "integer"
+    if PLAN in form.more_columns and PLAN not in kinds:
+        raise InvalidReport(
+            f"this table does not say for which plan its reports were made: that is a column {PLAN!r} with "
+            "the plan's id, or the name of a folder; if it holds answers, privatize them first"
+        )
     for name in (*wanted, *keys):
         if name not in kinds:
             raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)))
