@@ -35,7 +35,7 @@ from tests.collect.test_health import send as send_all
 from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
 from tests.keys import signing_key
 from tests.running import Run
-from tests.services import missing
+from tests.services import chromium, missing
 
 if find_spec("playwright") is None and os.environ.get("CI") != "true":
     pytest.skip("playwright is not installed", allow_module_level=True)
@@ -224,11 +224,8 @@ def tokens(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        missing("Chromium is not installed")
     with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=program, args=FLAGS)
+        opened = started.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield opened
         opened.close()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from tests.services import missing
+from tests.services import chromium
 
 THEME = Path(__file__).parents[2] / "docs" / "theme"
 PYTHON = (
@@ -25,11 +24,8 @@ PLAIN = "[objective]\nsuccess_cap = 0.2\n"
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
     """A page with three examples, as the site has them."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        missing("Chromium is not installed")
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         opened = browser.new_page()
         blocks = [
             f'<div class="highlight"><pre><code>{text}</code></pre></div>' for text in (PYTHON, SHELL, PLAIN)
