@@ -43,8 +43,10 @@ BARS = {  # what each task must reach beside multi-freq-ldpy
     "privatize oue 100": 35,
     "privatize oue 1000": 30,
     "privatize olh 100": 800,
-    "privatize ss 100": 15,
+    "privatize ss 100": 25,
+    "privatize ss 1000": 25,
     "tally oue 100": 40,
+    "tally oue 1000": 40,
     "tally olh 100": 400,
     "tally olh 1000": 400,
     "privatize spl grr": 100,
@@ -57,7 +59,7 @@ BARS = {  # what each task must reach beside multi-freq-ldpy
     "privatize l_grr": 100,
     "privatize l_osue": 15,
 }
-ALSO = ["privatize grr 1000", "privatize olh 1000", "privatize ss 1000", "tally oue 1000", "tally ss 100"]
+ALSO = ["privatize grr 1000", "privatize olh 1000", "tally ss 100"]
 SECURE = [
     f"{name} {k}" for name in ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr") for k in (100, 1000)
 ]
@@ -292,8 +294,10 @@ def limits(ours: Side) -> list[str]:
         "privatize oue 100": (19, 8 + 13),
         "privatize oue 1000": (156, 8 + 125),
         "privatize olh 100": (3, 8 + 9),
-        "privatize ss 100": (28, 8 + 27),
+        "privatize ss 100": (28, 8 + 13),
+        "privatize ss 1000": (270, 8 + 125),
         "tally oue 100": (0, 13),
+        "tally oue 1000": (0, 125),
         "tally olh 100": (0, 9),
         "tally olh 1000": (0, 9),
     }
@@ -321,10 +325,12 @@ BETWEEN = {
     "groups that eight digits leave open",
     "privatize oue 1000": "the same; the tables stay in the first cache, so it is arithmetic, not memory",
     "privatize olh 100": "the hash (three products, no division) and unaligned stores of nine bytes",
-    "privatize ss 100": "Floyd's draws depend on each other: one table look-up each, one in seven "
-    "mispredicted; then the "
-    "table is read off in order",
-    "tally oue 100": "eight shifts, masks and additions for every 64-bit word: arithmetic, not memory",
+    "privatize ss 100": "two products that scale each word, a look-up, two marks; then eight marks at a time "
+    "become a byte",
+    "privatize ss 1000": "the same; the products wait for one multiplier",
+    "tally oue 100": "15 additions in logic operations for every 16 words, one after the other: arithmetic, "
+    "not memory",
+    "tally oue 1000": "the same",
     "tally olh 100": "100 hashes a report: an addition, a product by g's inverse and two comparisons each, 8 "
     "or 16 at a time",
     "tally olh 1000": "1,000 hashes a report; a pool of public hash functions would make it a group-by",

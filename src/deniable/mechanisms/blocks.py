@@ -93,7 +93,7 @@ class Blockwise(ExactMechanism):
                 f"{', '.join(map(str, like.shape[1:]))}), got {array.dtype} of shape {array.shape}"
             )
         compiled = worth_compiling(len(array), self._cells_per_report)
-        step = 8 * max(1, BLOCK // self.report_bytes)
+        step = 32 * max(1, BLOCK // self.report_bytes)  # what a block costs by itself is then little
         starts = range(0, len(array), step)
         if len(starts) <= 1:
             return Tally(len(array), self._finish(self._checked_cells(array, compiled), len(array)))

@@ -29,7 +29,8 @@ def mix(state: np.uint64) -> np.uint64:
 
 @inlined
 def below(word: np.uint64, bound: np.uint64) -> np.uint64:
-    """word * bound // 2^64, for bounds up to 2^32."""
+    """word * bound // 2^64, for bounds below 2^32: the mask makes two short products of two long ones."""
+    bound &= LOW
     return ((word >> HALF) * bound + (((word & LOW) * bound) >> HALF)) >> HALF
 
 

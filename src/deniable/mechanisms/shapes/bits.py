@@ -62,7 +62,7 @@ def count_members(reports: Array, k: int, compiled: bool) -> Integers:
         from deniable.mechanisms.shapes import coins
 
         rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
-        columns = np.zeros((rows.shape[1], 64), dtype=np.int64)
+        columns = np.zeros((8, 8 * rows.shape[1]), dtype=np.int64)
         coins.count_bits(rows, columns)
-        counts += columns.reshape(at_once, 8 * width).sum(axis=0)
+        counts += columns.reshape(8, at_once, width).sum(axis=1).T.reshape(-1)
     return np.asarray(counts[:k])

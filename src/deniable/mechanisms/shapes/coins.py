@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled
+from deniable.words.compilation import compiled, inlined
 from deniable.words.kernels import ONE, SPAN, ZERO, Address, mix, row_start
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LANES = np.uint64(0x0101010101010101)
+_WIDTH = 128  # words of a row that are counted at once: all their counters stay in the nearest cache
 RESERVE = 64 * SPAN
 """How many words a stream must still have for another span of groups."""
 
@@ -145,20 +146,61 @@ def unary_bits(
     return total, used
 
 
+@inlined
+def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """64 sums of three bits: their higher digits, and their lower ones."""
+    either = a ^ b
+    return (either & c) | (a & b), either ^ c
+
+
 @compiled
 def count_bits(rows: Array, counts: Array) -> None:
-    """counts[j, 8 * lane + bit] += how often that bit is set in column j, by eight byte counters a word."""
-    columns = rows.shape[1]
-    lanes = np.zeros((8, columns), dtype=np.uint64)
-    for start in range(0, rows.shape[0], 255):
-        lanes[:, :] = ZERO
-        for i in range(start, min(start + 255, rows.shape[0])):
+    """counts[bit, byte] += how often that bit of that byte is set in a row.
+
+    Sixteen rows are added digit by digit (carry-save adders, as Harley and Seal count bits): 15 additions of
+    64 bits each, and what is left is one word of sixteens for the byte counters. All of it sits in one table
+    of a known width, without which the compiler could not tell the rows apart and would not vectorize.
+    """
+    table = np.zeros((29, _WIDTH), np.uint64)  # 16 rows; ones to eights; sixteens by bit; the rest of a bit
+    as_bytes = table.view(np.uint8)
+    for first in range(0, rows.shape[1], _WIDTH):
+        size = min(_WIDTH, rows.shape[1] - first)
+        for start in range(0, rows.shape[0], 16 * 255):
+            table[16:28] = ZERO
+            for row in range(start, min(start + 16 * 255, rows.shape[0]), 16):
+                for i in range(16):
+                    into = table[i]
+                    if row + i < rows.shape[0]:
+                        source = rows[row + i, first : first + size]
+                        for j in range(source.size):
+                            into[j] = source[j]
+                    else:
+                        into[:] = ZERO
+                for j in range(size):
+                    twos_a, ones_a = _add(table[0, j], table[1, j], table[2, j])
+                    twos_b, ones_b = _add(table[3, j], table[4, j], table[5, j])
+                    twos_c, ones_c = _add(table[6, j], table[7, j], table[8, j])
+                    twos_d, ones_d = _add(ones_a, ones_b, ones_c)
+                    twos_e, ones_e = _add(table[9, j], table[10, j], table[11, j])
+                    twos_f, ones_f = _add(table[12, j], table[13, j], table[14, j])
+                    twos_g, ones_g = _add(table[15, j], table[16, j], ones_d)
+                    twos_h, table[16, j] = _add(ones_e, ones_f, ones_g)
+                    fours_a, twos_a = _add(twos_a, twos_b, twos_c)
+                    fours_b, twos_b = _add(twos_d, twos_e, twos_f)
+                    fours_c, twos_c = _add(twos_g, twos_h, table[17, j])
+                    fours_d, table[17, j] = _add(twos_a, twos_b, twos_c)
+                    eights_a, fours_a = _add(fours_a, fours_b, fours_c)
+                    eights_b, table[18, j] = _add(fours_d, fours_a, table[18, j])
+                    sixteens, table[19, j] = _add(eights_a, eights_b, table[19, j])
+                    for bit in range(8):
+                        table[20 + bit, j] += (sixteens >> np.uint64(bit)) & _LANES
             for bit in range(8):
-                for j in range(columns):
-                    lanes[bit, j] += (rows[i, j] >> np.uint64(bit)) & _LANES
-        for j in range(columns):
-            for bit in range(8):
-                for lane in range(8):
-                    counts[j, 8 * lane + bit] += np.int64(
-                        (lanes[bit, j] >> np.uint64(8 * lane)) & np.uint64(255)
-                    )
+                shift = np.uint64(bit)
+                for j in range(size):
+                    low = (table[16, j] >> shift) & _LANES
+                    low += ((table[17, j] >> shift) & _LANES) << ONE
+                    low += ((table[18, j] >> shift) & _LANES) << np.uint64(2)
+                    table[28, j] = low + (((table[19, j] >> shift) & _LANES) << np.uint64(3))
+                into = counts[bit, 8 * first : 8 * (first + size)]
+                for byte in range(into.size):
+                    into[byte] += 16 * np.int64(as_bytes[20 + bit, byte]) + np.int64(as_bytes[28, byte])

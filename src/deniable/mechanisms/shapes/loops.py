@@ -115,33 +115,28 @@ def mark_members(
     k: np.uint64,
     size: np.uint64,
     keep: np.uint64,
-    drawn: Array,
     marks: Array,
 ) -> None:
-    """Mark the members of the set of row i in a table: Floyd's sampling of all but the value itself."""
+    """Mark the members of the set of row i in a table: Floyd's sampling of all but the value itself.
+
+    A draw that is a member already marks the last candidate in its place. That candidate cannot have been
+    marked before, so both marks are written and no branch, nor the place of a write, waits for a look-up.
+    """
     key, gamma, position, stride, rows, words = where
     row = row_start(position, stride, rows, i)
-    if gamma == ZERO:
-        for c in range(drawn.size):
-            drawn[c] = words[row + np.uint64(c)]
-    else:
-        state = key + gamma * (row + ONE)
-        for c in range(drawn.size):
-            drawn[c] = mix(state)
-            state += gamma
-    kept = drawn[0] < keep
-    wanted = size - np.uint64(kept)
-    last = k - ONE - wanted
-    some = drawn[1 : int(wanted) + 1]
-    for t in range(some.size):
-        other = below(some[t], last + np.uint64(t) + ONE)
-        some[t] = other + np.uint64(other >= value)
-    for v in range(marks.size):
-        marks[v] = 0
+    state = key + gamma * (row + ONE)
+    kept = (words[row] if gamma == ZERO else mix(state)) < keep
+    first = k - ONE - (size - np.uint64(kept))
+    marks[:] = 0
     marks[value] = kept
-    for t in range(some.size):
-        index = last + np.uint64(t)
-        marks[index + np.uint64(index >= value) if marks[some[t]] else some[t]] = 1
+    for last in range(first, k - ONE):
+        state += gamma
+        row += ONE
+        drawn = below(words[row] if gamma == ZERO else mix(state), last + ONE)
+        drawn += np.uint64(drawn >= value)
+        taken = marks[drawn]
+        marks[last + np.uint64(last >= value)] = taken
+        marks[drawn] = 1
 
 
 @compiled
@@ -156,9 +151,8 @@ def subset(
     """The members of each set, read off a table in order."""
     marks = np.zeros(int(k), dtype=np.uint8)
     members = np.zeros(int(k) + 1, dtype=np.uint32)
-    drawn = np.empty(int(size) + 1, np.uint64)
     for i in range(values.size):
-        mark_members(np.uint64(values[i]), where, i, k, size, keep, drawn, marks)
+        mark_members(np.uint64(values[i]), where, i, k, size, keep, marks)
         found = ZERO
         for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
             members[found] = v
@@ -178,17 +172,16 @@ def packed_subset(
     reports: Array,
 ) -> None:
     """The members of each set as bits."""
-    whole = np.zeros(8 * reports.shape[1], dtype=np.uint8)
-    marks = whole[: int(k)]
-    drawn = np.empty(int(size) + 1, np.uint64)
+    eights = np.zeros(reports.shape[1], dtype=np.uint64)
+    marks = eights.view(np.uint8)
     for i in range(values.size):
-        mark_members(np.uint64(values[i]), where, i, k, size, keep, drawn, marks)
+        mark_members(np.uint64(values[i]), where, i, k, size, keep, marks)
         into = reports[i]
         for byte in range(into.size):
-            packed = np.uint8(0)
-            for bit in range(8):
-                packed |= np.uint8(whole[8 * byte + bit] << bit)
-            into[byte] = packed
+            bits = eights[byte]  # the lowest bits of eight bytes, brought together in three steps
+            bits |= bits >> np.uint64(7)
+            bits |= bits >> np.uint64(14)
+            into[byte] = np.uint8(bits | (bits >> np.uint64(28)))
 
 
 @compiled
