@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from deniable.engines import repeats
 from deniable.engines.counting import quote
 from deniable.engines.databases import DuckTable, Engine, PostgresTable
 from deniable.engines.files import open_files
@@ -124,6 +125,18 @@ class Faulty:
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
         self.changed |= self.wrong in sql
         return self.engine.run(sql.replace(self.wrong, self.by))
+
+
+def test_ids_are_compared_in_buckets_and_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither several buckets nor ids of one hash change what is counted."""
+    right = count_files(1, tmp_path)
+    assert sum(one.refused["repeated"] for one in right.values()) > 20
+    monkeypatch.setattr(repeats, "_IDS", 40)
+    assert count_files(1, tmp_path) == right
+    monkeypatch.setattr(repeats, "_mix", lambda numbers: numbers % np.uint64(17))
+    assert count_files(1, tmp_path) == right
 
 
 def require(module: str) -> Any:

@@ -1,6 +1,6 @@
 """Counts Parquet files of reports on this machine: in blocks, on all cores, in memory that does not grow.
 
-Only ids, where files have them, are held at once, to find those that come twice.
+Where files have ids, those that come twice are found on disk.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from deniable.arrays import Array, Integers
 from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
-from deniable.engines.rows import COUNTED, REPEATED, Flags, RowReader, Rows
+from deniable.engines.repeats import Repeats
+from deniable.engines.rows import COUNTED, REPEATED, Flags, RowReader, Rows, find_valid
 from deniable.errors import InvalidReport
 from deniable.tables import PLAN_KEY, ROWS, Show
 
@@ -89,19 +91,24 @@ class FilesCount:
 
     def run(self, show: Show | None = None) -> dict[Key, Counted]:
         """Read everything once; twice the ids, where there are any."""
-        repeated = self._find_repeated() if ID in self.extra else None
+        if ID not in self.extra:
+            return self._run(lambda batch: batch, show)
+        with Repeats(sum(piece.rows for piece in self.pieces)) as repeats:
+            repeats.find(batch.column(ID) for piece in self.pieces for batch in piece.read([ID]))
+            found = self._run(repeats.part, show)
+            for batch in repeats.read():
+                _merge(found, self._count_repeated(batch))
+        return found
+
+    def _run(self, part: Callable[[pa.RecordBatch], pa.RecordBatch], show: Show | None) -> dict[Key, Counted]:
+        """Count the part of each block that is not put aside."""
         found: dict[Key, Counted] = {}
-        aside: list[pa.RecordBatch] = []
         total, done, lock = sum(piece.rows for piece in self.pieces), 0, Lock()
 
         def work(piece: Piece | Frame) -> None:
             nonlocal done
             for batch in piece.read(self._names):
-                rest = batch
-                if repeated is not None:
-                    rest, twice = _part_repeated(batch, repeated)
-                    aside.append(twice)
-                counted = self._count(rest)
+                counted = self._count(part(batch))
                 with lock:
                     _merge(found, counted)
                     done += batch.num_rows
@@ -111,8 +118,6 @@ class FilesCount:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             for one in [pool.submit(work, piece) for piece in self.pieces]:
                 one.result()
-        if aside:
-            _merge(found, self._count_repeated(aside))
         return found
 
     @cached_property
@@ -136,49 +141,55 @@ class FilesCount:
         codes = np.zeros(batch.num_rows, dtype=np.int64)
         values: list[Key] = [()]
         for name in self.keys:
-            coded = batch.column(name).dictionary_encode(null_encoding="encode")
-            labels = coded.dictionary.to_pylist()
-            codes = codes * len(labels) + coded.indices.to_numpy(zero_copy_only=False)
+            here, labels = _code(batch.column(name))
+            codes = codes * len(labels) + here
             values = [(*value, label) for value in values for label in labels]
         for code in np.unique(codes).tolist():
             yield values[code], codes == code
 
-    def _find_repeated(self) -> pa.Array:
-        """The ids that come more than once."""
-        import pyarrow as pa
-
-        ids = pa.chunked_array([one.column(ID) for piece in self.pieces for one in piece.read([ID])])
-        counts = ids.value_counts()
-        often = counts.field("counts").to_numpy(zero_copy_only=False) > 1
-        return counts.field("values").filter(pa.array(often)).drop_null()
-
-    def _count_repeated(self, batches: Sequence[pa.RecordBatch]) -> dict[Key, Counted]:
+    def _count_repeated(self, batch: pa.RecordBatch) -> dict[Key, Counted]:
         """Of rows with one id and one state the first by its numbers is counted; engines order them alike."""
-        import pyarrow as pa
-
-        table = pa.Table.from_batches(batches).combine_chunks()
-        if not table.num_rows:
-            return {}
-        batch = table.to_batches()[0]
         rows = self._reader.read(batch)
-        of_group = [] if self.form.group is None else [self.form.group[0]]
-        digests = [
-            list(map(_digest, batch.column(name).to_pylist()))
-            for name in dict.fromkeys((*self.keys, *of_group))
-        ]
-        numbers = [batch.column(one.name).to_pylist() for columns in self.form.columns for one in columns]
-        ranks = [[(value is None, value or 0) for value in one] for one in (*numbers, *digests)]
-        ids, seen = batch.column(ID).to_pylist(), set()
-        counted = np.flatnonzero(rows.states == COUNTED).tolist()
-        for i in sorted(counted, key=list(zip(*ranks, strict=True)).__getitem__):
-            rows.states[i] = REPEATED if ids[i] in seen else COUNTED
-            seen.add(ids[i])
+        counted = np.flatnonzero(rows.states == COUNTED)
+        some = batch.take(counted)
+        ids, _ = _code(some.column(ID))
+        order = np.lexsort([*self._rank(some)[::-1], ids])
+        again = np.concatenate([[False], ids[order][1:] == ids[order][:-1]]) if len(ids) else order
+        rows.states[counted[order[again]]] = REPEATED
         return self._tally(rows, batch)
 
+    def _rank(self, batch: pa.RecordBatch) -> list[Array]:
+        """What sound rows are ordered by: numbers by column, then what they are counted by."""
+        ranks: list[Array] = []
+        for column in (one for columns in self.form.columns for one in columns):
+            here = find_valid(batch.column(column.name))
+            ranks.append(~here)
+            numbers = np.zeros((batch.num_rows, column.length or 1), dtype=np.int64)
+            held = batch.column(column.name).drop_null()
+            flat = held if column.length is None else held.flatten()
+            numbers[here] = np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(-1, numbers.shape[1])
+            ranks += list(numbers.T)
+        of_group = [] if self.form.group is None else [self.form.group[0]]
+        for name in dict.fromkeys((*self.keys, *of_group)):
+            codes, labels = _code(batch.column(name))
+            digests = list(map(_digest, labels))
+            places = {digest: i for i, digest in enumerate(sorted(digests))}
+            ranks.append(np.array([places[one] for one in digests])[codes])
+        return ranks
 
-def _digest(value: object) -> str | None:
-    """What orders values alike in every engine, whatever its collation."""
-    return None if value is None else md5(str(value).encode(), usedforsecurity=False).hexdigest()
+
+def _code(array: pa.Array) -> tuple[Integers, list[Any]]:
+    """The values of a column, none of them too, and for each row which of them it has."""
+    import pyarrow as pa
+
+    plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    coded = plain.dictionary_encode(null_encoding="encode")
+    return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
+
+
+def _digest(value: object) -> str:
+    """What orders values alike in every engine, whatever its collation; no value comes last."""
+    return "~" if value is None else md5(str(value).encode(), usedforsecurity=False).hexdigest()
 
 
 def open_files(
@@ -219,9 +230,26 @@ def open_frame(
         one = Frame(batches, 0)
     else:
         table = (given.collect("pyarrow") if isinstance(given, nw.LazyFrame) else given).to_arrow()
+        table = _read_integers(table, form)
         schema, one = table.schema, Frame(lambda: iter(table.to_batches()), table.num_rows)
     check_columns(form, {name: _name_kind(schema.field(name).type) for name in schema.names}, keys)
     return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
+
+
+def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
+    """The same table with integers where pandas, for want of a null, has floats."""
+    import pyarrow as pa
+
+    for column in (one for columns in form.columns for one in columns):
+        at = table.schema.get_field_index(column.name)
+        # a float above 2^53 may have been another integer
+        if at < 0 or column.limit > 1 << 53 or not pa.types.is_floating(table.schema.field(at).type):
+            continue
+        floats = table.column(at).to_numpy(zero_copy_only=False)
+        whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < 1 << 53)
+        numbers = np.where(whole, floats, -1).astype(np.int64)  # what is no number of a report is refused
+        table = table.set_column(at, column.name, pa.array(numbers, mask=np.isnan(floats)))
+    return table
 
 
 def _list_pieces(fragment: Any, schema: pa.Schema) -> Iterator[Piece]:
@@ -251,11 +279,3 @@ def _name_kind(kind: pa.DataType) -> str:
 def _merge(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:
     for key, one in more.items():
         found[key] = found[key] + one if key in found else one
-
-
-def _part_repeated(batch: pa.RecordBatch, repeated: pa.Array) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """The rows whose id comes once, and the others."""
-    from pyarrow import compute
-
-    twice = compute.is_in(batch.column(ID), value_set=repeated)
-    return batch.filter(compute.invert(twice)), batch.filter(twice)

@@ -60,13 +60,13 @@ class WindowResults(Mapping[Window, "Result"]):
     def __len__(self) -> int:
         return len(self.results)
 
-    def frame(self, backend: str | None = None, **options: Any) -> Any:
+    def frame(self, level: float = 0.95, *, backend: str | None = None, **options: Any) -> Any:
         """One table of all windows: their columns first, then those of `result.frame`."""
         rows = []
         for window, result in self.items():
             values = window if len(self.by) > 1 and isinstance(window, tuple) else (window,)
             named = dict(zip(self.by, values, strict=True))
-            table = result.frame(backend="pyarrow", **options)
+            table = result.frame(level, backend="pyarrow", **options)
             rows += [named | row for row in table.to_pylist()]
         return frame_of_rows(rows, backend)
 
