@@ -113,6 +113,12 @@ def test_a_relation_of_duckdb(lake: Path, right: dict[str, Tallies]) -> None:
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis calls what DuckDB renamed
 def test_a_table_of_ibis(lake: Path, right: dict[str, Tallies]) -> None:
     check(right, ibis.duckdb.connect().create_table("reports", read_rows(lake)))
+    address = services.cluster().url()
+    with psycopg.connect(address, autocommit=True) as connection:
+        copy_table(connection, read_rows(lake))
+    there = ibis.connect(address)
+    check(right, there.table("t").filter(ibis._["plan"] == PLAN.id))
+    there.disconnect()
 
 
 def test_a_table_of_postgresql(lake: Path, right: dict[str, Tallies]) -> None:

@@ -130,8 +130,20 @@ class IbisTable:
         return '"reports"'
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        found = self.table.alias("reports").sql(sql, dialect="duckdb")
-        return [tuple(row.values()) for row in found.to_pyarrow().to_pylist()]
+        import ibis
+        import sqlglot
+
+        backend = self.table.get_backend()
+        parse: Any = sqlglot.parse_one
+        tree = parse(translate(sql, backend.dialect), read=backend.dialect)
+        inside = parse(str(ibis.to_sql(self.table)), read=backend.dialect)
+        first = tree.ctes[0].this  # reads the reports
+        first.find(sqlglot.exp.Table).replace(inside.subquery("reports"))
+        types = self.table.schema()
+        # Ibis would ask DuckDB for these types by a name that DuckDB 2 no longer has
+        schema = {name: types.get(name, "int64") for name in tree.named_selects}
+        found = backend.sql(tree.sql(dialect=backend.dialect), schema=schema).to_pyarrow()
+        return [tuple(row.values()) for row in found.to_pylist()]
 
 
 def name_kind(kind: str, dialect: str) -> str:
@@ -144,13 +156,15 @@ def name_kind(kind: str, dialect: str) -> str:
     return "integer" if parsed.this.value in _INTEGERS else "other"
 
 
-def translate(sql: str, dialect: str) -> str:
+def translate(sql: str, dialect: Any) -> str:
     """A query in another engine's words."""
     import sqlglot
     from sqlglot import exp
 
     tree = sqlglot.parse_one(sql, read="duckdb")
-    if dialect == "postgres":  # counts bits of bit strings and bytes, not of integers
+    if isinstance(
+        sqlglot.Dialect.get_or_raise(dialect), sqlglot.dialects.Postgres
+    ):  # counts bits of bit strings and bytes, not of integers
         bits = exp.DataType.build("BIT(64)", dialect="postgres")
         for call in tree.find_all(exp.Anonymous):
             if call.name == "BIT_COUNT":
