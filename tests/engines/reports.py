@@ -10,8 +10,10 @@ import pyarrow as pa
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
 from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, ss, sue
+from deniable.metric.numbers import averaged
+from deniable.metric.tabled import exponential
 from deniable.records import RecordMechanism, Sample, Split, rsfd
-from deniable.rounds import dbitflip, l_grr, l_osue, loloha
+from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha
 
 PLAN_ID = "0123456789abcdef" * 4
 
@@ -30,22 +32,33 @@ PARTS: dict[str, ExactMechanism] = {
     "kept bits": l_osue(9, 0.5, 1.0),
     "kept hash": loloha(30, 0.5, 1.0),
     "few bits": dbitflip(20, 1.0, 3),
+    "map": dn.planar_geometric((4, 3), 1.0),
+    "wave": dn.square_wave(1.0, 16),
+    "channel": exponential(np.abs(np.subtract.outer(np.arange(5), np.arange(5))), 1.0),
+    "mean": averaged("piecewise", 1.0),
+    "kept mean": l_duchi(0.5, 1.0),
 }
 """A mechanism of every shape of reports."""
 
 
-def draw_mechanism(generator: np.random.Generator) -> RecordMechanism:
-    """A record mechanism of up to four parts, of any kind."""
-    drawn = generator.choice(list(PARTS), size=generator.integers(2, 5), replace=False)
-    parts = tuple(PARTS[str(name)] for name in drawn)
-    kind = generator.integers(4)
+def cover_parts(generator: np.random.Generator, seed: int) -> tuple[ExactMechanism, ...]:
+    """Up to four parts, the first of them by the seed."""
+    sure = list(PARTS)[seed]
+    others = generator.choice(sorted(set(PARTS) - {sure}), size=generator.integers(1, 4), replace=False)
+    return tuple(PARTS[str(name)] for name in (sure, *others))
+
+
+def draw_mechanism(generator: np.random.Generator, seed: int) -> RecordMechanism:
+    """A record mechanism of up to four parts, of any kind; the first seeds have every part."""
+    if seed >= len(PARTS):
+        return rsfd([4, 3, 9], 1.0, str(generator.choice(["grr", "oue-z"])))
+    parts = cover_parts(generator, seed)
+    kind = generator.integers(3)
     if kind == 0:
         return Split(parts)
     if kind == 1:
         return Sample(parts, reported=int(generator.integers(1, len(parts))))
-    if kind == 2:
-        return Split((parts[0], Sample((*parts[1:], grr(3, 1.0)))))
-    return rsfd([4, 3, 9], 1.0, str(generator.choice(["grr", "oue-z"])))
+    return Split((parts[0], Sample((*parts[1:], grr(3, 1.0)))))
 
 
 def draw_table(form: TableForm, n: int, generator: np.random.Generator) -> pa.Table:
