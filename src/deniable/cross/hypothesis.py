@@ -90,7 +90,7 @@ class Test:
         if self.detectable is None or self.p < LEVEL:
             return ""
         if self.detectable >= 1:
-            return "; so few reports find hardly any difference"
+            return "; its smallest row has too few reports to find a difference in it"
         points, moved = f"{100 * self.detectable:.2g}", "is {} points off"
         if self.sought == "change":
             moved = "changes by {} points"
