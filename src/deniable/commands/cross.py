@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from deniable.commands.shared import console, options, reading, results, writing
+from deniable.commands.shared import console, options, reading, results, sources, writing
 from deniable.commands.shared.options import FILE, earlier_round
 from deniable.errors import InvalidParameter
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--of", required=True, metavar="QUESTION", help="The question whose shares are wanted.")
 @click.option("--by", required=True, metavar="QUESTION", help="The question whose answers are the rows.")
 @options.source
+@sources.table
 @options.source_round
 @options.change_from
 @click.option(
@@ -44,6 +45,7 @@ def read_cross(
     of: str,
     by: str,
     source: str | None,
+    table: str | None,
     number: int | None,
     since: str | None,
     people: Asked | None,
@@ -61,7 +63,7 @@ def read_cross(
     questions must have been asked together: together = [["age", "smoker"]] in the study. With
     --change-from it is the change of these shares since an earlier round.
     """
-    results.check_source(reports, source)
+    source = sources.find_source(reports, source)
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     if people == "linked" and source is not None:
@@ -75,10 +77,10 @@ def read_cross(
         shown = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
     else:
         token = reading.find_token(str(source), token_file)
-        number, result = results.fetch_result(read, str(source), number, token)
+        number, result = results.fetch_result(read, str(source), table, number, token)
         shown, asked = result.cross(of, by, level), {"round": number}
         if before is not None:
-            earlier = results.fetch_result(read, str(source), before, token)[1]
+            earlier = results.fetch_result(read, str(source), table, before, token)[1]
             shown = result.change(earlier, level, _plain(people)).cross(of, by)
     asked |= {} if since is None else {"since": since}
     about = shown.about() | asked

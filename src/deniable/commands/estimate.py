@@ -1,4 +1,4 @@
-"""`deniable estimate`: estimates shares from a file of reports, a collector or its store."""
+"""`deniable estimate`: estimates shares from a file or a table of reports, a collector or its store."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console, options, reading, results, writing
+from deniable.commands.shared import console, options, reading, sources, writing
 from deniable.commands.shared.options import FILE, REAL, earlier_round, real
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.plan import Change, Plan, Tallies
     from deniable.plan.change import People
+    from deniable.plan.window_findings import WindowFindings
     from deniable.summaries.recovery import FakeModel
     from deniable.tables import Show
 
@@ -29,6 +30,8 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 @click.argument("plan", type=FILE)
 @click.argument("reports", type=FILE, required=False)
 @options.source
+@sources.table
+@sources.by
 @options.source_round
 @options.change_from
 @click.option(
@@ -88,6 +91,8 @@ def estimate_file(
     plan: Path,
     reports: Path | None,
     source: str | None,
+    table: str | None,
+    by: Sequence[str],
     number: int | None,
     since: str | None,
     people: People | None,
@@ -110,19 +115,21 @@ def estimate_file(
 ) -> None:
     """Estimate shares, with error bars.
 
-    REPORTS is a Parquet file; with --from, a collector or its store is asked instead. The shares that are
-    shown are possible ones: the most likely, or the nearest to the unbiased. For long ranges and large grids,
-    the table and the plot show groups of neighboring values: the shares of groups are known far better than
-    those of single values. Files and JSON have all of these. The mean of a range without open ends is shown
-    below, and its median.
+    REPORTS is a Parquet file; with --from, a collector or its store is asked instead, or a table of reports
+    is counted where it is. The shares that are shown are possible ones: the most likely, or the nearest to
+    the unbiased. For long ranges and large grids, the table and the plot show groups of neighboring values:
+    the shares of groups are known far better than those of single values. Files and JSON have all of these.
+    The mean of a range without open ends is shown below, and its median.
     """
-    from deniable.collect.reading import fetch_health, fetch_tallies
+    from deniable.collect.reading import fetch_health
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
     from deniable.plan.likely import has_fakes
     from deniable.plan.recovery import recover_plan
+    from deniable.plan.window_findings import WindowFindings
 
-    results.check_source(reports, source)
+    source = sources.find_source(reports, source)
+    counts = sources.is_table(source, table)
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     others = project or mle or smooth or quantile or unbiased or figure_folder
@@ -135,26 +142,39 @@ def estimate_file(
         raise InvalidParameter(
             "--recover takes --fakes, and --target takes --recover; all say what you believe"
         )
+    if by and (since is not None or model or figure_folder):
+        raise InvalidParameter("--by shows windows; leave out --change-from, --recover and --figures")
+    if by and not counts:
+        raise InvalidParameter(
+            "--by names columns of a table of reports: --from 'reports/*.parquet' --by day"
+        )
     pushed = _read_targets(targets)
     writing.check(out, plot_files, force)
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
+    if by:
+        tallied = sources.tally_windows(read, str(source), table, number, by)
+        with console.progress("estimating") as show:
+            windows = WindowFindings.of(
+                read.estimate(tallied, smooth),
+                lambda result: Findings.read(result, level, project, quantile, mle, None, fakes),
+                show,
+            )
+        _show_windows(windows, tallied.refused, out, plot_files, unbiased, as_json)
+        return
     watch = HealthWatch(read)
     token = None if source is None else reading.find_token(source, token_file)
     if reports is not None:
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show, watch)
     else:
-        number, tallies = fetch_tallies(read, str(source), number, token)
-        if not tallies.n:
-            where = "" if number is None else f" in round {number}"
-            raise DeniableError(f"there are no reports of plan {read.id[:12]}{where} yet at {source}")
+        number, tallies = sources.fetch_tallies(read, str(source), table, number, token)
     if since is not None:
         if reports is not None:
             with console.progress("counting") as show:
                 before = since, reading.read_tallies(read, Path(since), show)
         else:
-            before = _fetch_earlier(read, str(source), earlier_round(since), number, token)
+            before = _fetch_earlier(read, str(source), table, earlier_round(since), number, token)
         change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
         _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
         return
@@ -166,9 +186,20 @@ def estimate_file(
             likely = read.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
         found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes, likely)
-    asked = {} if source is None else {"round": number}
-    health = watch.health(found.result) if source is None else fetch_health(read, source, number, token)
+    if mle and counts and has_fakes(read):
+        click.echo(
+            "the most likely shares are of each attribute by itself: those of whole reports take a file of "
+            "reports, not a table",
+            err=True,
+        )
+    asked = {} if source is None or (counts and number is None) else {"round": number}
+    if source is None or counts:
+        health = watch.health(found.result)
+    else:
+        health = fetch_health(read, source, number, token)
     about = found.about() | asked | {"health": health.about()}
+    if counts:
+        about["not_counted"] = dict(tallies.refused)
     recovered = None
     if model is not None:
         assert fakes is not None
@@ -176,10 +207,10 @@ def estimate_file(
         about["recovered"] = recovered.about()
     for name in ("rows", "groups", "means", "quantiles"):
         about[name] = [row | asked for row in about[name]]
-    table = [row | asked for row in found.table()]
+    rows = [row | asked for row in found.table()]
     if recovered is not None:
-        table = [row | recovered.columns(row["attribute"], row["value"]) for row in table]
-    writing.write_tables(out, table, about)
+        rows = [row | recovered.columns(row["attribute"], row["value"]) for row in rows]
+    writing.write_tables(out, rows, about)
     writing.save_plots(plot_files, partial(found.plot, bins, unbiased))
     drawings = [(name, partial(found.plot, bins, unbiased, name)) for name in found.result]
     writing.save_figures(figure_folder, drawings)
@@ -197,17 +228,30 @@ def _show_search(show: Show, _step: int, gap: float) -> None:
 
 
 def _fetch_earlier(
-    plan: Plan, source: str, since: int, number: int | None, token: str | None
+    plan: Plan, source: str, table: str | None, since: int, number: int | None, token: str | None
 ) -> tuple[str, Tallies]:
     """The tallies of an earlier round."""
     if since == number:
         raise InvalidParameter(f"a change is from one round to another, got round {since} twice")
-    from deniable.collect.reading import fetch_tallies
+    return str(since), sources.fetch_tallies(plan, source, table, since, token)[1]
 
-    tallies = fetch_tallies(plan, source, since, token).tallies
-    if not tallies.n:
-        raise DeniableError(f"there are no reports of plan {plan.id[:12]} in round {since} yet at {source}")
-    return str(since), tallies
+
+def _show_windows(
+    windows: WindowFindings,
+    refused: Mapping[str, int],
+    out: Sequence[Path],
+    plot_files: Sequence[Path],
+    unbiased: bool,
+    as_json: bool,
+) -> None:
+    """Writes, draws and prints the estimates of windows."""
+    about = windows.about() | {"not_counted": dict(refused)}
+    writing.write_tables(out, windows.table(), about)
+    writing.save_plots(plot_files, partial(windows.plot, unbiased))
+    if as_json:
+        console.print_json(about)
+    else:
+        click.echo(windows.text(unbiased))
 
 
 def _show_change(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from deniable.commands.shared import console, options, reading, results, writing
+from deniable.commands.shared import console, options, reading, results, sources, writing
 from deniable.commands.shared.options import FILE, SEED, Number, whole
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.formatting import format_count
@@ -32,6 +32,7 @@ _MOST_PEOPLE = 10**6  # rows that are in memory at once
 )
 @click.option("--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation.")
 @options.source
+@sources.table
 @options.source_round
 @options.token_file
 @writing.out
@@ -43,6 +44,7 @@ def write_people(
     people: int,
     seed: int,
     source: str | None,
+    table: str | None,
     number: int | None,
     token_file: Path | None,
     out: Sequence[Path],
@@ -54,12 +56,12 @@ def write_people(
     other answer by its share among people with that answer. Simulated people have no error bars: for shares,
     intervals and tests, use deniable cross.
     """
-    results.check_source(reports, source)
+    source = sources.find_source(reports, source)
     if not out:
         raise InvalidParameter("name a file for the people with -o, such as -o people.csv")
     writing.check(out, (), force)
     read = reading.read_plan(plan)
-    result = results.read_result(read, reports, source, number, token_file)
+    result = results.read_result(read, reports, source, table, number, token_file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # it is said below, as the shell says it
         found = result.simulate_people(people, target, seed)

@@ -5,6 +5,7 @@ One text, in DuckDB's words, is translated by sqlglot. Nothing but counts comes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol, final
 
 from deniable.engines.counting import quote
-from deniable.errors import DeniableError, suggest_install
+from deniable.errors import DeniableError, InvalidParameter, suggest_install
 
 _INTEGERS = (
     "TINYINT",
@@ -179,17 +180,42 @@ def open_postgres(address: str, name: tuple[str, ...]) -> Iterator[PostgresTable
     import psycopg
 
     try:
-        connection = psycopg.connect(address, prepare_threshold=None)
+        connection = psycopg.connect(address, prepare_threshold=None, connect_timeout=10)
+    except psycopg.ProgrammingError:  # what it says may quote the password
+        raise InvalidParameter(
+            "this is not the address of a PostgreSQL database: postgresql://USER:PASSWORD@HOST:PORT/NAME, "
+            "with signs such as @ and / in a password written as %40 and %2F"
+        ) from None
     except psycopg.Error as problem:
-        raise DeniableError(f"the database cannot be opened: {str(problem).strip()}") from None
+        why = _hide_password(_first_line(problem), address)
+        raise DeniableError(f"the database cannot be opened: {why}") from None
     with connection:
         # all queries see the reports of one moment
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         try:
             yield PostgresTable(connection, name)
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+            shown = ".".join(name)
+            raise InvalidParameter(
+                f"there is no table {shown!r} in the database; one of another schema is named with it: "
+                "schema.table"
+            ) from None
         except psycopg.Error as problem:
-            raise DeniableError(f"the database refused to count: {str(problem).strip()}") from None
+            raise DeniableError(f"the database refused to count: {_first_line(problem)}") from None
+
+
+def _first_line(problem: Exception) -> str:
+    """What a database says, without the text of the query."""
+    return str(problem).strip().partition("\nLINE ")[0]
+
+
+def _hide_password(text: str, address: str) -> str:
+    """The same without any part of the address that may be of a password."""
+    secret = address.partition("://")[2].rpartition("@")[0].partition(":")[2]
+    for part in filter(None, re.split("[@:/?#]", secret)):
+        text = text.replace(part, "…")
+    return text
 
 
 def require(module: str, extra: str) -> None:

@@ -88,6 +88,8 @@ class FilesCount:
     """Which of `plan`, `round` and `id` the files have."""
     keys: tuple[str, ...] = ()
     round: int | None = None
+    skipped: int = 0
+    """Rows of files that are of other plans altogether, which are not read."""
 
     def run(self, show: Show | None = None) -> dict[Key, Counted]:
         """Read everything once; twice the ids, where there are any."""
@@ -118,6 +120,9 @@ class FilesCount:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             for one in [pool.submit(work, piece) for piece in self.pieces]:
                 one.result()
+        if self.skipped:
+            other = Counted(0, self.form.mechanism.tally_nothing(), {PLAN: self.skipped})
+            _merge(found, {(None,) * len(self.keys): other})
         return found
 
     @cached_property
@@ -201,16 +206,63 @@ def open_files(
 
     try:
         files = ds.dataset([str(path) for path in paths], format="parquet", partitioning="hive")
-        pieces = [
-            piece for fragment in files.get_fragments() for piece in _list_pieces(fragment, files.schema)
-        ]
+        opened = [_open_fragment(fragment) for fragment in files.get_fragments()]
     except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
         raise InvalidReport(f"these are not files of reports, or one is damaged: {problem}") from None
-    kinds = {name: _name_kind(files.schema.field(name).type) for name in files.schema.names}
-    if all(PLAN in piece.folders for piece in pieces):
-        kinds.setdefault(PLAN, "other")
-    check_columns(form, kinds, keys)
-    return FilesCount(form, tuple(pieces), form.more_columns & set(kinds), keys, number)
+    theirs = [one.plan not in (None, form.plan_id) and PLAN in form.more_columns for one in opened]
+    mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
+    skipped = sum(one.rows for one, other in zip(opened, theirs, strict=True) if other)
+    for one in mine:
+        check_columns(form, one.kinds, keys)
+    extra = form.more_columns & {name for one in mine for name in one.kinds}
+    for one in mine:
+        for name in sorted(extra - set(one.kinds)):
+            raise InvalidReport(
+                f"{one.path} has no column {name!r}, and other files have; count files that are alike"
+            )
+    pieces = tuple(piece for one in mine for piece in one.list_pieces())
+    return FilesCount(form, pieces, extra, keys, number, skipped)
+
+
+@final
+@dataclass(frozen=True)
+class _File:
+    """A file that is opened."""
+
+    path: str
+    metadata: parquet.FileMetaData
+    kinds: Mapping[str, str]
+    """What each column holds, also those that folders name."""
+    folders: Mapping[str, Any]
+    plan: str | None
+    """The plan of all of its rows, if it says so in its header or its folder."""
+
+    @property
+    def rows(self) -> int:
+        return int(self.metadata.num_rows)
+
+    def list_pieces(self) -> Iterator[Piece]:
+        """Its groups of rows."""
+        for group in range(self.metadata.num_row_groups):
+            yield Piece(self.path, self.metadata, group, self.folders)
+
+
+def _open_fragment(fragment: Any) -> _File:
+    """What a file says of itself; its plan stands in its header, if nowhere else."""
+    from pyarrow import dataset as ds
+
+    schema = fragment.physical_schema
+    folders = dict(ds.get_partition_keys(fragment.partition_expression))
+    fragment.ensure_complete_metadata()
+    header = (schema.metadata or {}).get(PLAN_KEY)
+    if PLAN not in schema.names and PLAN not in folders and header is not None:
+        folders[PLAN] = header.decode("ascii", "replace")
+    kinds = {name: _name_kind(schema.field(name).type) for name in schema.names}
+    named = {name: "integer" if isinstance(value, int) else "other" for name, value in folders.items()}
+    plan = folders.get(PLAN)
+    return _File(
+        fragment.path, fragment.metadata, kinds | named, folders, None if plan is None else str(plan)
+    )
 
 
 def open_frame(
@@ -250,19 +302,6 @@ def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
         numbers = np.where(whole, floats, -1).astype(np.int64)  # what is no number of a report is refused
         table = table.set_column(at, column.name, pa.array(numbers, mask=np.isnan(floats)))
     return table
-
-
-def _list_pieces(fragment: Any, schema: pa.Schema) -> Iterator[Piece]:
-    """The groups of rows of a file; what its plan is stands in its header, if nowhere else."""
-    from pyarrow import dataset as ds
-
-    folders = dict(ds.get_partition_keys(fragment.partition_expression))
-    fragment.ensure_complete_metadata()
-    header = (fragment.physical_schema.metadata or {}).get(PLAN_KEY)
-    if PLAN not in schema.names and header is not None:
-        folders[PLAN] = header.decode("ascii", "replace")
-    for group in range(fragment.metadata.num_row_groups):
-        yield Piece(fragment.path, fragment.metadata, group, folders)
 
 
 def _name_kind(kind: pa.DataType) -> str:

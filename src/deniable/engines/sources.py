@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from deniable.engines.databases import (
     require,
 )
 from deniable.engines.files import Key, open_files, open_frame
-from deniable.engines.form import Counted, TableForm, check_columns
+from deniable.engines.form import ROUND, Counted, TableForm, check_columns
 from deniable.engines.query import Query
 from deniable.errors import FileMissing, InvalidParameter
+from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -42,7 +44,10 @@ def count_source(
     number: int | None = None,
     show: Show | None = None,
 ) -> dict[Key, Counted]:
-    """Count a table of reports where it is: all of it, or by combination of keys."""
+    """Count a table of reports where it is: all of it, or by combination of keys.
+
+    Rounds are not added up: the same people answer in each, so error bars of the sum would be too narrow.
+    """
     by = tuple(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
     if isinstance(source, str) and source.startswith(_POSTGRES):
         if table is None:
@@ -55,8 +60,12 @@ def count_source(
         return _count_inside(nullcontext(engine), form, by, number)
     require_pyarrow()
     if isinstance(source, str | Path | list | tuple):
-        return open_files(form, list_paths(source), by, number).run(show)
-    return open_frame(form, source, by, number).run(show)
+        files = open_files(form, list_paths(source), by, number)
+    else:
+        files = open_frame(form, source, by, number)
+    if not _mixes_rounds(files.extra, by, number):
+        return files.run(show)
+    return _join_rounds(replace(files, keys=(*by, ROUND)).run(show))
 
 
 def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -66,12 +75,21 @@ def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
         here = sorted(glob.glob(str(one), recursive=True)) or [str(one)]
         for name in here:
             path = Path(name)
-            found += sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+            found += _list_folder(path) if path.is_dir() else [path]
     missing = [path for path in found if not path.exists()]
     if missing or not found:
         named = missing[0] if missing else source
         raise FileMissing(f"there is no file {named}; name files of reports, such as 'reports/*.parquet'")
     return found
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    """The files in a folder; names that begin with a dot or a line are of files that are being written."""
+    return sorted(
+        path
+        for path in folder.rglob("*.parquet")
+        if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    )
 
 
 def _count_inside(
@@ -81,7 +99,33 @@ def _count_inside(
         kinds = engine.kinds
         check_columns(form, kinds, keys)
         query = Query(form, engine.source, form.more_columns & set(kinds), number, keys)
-        return query.run(engine.run)
+        if not _mixes_rounds(query.extra, keys, number):
+            return query.run(engine.run)
+        return _join_rounds(replace(query, keys=(*keys, ROUND)).run(engine.run))
+
+
+def _mixes_rounds(extra: Collection[str], keys: Sequence[str], number: int | None) -> bool:
+    """Whether a count could add up the reports of several rounds."""
+    return number is None and ROUND in extra and ROUND not in keys
+
+
+def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:
+    """Counts without the round, which is the last key; refuses several rounds where one is meant."""
+    joined: dict[Key, Counted] = {}
+    rounds: dict[Key, list[Hashable]] = {}
+    for (*some, number), counted in found.items():
+        key = tuple(some)
+        joined[key] = joined[key] + counted if key in joined else counted
+        if counted.n:
+            rounds.setdefault(key, []).append(number)
+    several = max(rounds.values(), key=len, default=[])
+    if len(several) > 1:
+        named = format_members("round", sorted(several, key=lambda one: (one is None, one)))
+        raise InvalidParameter(
+            f"the same people answered in {named}, which are not added up; choose one with --round "
+            "(number=1 in Python), or see each by itself with --by round"
+        )
+    return joined
 
 
 def _recognize(source: object) -> Engine | None:

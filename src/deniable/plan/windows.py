@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.engines import Counted, TableForm, count_source
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count
 from deniable.plan.known import Known, add_groups
-from deniable.plan.reports import Tallies
+from deniable.plan.reports import Tallies, add_refused
 from deniable.tables import Show, frame_of_rows
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from deniable.plan.plan import Plan
     from deniable.plan.result import Result
+    from deniable.plan.window_findings import WindowFindings
+
+_REASONS = {
+    "plan": "of another plan",
+    "round": "of another round",
+    "form": "not in the form that devices send",
+    "repeated": "with an id that was counted already",
+}
 
 Window = Hashable
 """The value of the column that windows are by; of several columns, a tuple of values."""
@@ -38,8 +49,17 @@ class Windows(Mapping[Window, Tallies]):
     def __len__(self) -> int:
         return len(self.tallies)
 
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many rows of all windows were not counted, by reason."""
+        nothing: dict[str, int] = {}
+        return reduce(add_refused, (one.refused for one in self.values()), nothing)
+
     def __str__(self) -> str:
-        lines = [f"  {window}: {format_count(one.n, 'record')}" for window, one in self.items()]
+        lines = [
+            f"  {' '.join(name_values(window))}: {format_count(one.n, 'record')}"
+            for window, one in self.items()
+        ]
         return "\n".join([f"Tallies by {' and '.join(self.by)}", *lines])
 
 
@@ -69,6 +89,41 @@ class WindowResults(Mapping[Window, "Result"]):
             table = result.frame(level, backend="pyarrow", **options)
             rows += [named | row for row in table.to_pylist()]
         return frame_of_rows(rows, backend)
+
+    def find(self, level: float = 0.95) -> WindowFindings:
+        """The estimates of all windows as people read them."""
+        from deniable.plan.findings import Findings
+        from deniable.plan.window_findings import WindowFindings
+
+        return WindowFindings.of(self, lambda result: Findings.read(result, level))
+
+    def text(self, level: float = 0.95) -> str:
+        """A table for each attribute, with a row for each window."""
+        return self.find(level).text()
+
+    def __str__(self) -> str:
+        return self.text() if self else f"no reports in any window of {' and '.join(self.by)}"
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Lines over windows, with a band for each interval."""
+        return self.find(level).plot()
+
+
+def name_values(window: Window) -> list[str]:
+    """The values of a window's columns in words."""
+    values = window if isinstance(window, tuple) else (window,)
+    return ["none" if value is None else str(value) for value in values]
+
+
+def describe_refused(refused: Mapping[str, int]) -> str:
+    """How many rows are not counted, and why.
+
+    >>> describe_refused({"plan": 10, "repeated": 2})
+    '12 rows are not counted: 10 of another plan, 2 with an id that was counted already'
+    """
+    total = sum(refused.values())
+    whys = ", ".join(f"{n:,} {_REASONS[why]}" for why, n in refused.items() if n)
+    return f"{format_count(total, 'row')} {'is' if total == 1 else 'are'} not counted: {whys}"
 
 
 def tally_source(

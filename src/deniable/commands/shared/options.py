@@ -166,7 +166,8 @@ source = click.option(
     "--from",
     "source",
     metavar="ADDRESS",
-    help="A collector (http://…) or its store (sqlite:///…, postgresql://…), instead of REPORTS.",
+    help="A collector (http://…), its store (sqlite:///…, postgresql://…), or a table of reports: a folder, "
+    "'reports/*.parquet', or a database with --table; instead of REPORTS.  [default: DENIABLE_FROM]",
 )
 source_round = click.option("--round", "number", type=ROUND, help="The round, with --from.")
 change_from = click.option(

@@ -1,0 +1,102 @@
+"""Finds out where reports are: in a file, a collector, its store, or a table of reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.shared import console
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport
+
+if TYPE_CHECKING:
+    from deniable.plan import Plan, Tallies
+    from deniable.plan.windows import Windows
+
+VARIABLE = "DENIABLE_FROM"
+"""The environment variable that may hold the address of --from: a command line is seen by others."""
+
+_COLLECTORS = ("http://", "https://", "sqlite:")
+_DATABASES = ("postgresql://", "postgres://")
+
+by = click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Estimate each window by itself, such as each day, from a table of reports; may be repeated.",
+)
+table = click.option(
+    "--table", metavar="NAME", help="The table of reports in the database, with --from postgresql://…."
+)
+
+
+def find_source(reports: Path | None, source: str | None) -> str | None:
+    """The address that is named, or the one in the environment; refuses reports from nowhere, or from two."""
+    if reports is None and source is None:
+        source = os.environ.get(VARIABLE) or None
+    if (reports is None) == (source is None):
+        raise InvalidParameter(
+            "reports come from a file, or with --from from a collector, its store or a table of reports; "
+            "give one of both"
+        )
+    return source
+
+
+def is_table(source: str | None, table: str | None) -> bool:
+    """Whether a source is a table of reports, which is counted here; a collector has counted its own."""
+    if source is None or source.startswith(_COLLECTORS):
+        if table is not None:
+            raise InvalidParameter(
+                "--table names a table of a database: --from postgresql://… --table reports"
+            )
+        return False
+    return table is not None or not source.startswith(_DATABASES)
+
+
+def hide_password(source: str) -> str:
+    """An address as it may be shown: without what is secret in it."""
+    scheme, sign, rest = source.partition("://")
+    return f"{scheme}{sign}{rest.rpartition('@')[2].partition('?')[0]}" if sign else source
+
+
+def fetch_tallies(
+    plan: Plan, source: str, table: str | None, number: int | None, token: str | None
+) -> tuple[int | None, Tallies]:
+    """The tallies of a round at a collector or in its store, or of a table of reports; and the round."""
+    if not is_table(source, table):
+        from deniable.collect.reading import fetch_tallies
+
+        number, found = fetch_tallies(plan, source, number, token)
+        if not found.n:
+            where = "" if number is None else f" in round {number}"
+            raise DeniableError(
+                f"there are no reports of plan {plan.id[:12]}{where} yet at {hide_password(source)}"
+            )
+        return number, found
+    with console.progress("counting") as show:
+        found = plan.tally(source, table, number=number, show=show)
+    _report(plan, source, number, found.n, found.refused)
+    return number, found
+
+
+def tally_windows(
+    plan: Plan, source: str, table: str | None, number: int | None, by: Sequence[str]
+) -> Windows:
+    """The tallies of each window of a table of reports."""
+    with console.progress("counting") as show:
+        found = plan.tally(source, table, by=by, number=number, show=show)
+    _report(plan, source, number, sum(one.n for one in found.values()), found.refused)
+    return found
+
+
+def _report(plan: Plan, source: str, number: int | None, n: int, refused: Mapping[str, int]) -> None:
+    from deniable.plan.windows import describe_refused
+
+    if refused:
+        click.echo(describe_refused(refused), err=True)
+    if not n:
+        where = "" if number is None else f" of round {number}"
+        raise InvalidReport(f"there are no reports of plan {plan.id[:12]}{where} in {hide_password(source)}")

@@ -1,0 +1,197 @@
+"""Estimates of tables of reports: from files, folders and databases, all of one or each of its windows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import deniable as dn
+from deniable.commands.shared.sources import hide_password
+from deniable.engines.databases import require
+from deniable.errors import DeniableError
+from tests import services
+from tests.engines.test_counts import copy_table
+from tests.running import Run
+
+COLORS = ["red", "green", "blue"]
+PLAN = dn.Plan.of({"color": COLORS, "smokes": ["yes", "no"]}, dn.spl([3, 2], 4.0), people=400)
+OTHER = dn.Plan.of({"color": COLORS}, dn.grr(3, 1.0), people=400)
+DAYS = ["2026-11-01", "2026-11-02"]
+
+
+def draw_reports(n: int = 400, seed: int = 1) -> dn.plan.Reports:
+    generator = np.random.default_rng(seed)
+    answers = {"color": generator.choice(COLORS, n), "smokes": generator.choice(["yes", "no"], n)}
+    return PLAN.privatize(answers, dn.seeded(seed))
+
+
+def make_table() -> pa.Table:
+    """400 reports of two days: ten are of another plan, and two come twice."""
+    PLAN.write_reports("all.parquet", draw_reports())
+    table = parquet.read_table("all.parquet").replace_schema_metadata()
+    Path("all.parquet").unlink()
+    ids = [f"id {i % 398}" for i in range(400)]
+    plans = [OTHER.id if 0 < i <= 10 else PLAN.id for i in range(400)]
+    days = [DAYS[i // 200] for i in range(400)]
+    for name, cells in (("id", ids), ("plan", plans), ("day", days)):
+        table = table.append_column(name, pa.array(cells))
+    return table
+
+
+@pytest.fixture
+def lake(run: Run) -> pa.Table:
+    """The plan, and a folder of two files."""
+    PLAN.write("plan.json")
+    table = make_table()
+    Path("lake").mkdir()
+    for i in range(2):
+        parquet.write_table(table.slice(200 * i, 200), f"lake/{i}.parquet")
+    return table
+
+
+@pytest.mark.parametrize("source", ["lake", "lake/*.parquet"])
+def test_a_folder_and_a_pattern_are_counted(source: str, lake: pa.Table, run: Run) -> None:
+    outcome = run("estimate", "plan.json", "--from", source, "--json")
+    assert outcome.code == 0
+    assert outcome.err == (
+        "11 rows are not counted: 10 of another plan, 1 with an id that was counted already\n"
+    )
+    about = json.loads(outcome.out)
+    assert (about["n"], about["not_counted"]) == (389, {"plan": 10, "repeated": 1})
+    told = PLAN.estimate(PLAN.tally("lake"))
+    shares = [row["unbiased"] for row in about["rows"] if row["attribute"] == "color"]
+    assert shares == told["color"].frequencies.tolist()
+
+
+def test_what_is_being_written_is_not_counted(lake: pa.Table, run: Run) -> None:
+    for name in (".0.parquet.abc.parquet", "_temporary/0.parquet"):
+        Path("lake", name).parent.mkdir(exist_ok=True)
+        Path("lake", name).write_bytes(b"PAR1")
+    assert json.loads(run("estimate", "plan.json", "--from", "lake", "--json").out)["n"] == 389
+
+
+def test_windows_are_estimated_by_themselves(lake: pa.Table, run: Run) -> None:
+    outcome = run(
+        "estimate", "plan.json", "--from", "lake", "--by", "day", "-o", "days.csv", "--plot", "days.svg"
+    )
+    assert outcome.code == 0, outcome.err
+    assert "389 records in 2 windows" in outcome.out
+    rows = [line.split() for line in outcome.out.splitlines() if line.startswith("  2026-")]
+    assert [row[:2] for row in rows] == [[DAYS[0], "189"], [DAYS[1], "200"]] * 2
+    assert Path("days.svg").read_text().count(DAYS[0]) >= 1
+    assert Path("days.csv").read_text().startswith("day,attribute,value,")
+    about = json.loads(run("estimate", "plan.json", "--from", "lake", "--by", "day", "--json").out)
+    assert [one["window"] for one in about["windows"]] == [{"day": day} for day in DAYS]
+    windows = PLAN.estimate(PLAN.tally("lake", by="day"))
+    for one in about["windows"]:
+        result = windows[one["window"]["day"]]
+        low, high = result["color"].interval()
+        found = [row for row in one["rows"] if row["attribute"] == "color"]
+        assert [row["unbiased"] for row in found] == result["color"].frequencies.tolist()
+        assert [row["unbiased_low"] for row in found] == low.tolist()
+        assert [row["unbiased_high"] for row in found] == high.tolist()
+    assert str(windows) in outcome.out
+    assert about["not_counted"] == {"plan": 10, "repeated": 1}
+
+
+def test_a_database_counts_the_same(lake: pa.Table, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = services.cluster().url()
+    with psycopg.connect(address, autocommit=True) as connection:
+        copy_table(connection, lake)
+    inside = run("estimate", "plan.json", "--from", address, "--table", "t", "--by", "day", "--json")
+    assert inside.code == 0, inside.err
+    assert inside.out == run("estimate", "plan.json", "--from", "lake", "--by", "day", "--json").out
+    monkeypatch.setenv("DENIABLE_FROM", address)
+    assert json.loads(run("estimate", "plan.json", "--table", "t", "--json").out)["n"] == 389
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ("--from lake --table t", 2, "only a database has tables"),
+        ("--from sqlite:///reports.db --table t", 2, "--table names a table of a database"),
+        ("--from sqlite:///reports.db --by day", 2, "--by names columns of a table of reports"),
+        ("--from lake --by dya", 1, "did you mean 'day'?"),
+        ("--from nowhere/*.parquet", 1, "there is no file nowhere/*.parquet"),
+        ("--from lake --by day --change-from 1", 2, "--by shows windows"),
+        ("--from lake --round 2", 1, "there are no reports of plan"),
+        ("", 2, "reports come from a file, or with --from"),
+        ("--from postgresql://u:s3cret@127.0.0.1:1/db --table t", 1, "the database cannot be opened"),
+        ("--from postgresql://u:s3cret%zz@127.0.0.1/db --table t", 2, "this is not the address"),
+        ("--from postgresql://u:x@s3cret@127.0.0.1:1/db --table t", 1, "the database cannot be opened"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(
+    options: str, code: int, message: str, lake: pa.Table, run: Run
+) -> None:
+    if "--round" in options:
+        table = parquet.read_table("lake/0.parquet")
+        Path("lake/1.parquet").unlink()
+        parquet.write_table(table.append_column("round", pa.array([1] * 200)), "lake/0.parquet")
+    outcome = run("estimate", "plan.json", *options.split())
+    assert outcome.code == code
+    assert message in outcome.err
+    assert "s3cret" not in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_table_that_is_missing_or_holds_something_else_is_refused(lake: pa.Table, run: Run) -> None:
+    address = services.cluster().url()
+    arguments = ("estimate", "plan.json", "--from", address, "--table")
+    assert "there is no table 'reports' in the database" in run(*arguments, "reports").err
+    with psycopg.connect(address, autocommit=True) as connection:
+        copy_table(connection, lake)
+        connection.execute("ALTER TABLE t ALTER COLUMN color TYPE text")
+    outcome = run(*arguments, "t")
+    assert (outcome.code, outcome.err) == (
+        1,
+        "error: the column 'color' of a table of reports holds integers, of at most 64 bits\n",
+    )
+
+
+def test_rounds_are_not_added_up(lake: pa.Table, run: Run) -> None:
+    for i in range(2):
+        path = Path(f"lake/round={i + 1}/{i}.parquet")
+        path.parent.mkdir()
+        Path(f"lake/{i}.parquet").rename(path)
+    outcome = run("estimate", "plan.json", "--from", "lake")
+    assert outcome.code == 2
+    assert "the same people answered in rounds 1 and 2, which are not added up" in outcome.err
+    about = json.loads(run("estimate", "plan.json", "--from", "lake", "--round", "2", "--json").out)
+    assert (about["n"], about["not_counted"]["round"], about["round"]) == (200, 190, 2)
+    assert run("estimate", "plan.json", "--from", "lake", "--by", "day").code == 0
+    both = json.loads(run("estimate", "plan.json", "--from", "lake", "--by", "round", "--json").out)
+    assert [(one["window"]["round"], one["n"]) for one in both["windows"]] == [(1, 189), (2, 200)]
+    change = run("estimate", "plan.json", "--from", "lake", "--round", "2", "--change-from", "1", "--json")
+    assert json.loads(change.out)["since"] == "1"
+
+
+def test_files_of_other_plans_in_a_folder_are_not_read(lake: pa.Table, run: Run) -> None:
+    """Their columns are others, so that they could not be."""
+    OTHER.write_reports("lake/0 first.parquet", OTHER.privatize({"color": ["red"] * 30}))
+    about = json.loads(run("estimate", "plan.json", "--from", "lake", "--json").out)
+    assert (about["n"], about["not_counted"]["plan"]) == (389, 40)
+    PLAN.write_reports("lake/2.parquet", draw_reports(5))
+    outcome = run("estimate", "plan.json", "--from", "lake")
+    assert (outcome.code, "has no column 'id', and other files have" in outcome.err) == (1, True)
+
+
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(_: str) -> Any:
+        return None
+
+    monkeypatch.setattr("deniable.engines.databases.find_spec", find)
+    with pytest.raises(DeniableError, match=r"this needs psycopg; install it with: .*\[postgres\]"):
+        require("psycopg", "postgres")
+
+
+def test_no_password_is_shown() -> None:
+    assert hide_password("postgresql://me:s@cret@host:5432/db?password=x") == "postgresql://host:5432/db"
+    assert hide_password("lake/*.parquet") == "lake/*.parquet"
