@@ -34,13 +34,18 @@ class Rows:
     def tally(self, form: TableForm, here: Flags | None = None) -> Counted:
         """Count these rows, or some of them."""
         states = self.states if here is None else self.states[here]
+        if not states.any():
+            times = [len(states)]
+        else:
+            times = np.bincount(states, minlength=len(REASONS)).tolist()
         counted = self.states == COUNTED if here is None else here & (self.states == COUNTED)
-        everybody = bool(counted.all())
-        columns = tuple(some if everybody else some[counted[who]] for who, some in self.reports)
-        # only to be counted, so that nobody needs to know whose they are
-        tallies = form.mechanism.tally(Records(int(counted.sum()), columns))
-        times = np.bincount(states, minlength=len(REASONS)).tolist()
-        refused = {why: n for why, n in zip(REASONS[1:], times[1:], strict=True) if n}
+        everybody = times[COUNTED] == len(self.states)
+        # only to be counted, so that nobody needs to know whose they are; and in canonical form already
+        tallies = tuple(
+            part.tally_checked(some if everybody else some[counted[who]])
+            for part, (who, some) in zip(form.mechanism.mechanisms, self.reports, strict=True)
+        )
+        refused = {why: n for why, n in zip(REASONS, times, strict=False) if n and why != REASONS[COUNTED]}
         return Counted(int(times[COUNTED]), tallies, refused)
 
 
@@ -66,15 +71,18 @@ class RowReader:
         """Read a block: a row that no device can have sent is refused, not mended."""
         n = batch.num_rows
         sound = np.ones(n, dtype=bool)
-        here = np.empty((len(self.form.names), n), dtype=bool)
+        # where nothing is null one row stands for all of them
+        full = not any(batch.column(one.name).null_count for columns in self.form.columns for one in columns)
+        here = np.ones((len(self.form.names), 1 if full else n), dtype=bool)
         reports = []
         parts = zip(self.form.columns, self.form.mechanism.mechanisms, strict=True)
         for j, (columns, part) in enumerate(parts):
             arrays = [batch.column(column.name) for column in columns]
-            here[j] = find_valid(arrays[0])
-            for array in arrays[1:]:
-                sound &= find_valid(array) == here[j]
-            who = _select(here[j] & sound)
+            if not full:
+                here[j] = find_valid(arrays[0])
+                for array in arrays[1:]:
+                    sound &= find_valid(array) == here[j]
+            who = slice(None) if full else _select(here[j] & sound)
             contents, whole = _read_numbers(arrays, columns, who)
             made, canonical = from_columns(contents, columns, part)
             sound[who] &= canonical & whole
@@ -157,6 +165,8 @@ def _equals(array: pa.Array, value: object) -> Flags:
 
     if isinstance(array, pa.DictionaryArray):
         same = _equals(array.dictionary, value)
+        if not array.null_count and same.all():
+            return np.ones(len(array), dtype=bool)
         found = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return np.asarray(np.append(same, False)[found])
     return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))

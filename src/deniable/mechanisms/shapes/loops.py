@@ -27,6 +27,25 @@ def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports
 
 
 @compiled
+def count_values(reports: Array, counts: Array) -> None:
+    """counts[:, v] together += how many reports are v.
+
+    Four counters take turns: a counter that was just written cannot be read at once.
+    """
+    ones, twos, threes, fours = counts[0], counts[1], counts[2], counts[3]
+    quarter = reports.size // 4
+    first, second, third = reports[:quarter], reports[quarter : 2 * quarter], reports[2 * quarter : 3 * quarter]
+    rest = reports[3 * quarter :]
+    for i in range(quarter):
+        ones[first[i]] += 1
+        twos[second[i]] += 1
+        threes[third[i]] += 1
+        fours[rest[i]] += 1
+    for i in range(quarter, rest.size):
+        fours[rest[i]] += 1
+
+
+@compiled
 def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports: Array) -> None:
     """Hash the value by a fresh function of the family, then keep the bucket or report another.
 
