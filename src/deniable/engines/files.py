@@ -20,7 +20,8 @@ import numpy as np
 from deniable.arrays import Array, Integers
 from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
 from deniable.engines.repeats import Repeats
-from deniable.engines.rows import COUNTED, REPEATED, Flags, RowReader, Rows, find_valid
+from deniable.engines.rows import COUNTED, REPEATED, RowReader, Rows, find_valid
+from deniable.engines.words import Flags
 from deniable.errors import InvalidReport
 from deniable.tables import PLAN_KEY, ROWS, Show
 
@@ -53,12 +54,13 @@ class Piece:
 
         here = [name for name in names if name not in self.folders]
         with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
-            for batch in file.iter_batches(ROWS, [self.group], here, use_threads=False):
+            for batch in file.iter_batches(_rows_at_once(len(here)), [self.group], here, use_threads=False):
                 columns = {name: batch.column(name) for name in here}
                 one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
                 for name in names:
                     if name in self.folders:
-                        columns[name] = pa.DictionaryArray.from_arrays(one, pa.array([self.folders[name]]))
+                        label = pa.array([self.folders[name]])
+                        columns[name] = pa.DictionaryArray.from_arrays(one, label, safe=False)
                 yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -190,6 +192,11 @@ def _code(array: pa.Array) -> tuple[Integers, list[Any]]:
     plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     coded = plain.dictionary_encode(null_encoding="encode")
     return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
+
+
+def _rows_at_once(columns: int) -> int:
+    """Many rows of few columns, so that what a block costs by itself is little."""
+    return max(ROWS, min(4 * ROWS, 32 * ROWS // (columns + 1)))
 
 
 def _digest(value: object) -> str:

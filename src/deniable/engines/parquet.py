@@ -30,7 +30,13 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Records]) -> int
         raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
     schema = reports_schema(form)
     n = 0
-    with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema) as writer:
+    # words of packed bits are noise: to compress them only takes time
+    plain = {column.name for columns in form.columns for column in columns if column.word is not None}
+    writing = {
+        "use_dictionary": [name for name in schema.names if name not in plain],
+        "compression": {name: "NONE" if name in plain else "SNAPPY" for name in schema.names},
+    }
+    with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
         for records in blocks:
             writer.write_batch(to_batch(records, form, schema))
             n += records.n

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.engines.form import ID, PLAN, REASONS, ROUND, Column, Counted, TableForm, from_columns
+from deniable.engines.words import Flags, PackedWords, pack_words
 from deniable.errors import InvalidReport
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.records import Records
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Flags = npt.NDArray[np.bool_]
 States = npt.NDArray[np.int8]
 COUNTED, _PLAN, _ROUND, _FORM, REPEATED = range(len(REASONS))
 
@@ -29,20 +30,19 @@ class Rows:
     """What becomes of each row; and for each attribute the rows that report it, and their reports."""
 
     states: States
-    reports: tuple[tuple[Integers | slice, Array], ...]
+    reports: tuple[tuple[Integers | slice, Array | PackedWords], ...]
 
     def tally(self, form: TableForm, here: Flags | None = None) -> Counted:
         """Count these rows, or some of them."""
         states = self.states if here is None else self.states[here]
-        if not states.any():
-            times = [len(states)]
-        else:
+        times = [len(states)]  # all are counted
+        if states.any():
             times = np.bincount(states, minlength=len(REASONS)).tolist()
         counted = self.states == COUNTED if here is None else here & (self.states == COUNTED)
         everybody = times[COUNTED] == len(self.states)
         # only to be counted, so that nobody needs to know whose they are; and in canonical form already
         tallies = tuple(
-            part.tally_checked(some if everybody else some[counted[who]])
+            _tally_part(part, some if everybody else some[counted[who]])
             for part, (who, some) in zip(form.mechanism.mechanisms, self.reports, strict=True)
         )
         refused = {why: n for why, n in zip(REASONS, times, strict=False) if n and why != REASONS[COUNTED]}
@@ -74,7 +74,7 @@ class RowReader:
         # where nothing is null one row stands for all of them
         full = not any(batch.column(one.name).null_count for columns in self.form.columns for one in columns)
         here = np.ones((len(self.form.names), 1 if full else n), dtype=bool)
-        reports = []
+        reports: list[tuple[Integers | slice, Array | PackedWords]] = []
         parts = zip(self.form.columns, self.form.mechanism.mechanisms, strict=True)
         for j, (columns, part) in enumerate(parts):
             arrays = [batch.column(column.name) for column in columns]
@@ -84,20 +84,27 @@ class RowReader:
                     sound &= find_valid(array) == here[j]
             who = slice(None) if full else _select(here[j] & sound)
             contents, whole = _read_numbers(arrays, columns, who)
-            made, canonical = from_columns(contents, columns, part)
-            sound[who] &= canonical & whole
-            reports.append((who, made))
+            packed = pack_words(contents, columns, part)
+            if packed is None:
+                made, canonical = from_columns(contents, columns, part)
+                sound[who] &= canonical & whole
+                reports.append((who, made))
+            else:
+                sound[who] &= packed.find_canonical()
+                reports.append((who, packed))
         sound &= self.form.mechanism.can_hold(here)
         if self.form.group is not None:
             numbers = self.read_groups(batch)
             sound &= (numbers >= 0) & (numbers < self.form.group[1])
         if ID in self.extra:
             sound &= find_valid(batch.column(ID))
-        states = np.where(sound, COUNTED, _FORM).astype(np.int8)
+        states = np.zeros(n, dtype=np.int8)
+        if not sound.all():
+            states[~sound] = _FORM
         if ROUND in self.extra and self.number is not None:
-            states[~_equals(batch.column(ROUND), self.number)] = _ROUND
+            _mark_others(batch.column(ROUND), self.number, states, _ROUND)
         if PLAN in self.extra:
-            states[~_equals(batch.column(PLAN), self.form.plan_id)] = _PLAN
+            _mark_others(batch.column(PLAN), self.form.plan_id, states, _PLAN)
         return Rows(states, tuple(reports))
 
     def read_records(self, batch: pa.RecordBatch) -> Records:
@@ -105,7 +112,9 @@ class RowReader:
         rows = self.read(batch)
         if (rows.states != COUNTED).any():
             raise InvalidReport(self._explain(batch, int(np.argmax(rows.states != COUNTED))))
-        columns = tuple(made for _, made in rows.reports)
+        columns = tuple(
+            made.to_reports() if isinstance(made, PackedWords) else made for _, made in rows.reports
+        )
         everyone = np.arange(batch.num_rows)
         reporters = None
         if not self.form.mechanism.reports_all:
@@ -147,6 +156,10 @@ class RowReader:
         return "a report has a part that is missing"
 
 
+def _tally_part(part: ExactMechanism, reports: Array | PackedWords) -> Tally:
+    return reports.tally() if isinstance(reports, PackedWords) else part.tally_checked(reports)
+
+
 def find_valid(array: pa.Array) -> Flags:
     """Which cells are not null."""
     if not array.null_count:
@@ -159,16 +172,23 @@ def _select(rows: Flags) -> Integers | slice:
     return slice(None) if rows.all() else np.flatnonzero(rows)
 
 
-def _equals(array: pa.Array, value: object) -> Flags:
+def _mark_others(array: pa.Array, value: object, states: States, mark: int) -> None:
+    """Mark rows with another value, or none."""
     import pyarrow as pa
+
+    if not isinstance(array, pa.DictionaryArray):
+        same = _equals(array, value)
+    else:
+        each = _equals(array.dictionary, value)
+        if not array.null_count and each.all():
+            return
+        same = np.append(each, False)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    states[~same] = mark
+
+
+def _equals(array: pa.Array, value: object) -> Flags:
     from pyarrow import compute
 
-    if isinstance(array, pa.DictionaryArray):
-        same = _equals(array.dictionary, value)
-        if not array.null_count and same.all():
-            return np.ones(len(array), dtype=bool)
-        found = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return np.asarray(np.append(same, False)[found])
     return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))
 
 

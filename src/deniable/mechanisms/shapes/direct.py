@@ -18,7 +18,6 @@ from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.words import FULL, Rows, WordArray
 
-
 _FEW_VALUES = 1 << 12  # whose counts, four times, stay in a near cache
 
 
