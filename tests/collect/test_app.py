@@ -307,7 +307,7 @@ def alone() -> Iterator[Running]:
 
 def found_rows(level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
     """What the reports say, without what an answer says once."""
-    rows = Findings(ONE.estimate(tallied(REPORTS)), level, project).value_rows
+    rows = Findings(ONE.estimate(tallied(REPORTS)), level, project).rows.values
     return [{name: cell for name, cell in row.items() if name not in ("level", "plan")} for row in rows]
 
 

@@ -284,7 +284,7 @@ def test_a_round_is_shown_as_its_results_show_it() -> None:
     for name, result in (("earlier", earlier), ("later", later)):
         found = Findings(result)
         shown = change["color"].possible()[name]
-        assert shown == pytest.approx([row["share"] for row in found.value_rows])
+        assert shown == pytest.approx([row["share"] for row in found.rows.values])
         assert change["pay"].possible()[name] == pytest.approx([found.means["pay"].value])
     rows = change.rows()
     assert all(-1 <= row[end] <= 1 for row in rows[:6] for end in ("difference", "low", "high"))

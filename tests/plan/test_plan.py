@@ -766,7 +766,7 @@ def test_a_result_is_a_mapping_and_a_table(backend: Any) -> None:
     assert len(result) == 2
     with pytest.raises(KeyError, match="did you mean 'color'"):
         result["colour"]
-    rows = Findings(result, 0.9, "simplex").value_rows
+    rows = Findings(result, 0.9, "simplex").rows.values
     assert [row["value"] for row in rows[:3]] == ["red", "green", "blue"]
     assert sum(row["projected"] for row in rows[:3]) == pytest.approx(1)
     frame = result.frame(0.9, "simplex", backend)
@@ -793,7 +793,7 @@ def test_an_attribute_that_nobody_reported_is_named() -> None:
     assert absent not in result
     with pytest.raises(KeyError, match=f"'{absent}' has 0 reports: there are no reports yet"):
         result[absent]
-    rows = [row for row in Findings(result).table() if row["attribute"] == absent]
+    rows = [row for row in Findings(result).rows.table() if row["attribute"] == absent]
     assert [row["value"] for row in rows] == list(nothing.labels) == list(plan.labels[absent])
     assert {(row["share"], row["unbiased"], row["count"], row["n"]) for row in rows} == {
         (None, None, None, 0)

@@ -428,12 +428,16 @@ def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
     for row, true in zip(rows, (2 / 3, 1 / 3, 0.0), strict=True):
         assert 0 <= row["low"] <= true <= row["high"] <= 1
         assert not row["noisy"]
-    every = [row for row in found.value_rows if row["attribute"] == "job"]
+    every = [row for row in found.rows.values if row["attribute"] == "job"]
     for row, one in zip(rows, every, strict=False):
         assert row["count"] == pytest.approx(one["count"])
     raw = found.result.among("job")["office"]
     assert (rows[0]["low"], rows[0]["high"]) == (raw.low, raw.high)
-    assert [row["value"] for row in found.table() if row["kind"] == "among"] == ["office", "shop", "field"]
+    assert [row["value"] for row in found.rows.table() if row["kind"] == "among"] == [
+        "office",
+        "shop",
+        "field",
+    ]
     assert "job, of those to whom it applies\n" in found.text()
     assert "of those to whom it applies" in found.html()
     titles = " ".join(axes.get_title(loc="left").replace("\n", " ") for axes in found.plot().axes)

@@ -296,7 +296,7 @@ def test_exactly_the_people_or_the_epsilon_that_are_advised_mend_it(name: str) -
     if name == "few people":
         assert first.noise[0].epsilon is None, "no epsilon makes ten people more"
     if name == "a median":
-        (row,) = first.quantile_rows()
+        (row,) = first.rows.quantiles
         assert row["noisy"]
 
 

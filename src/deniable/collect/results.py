@@ -15,7 +15,8 @@ from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal,
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
-from deniable.plan.findings import AMONG, Findings, name_quantile
+from deniable.plan.findings import Findings
+from deniable.plan.rows import AMONG, name_quantile
 from deniable.plan.smoothed import list_smoothable
 from deniable.tables.spreadsheet import csv_bytes
 

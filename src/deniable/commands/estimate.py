@@ -207,7 +207,7 @@ def estimate_file(
         about["recovered"] = recovered.about()
     for name in ("rows", "groups", "means", "quantiles"):
         about[name] = [row | asked for row in about[name]]
-    rows = [row | asked for row in found.table()]
+    rows = [row | asked for row in found.rows.table()]
     if recovered is not None:
         rows = [row | recovered.columns(row["attribute"], row["value"]) for row in rows]
     writing.write_tables(out, rows, about)

@@ -19,8 +19,9 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute, Plan
 from deniable.plan.applicable import find_condition
-from deniable.plan.findings import MEDIAN, Findings
+from deniable.plan.findings import Findings
 from deniable.plan.result import bins_of
+from deniable.plan.rows import MEDIAN
 from deniable.words.simulated import remembering, seeded
 
 MOST_PEOPLE = 100_000
@@ -116,7 +117,7 @@ def _list_rows(findings: Findings, name: str, codes: Integers) -> list[dict[str,
     size = findings.result.estimates[name].k
     true = np.bincount(codes, minlength=size) / max(1, codes.size)
     groups = findings.groups.get(name)
-    found = findings.value_rows if groups is None else findings.group_rows
+    found = findings.rows.values if groups is None else findings.rows.groups
     if groups is not None:
         true = np.array([true[one.values].sum() for one in groups])
     rows = [row for row in found if row["attribute"] == name]

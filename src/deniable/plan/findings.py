@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable.arrays import Floats
 from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.estimate import consistency
 from deniable.exact import number
 from deniable.plan.answered import Answered, find_answered
 from deniable.plan.change import MEAN
-from deniable.plan.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
+from deniable.plan.noise import Noise, What, is_wide, judge_median, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
 from deniable.plan.readable import (
     Likely,
@@ -41,9 +39,9 @@ from deniable.plan.respondents import (
     find_respondents,
     name_people,
     read_columns,
-    share_answered,
 )
 from deniable.plan.result import bins_of
+from deniable.plan.rows import AMONG, MEDIAN, FoundRows, as_finite, name_quantile
 from deniable.plan.smoothed import Progress, search_shares
 from deniable.summaries import Group, Summary, groups_of, sum_of
 
@@ -51,15 +49,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.likelihood import Likelihood
-
-MEDIAN = 0.5
-AMONG = "among"
-"""The kind of rows that are about those who answered, beside rows about everybody."""
-WORST = ("fakes low", "fakes high")
-"""The columns of the worst case."""
-_LAST = ("n", "level", "plan")  # of a table's columns
-_SHARE = ("share", "low", "high", "count", "noisy", "method")
-_UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
 
 
 @final
@@ -285,16 +274,16 @@ class Findings:
             for name, one in self._likely.items()
         ]
         certificates = [
-            {"attribute": name, "of": of, "method": one.method, "stop": one.stop, "gap": _finite(one.gap)}
+            {"attribute": name, "of": of, "method": one.method, "stop": one.stop, "gap": as_finite(one.gap)}
             for of, found in self.likelihoods
             for name, one in found.items()
         ]
         lists = {
-            "rows": self.value_rows,
-            "groups": self.group_rows,
-            AMONG: self.answered_rows,
-            "means": self.mean_rows(),
-            "quantiles": self.quantile_rows(),
+            "rows": self.rows.values,
+            "groups": self.rows.groups,
+            AMONG: self.rows.answered,
+            "means": self.rows.means,
+            "quantiles": self.rows.quantiles,
             "noise": [one.about() for one in self.noise],
             "respondents": [one.about() for one in self.respondents.values()],
             "searches": searches,
@@ -302,14 +291,14 @@ class Findings:
         }
         return told | lists | {"refused": dict(self.refused)}
 
-    def _context(self, name: str) -> dict[str, Any]:
-        """The last columns of a row about this attribute."""
-        known = self.result.unreported.get(name) or self.result[name]
-        return dict(zip(_LAST, (known.n, self.level, self.result.plan_id), strict=True))
-
     def among(self, name: str, middle: bool = False) -> str | None:
         """Whom shares are about, or a mean and quantiles (`middle`); None for everybody."""
         return name_people(self.result, name, middle)
+
+    @cached_property
+    def rows(self) -> FoundRows:
+        """The same as rows."""
+        return FoundRows(self)
 
     @cached_property
     def respondents(self) -> dict[str, Respondents]:
@@ -317,163 +306,6 @@ class Findings:
         names = [*self.names, *self.result.means]
         found = {name: find_respondents(self.result, name, self.level) for name in names}
         return {name: one for name, one in found.items() if one is not None}
-
-    def _name_people(self, name: str, middle: bool) -> dict[str, str]:
-        """The same as a column, which rows about everybody do not have."""
-        people = self.among(name, middle)
-        return {} if people is None else {"among": people}
-
-    def table(self, bins: bool = True) -> list[dict[str, Any]]:
-        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart, and shares
-        among those who answered.
-
-        Without bins, single values are left out where there are groups.
-        """
-        values = [row for row in self.value_rows if bins or row["attribute"] not in self.groups]
-        rows = [row | {"kind": "value"} for row in values]
-        rows += [row | {"kind": "group"} for row in self.group_rows]
-        rows += [row | {"kind": AMONG} for row in self.answered_rows]
-        rows += [{"value": MEAN} | row | {"kind": MEAN} for row in self.mean_rows()]
-        for row in self.quantile_rows():
-            share = row.pop("share")
-            rows.append({"value": name_quantile(share)} | row | {"kind": "quantile"})
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns: dict[str, Any] = dict.fromkeys(
-            ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
-        )
-        return [columns | row for row in rows]
-
-    def mean_rows(self) -> list[dict[str, Any]]:
-        """A row per mean."""
-        rows = []
-        for name, mean in self.means.items():
-            raw = self.unbiased_means[name]
-            row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
-            row |= {"within": mean.within, "noisy": name in self.noisy_means}
-            row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
-            rows.append(row | self._name_people(name, middle=True) | self._context(name))
-        return rows
-
-    def quantile_rows(self) -> list[dict[str, Any]]:
-        """A row per median, and per quantile that was asked for."""
-        return [
-            {
-                "attribute": name,
-                "share": share,
-                "quantile": _finite(found.value),
-                "low": _finite(found.low),
-                "high": _finite(found.high),
-                "stderr": _finite(found.stderr),
-                "noisy": self.is_wide(name, found),
-                **self._name_people(name, middle=True),
-                **self._context(name),
-            }
-            for name, shares in self.all_quantiles.items()
-            for share, found in shares.items()
-        ]
-
-    @cached_property
-    def value_rows(self) -> list[dict[str, Any]]:
-        """A row per value, with nothing in it where nobody reported."""
-        rows: list[dict[str, Any]] = []
-        for name in self.names:
-            estimate = self.result.estimates[name]
-            more: dict[str, Sequence[Any]] = {}
-            if self.fakes is not None:
-                worst = self._find_worst(name)
-                more = {end: list(map(_finite, at)) for end, at in zip(WORST, worst, strict=True)}
-            labels = range(estimate.k) if estimate.labels is None else estimate.labels
-            rows += self._share_rows(name, labels, self.shares[name], self.unbiased[name], more)
-        columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED))
-        for name, nothing in self.result.unreported.items():
-            empty = dict.fromkeys(columns)
-            labels = () if nothing.labels == (MEAN,) else nothing.labels  # a number has no shares
-            rows += [empty | {"attribute": name, "value": one} | self._context(name) for one in labels]
-        return rows
-
-    def _find_worst(self, name: str) -> tuple[Floats, Floats]:
-        """Where each share is in the worst case that fakes allow; nan where they cannot explain it."""
-        estimate, fakes, n = self.result.estimates[name], self.fakes, self.result.n
-        assert fakes is not None
-        if not self.result.is_drawn(name):
-            return estimate.interval_with_fakes(fakes, self.level, n)
-        # fakes may also be about who answered, and then anything is possible
-        return np.zeros(estimate.k), np.ones(estimate.k)
-
-    @cached_property
-    def group_rows(self) -> list[dict[str, Any]]:
-        """A row per group."""
-        rows = []
-        for name, groups in self.groups.items():
-            unbiased = read_columns([one.share for one in groups])
-            labels = [group.label for group in groups]
-            rows += self._share_rows(name, labels, self.group_shares[name], unbiased, {})
-        return rows
-
-    @cached_property
-    def answered_rows(self) -> list[dict[str, Any]]:
-        """A row per value, or per group, of those who answered."""
-        rows = []
-        for name, one in self.answered.items():
-            n, shares = float(self.result[name].n) * one.part, one.shares
-            noisy = find_noisy(shares).tolist()
-            columns = [shares.share, shares.low, shares.high, shares.share * n]
-            shown = zip(*(each.tolist() for each in columns), noisy, strict=True)
-            unbiased = zip(*(each.tolist() for each in one.unbiased), strict=True)
-            for label, told, raw in zip(one.labels, shown, unbiased, strict=True):
-                row = {"attribute": name, "value": label}
-                row |= dict(zip(_SHARE, (*told, shares.method), strict=True))
-                row |= dict(zip(_UNBIASED, raw, strict=True))
-                rows.append(row | {AMONG: one.people} | self._context(name))
-        return rows
-
-    def _share_rows(
-        self,
-        name: str,
-        labels: Sequence[object],
-        shares: Shares,
-        unbiased: tuple[Floats, ...],
-        more: Mapping[str, Sequence[Any]],
-    ) -> list[dict[str, Any]]:
-        n = float(self.result[name].n)
-        if self.result.is_drawn(name):
-            n *= min(max(share_answered(self.result, name, self.level).value, 0.0), 1.0)
-        noisy = find_noisy(shares)
-        ends = shares.low.tolist(), shares.high.tolist()
-        columns: dict[str, Sequence[Any]] = dict(
-            zip(_UNBIASED, (each.tolist() for each in unbiased), strict=True)
-        )
-        columns |= more
-        columns |= {of: self._sums(name, found, shares.share.size) for of, found in self._others(name)}
-        context, people = self._context(name), self._name_people(name, middle=False)
-        rows = []
-        for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
-            told = (share, low, high, share * n, bool(noisy[v]), shares.method)
-            row = {"attribute": name, "value": label, **dict(zip(_SHARE, told, strict=True))}
-            rows.append(row | {of: column[v] for of, column in columns.items()} | people | context)
-        return rows
-
-    def _others(self, name: str) -> list[tuple[str, Floats]]:
-        """Other shares of single values that were asked for, by name."""
-        found = []
-        if self.project is not None:
-            found.append(("projected", self._project(name, self.project)))
-        found += [(of, one[name].frequencies) for of, one in self.likelihoods if name in one]
-        return found
-
-    def _project(self, name: str, method: str) -> Floats:
-        """Unbiased shares after a consistency step; those of everybody know how to take it."""
-        estimate = self.result.estimates[name]
-        if not self.result.is_drawn(name):
-            return estimate.project(method)
-        level = 1 - 0.1 / estimate.k
-        return consistency.project(method, self.unbiased[name][0], lambda: self.find_unbiased(name, level)[2])
-
-    def _sums(self, name: str, shares: Floats, size: int) -> list[float]:
-        """Those shares, or their sums where rows are groups."""
-        if size == shares.size:
-            return [float(share) for share in shares]
-        return [float(shares[group.values].sum()) for group in self.groups[name]]
 
     @property
     def likelihoods(self) -> tuple[tuple[str, Mapping[str, Likelihood]], ...]:
@@ -565,11 +397,6 @@ class Findings:
         return found
 
 
-def name_quantile(share: float) -> str:
-    """What a quantile is called."""
-    return "median" if share == MEDIAN else f"quantile {share:g}"
-
-
 def _quantiles(
     result: Result, shares: Sequence[float], level: float, refused: dict[str, str]
 ) -> dict[str, dict[float, Summary]]:
@@ -591,7 +418,3 @@ def _quantiles(
 def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:
     """Unbiased columns in place of possible ones."""
     return {name: Shares(value, low, high, "unbiased") for name, (value, _, low, high) in unbiased.items()}
-
-
-def _finite(position: float) -> float | None:
-    return float(position) if math.isfinite(position) else None

@@ -11,8 +11,9 @@ from deniable.domain import Range
 from deniable.formatting import format_count, format_percent
 from deniable.plan.attribute import Attribute, list_several
 from deniable.plan.change import MEAN
-from deniable.plan.findings import WORST, Findings, name_quantile
+from deniable.plan.findings import Findings
 from deniable.plan.readable import Method
+from deniable.plan.rows import WORST, name_quantile
 from deniable.summaries import Summary
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _first_lines(
 
 def _list_answers(found: Findings, name: str) -> list[tuple[str, list[dict[str, Any]]]]:
     """The rows of those who answered, and who these are, where there are such rows."""
-    rows = [row for row in found.answered_rows if row["attribute"] == name]
+    rows = [row for row in found.rows.answered if row["attribute"] == name]
     return [(found.answered[name].people, rows)] if rows else []
 
 
@@ -154,7 +155,7 @@ def _option_noise(found: Findings, options: Sequence[Attribute]) -> list[str]:
 
 
 def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
-    rows = found.group_rows if name in found.groups and not bins else found.value_rows
+    rows = found.rows.groups if name in found.groups and not bins else found.rows.values
     return [row for row in rows if row["attribute"] == name]
 
 

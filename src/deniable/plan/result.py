@@ -203,7 +203,7 @@ class Result(Mapping[str, Any]):
         """
         from deniable.plan.findings import Findings
 
-        rows = Findings.read(self, level, project).table(bins)
+        rows = Findings.read(self, level, project).rows.table(bins)
         return frame_of_rows(
             [{name: cell for name, cell in row.items() if name != "plan"} for row in rows], backend
         )

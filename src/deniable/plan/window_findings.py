@@ -50,7 +50,9 @@ class WindowFindings:
 
     def table(self) -> list[dict[str, Any]]:
         """One table of all windows: their columns first, then those of each window's own table."""
-        return [self._name(window) | row for window, found in self.windows.items() for row in found.table()]
+        return [
+            self._name(window) | row for window, found in self.windows.items() for row in found.rows.table()
+        ]
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
