@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
 from deniable.formatting import format_count, format_percent, format_table
-from deniable.plan.findings import AMONG, Findings
+from deniable.plan.findings import Findings
+from deniable.plan.rows import AMONG
 from deniable.plan.windows import Window, WindowResults, name_values
 
 if TYPE_CHECKING:
