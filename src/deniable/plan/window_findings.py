@@ -141,7 +141,7 @@ class WindowFindings:
         return {
             window: {
                 (row["attribute"], str(row["value"])): row
-                for row in found.table(bins=False)
+                for row in found.rows.table(bins=False)
                 if row["kind"] != AMONG
             }
             for window, found in self.windows.items()
