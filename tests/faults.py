@@ -126,7 +126,7 @@ class MovedP(Faulty):
         match self.right:
             case dn.Unary():
                 return replace(self.right, one=up(self.right.one))
-            case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Hadamard():
+            case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Pooled() | dn.Hadamard():
                 return replace(self.right, keep=up(self.right.keep))
             case _:
                 raise AssertionError(f"say what p is for {type(self.right).__name__}")

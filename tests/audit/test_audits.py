@@ -263,10 +263,10 @@ def test_what_is_noticeable_of_many_is_noticed_19_times_in_20() -> None:
 
 
 @pytest.mark.parametrize("k", [5, 40])
-@pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "blh", "ss", "hr", "the"])
+@pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "blh", "plh", "ss", "hr", "the"])
 def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> None:
     m = dn.PROTOCOLS[name].make(k, 1.0)
-    assert isinstance(m, dn.Direct | dn.Unary | SubsetShape | dn.Hashed | dn.Hadamard)
+    assert isinstance(m, dn.Direct | dn.Unary | SubsetShape | dn.Hashed | dn.Pooled | dn.Hadamard)
     reports = m.privatize(np.arange(2000) % k, dn.seeded(1))
     values = (np.arange(2000) * 7) % (k + 1) - 1
     table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])

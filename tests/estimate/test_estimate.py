@@ -26,7 +26,7 @@ from tests.mechanisms.test_every_mechanism import SHARES, made
 Floats = npt.NDArray[np.float64]
 Method = Literal["exact", "wilson"]
 
-CLASSICAL = ["grr", "sue", "oue", "the", "blh", "olh", "ss", "hr"]
+CLASSICAL = ["grr", "sue", "oue", "the", "blh", "olh", "plh", "ss", "hr"]
 SMALL = [20, 50, 200]
 
 

@@ -22,6 +22,8 @@ MECHANISMS = {
     "blh": dn.blh(K, 1.0),
     "olh": dn.olh(K, 3.0),
     "lh": dn.lh(K, 4.0, 9),
+    "plh": dn.plh(K, 1.0),
+    "plh of five buckets": dn.plh(K, 1.0, 31),
     "loloha": dn.loloha(K, 2.0, 4.0),
 }
 
@@ -47,7 +49,7 @@ def test_squares_are_those_of_the_reports(name: str) -> None:
     judge(name, MECHANISMS[name].law.pairs, 17, lower)
 
 
-@pytest.mark.parametrize("name", ["hr", "olh", "lh", "loloha"])
+@pytest.mark.parametrize("name", ["hr", "olh", "lh", "plh", "loloha"])
 def test_pairs_taken_to_be_alike_are_found_out(name: str) -> None:
     law = MECHANISMS[name].law
     assert isinstance(law, Law)

@@ -37,6 +37,7 @@ MADE: dict[str, Callable[[int, float], dn.SetMechanism]] = {
     "blh": dn.blh,
     "ss": lambda k, epsilon: dn.ss(k, epsilon, 2),
     "hr": dn.hr,
+    "plh": dn.plh,
     "l_osue": lambda k, epsilon: dn.l_osue(k, epsilon, 2 * epsilon),
     "l_sue": lambda k, epsilon: dn.l_sue(k, epsilon, 2 * epsilon),
     "loloha": lambda k, epsilon: dn.loloha(k, epsilon, 2 * epsilon),

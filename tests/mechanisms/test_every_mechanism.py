@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,8 @@ def check_law(
             return _check_buckets(m, shape, sent, alpha)
         case dn.Hadamard() as shape:
             return _check_columns(m, shape, sent, alpha)
+        case dn.Pooled() as shape:
+            return _check_pool(m, shape, sent, alpha)
         case dn.Summed() as shape:
             return _check_noise(m, shape, sent, alpha)
     return _check_support_sets(m, sent, alpha)
@@ -153,6 +156,39 @@ def _check_columns(m: dn.Mechanism, shape: dn.Hadamard, sent: list[Array], alpha
     expected[:, m.law.sizes] = m.law.inside, m.law.outside
     statistics.goodness_of_fit(sizes, expected * sizes.sum(), "sizes of supports", alpha=alpha)
     return statistics.goodness_of_fit(np.array(seen), np.array(wanted), "columns", groups=m.k, alpha=alpha)
+
+
+def _check_pool(m: dn.Mechanism, shape: dn.Pooled, sent: list[Array], alpha: float) -> float:
+    """Every function and bucket for every value, by the definition of the pool; and what reports support."""
+    assert isinstance(m.law, dn.Law)
+    g, p = shape.g, m.law.p
+    functions = pool_functions(shape)
+    seen, wanted = [], []
+    for value, reports in enumerate(sent):
+        digits = [value // g**place % g for place in range(len(functions[0]))]
+        true = np.array([sum(map(mul, one, digits)) % g for one in functions])
+        seen.append(np.bincount(reports, minlength=len(functions) * g).reshape(-1, g))
+        held = true[:, None] == np.arange(g)
+        wanted.append(np.where(held, p, (1 - p) / (g - 1)) * len(reports) / len(functions))
+        counts = m.tally(reports).counts
+        for other in range(m.k):
+            mean = p if other == value else m.law.q
+            error = math.sqrt(len(reports) * mean * (1 - mean))
+            statistics.deviation(
+                counts[other], mean * len(reports), error, f"support of {other} by {value}", alpha
+            )
+    return statistics.goodness_of_fit(np.array(seen), np.array(wanted), "buckets", groups=m.k, alpha=alpha)
+
+
+def pool_functions(shape: dn.Pooled) -> list[tuple[int, ...]]:
+    """The functions of a pool by their multiples of digits, the last of which that is not 0 is 1, in order of
+    the numbers that the multiples are in base g.
+    """
+    digits = 2
+    while shape.g**digits < shape.k:
+        digits += 1
+    every = (tuple(reversed(some)) for some in itertools.product(range(shape.g), repeat=digits))
+    return [some for some in every if any(some) and [one for one in some if one][-1] == 1]
 
 
 def _check_noise(m: dn.Mechanism, shape: dn.Summed, sent: list[Array], alpha: float) -> float:
@@ -231,8 +267,11 @@ def check_bytes(m: dn.Mechanism, words: dn.Words, reports: int = 4000) -> None:
     """Whatever the value, reports with the same support (and the same public function) are the same bytes."""
     known: dict[tuple[bytes, bytes], bytes] = {}
     # few functions, so that every one of them meets every value
+    shape = shape_of(m)
     functions = (
-        words.take((m.words - 2) * 8).reshape(8, m.words - 2) if isinstance(shape_of(m), dn.Hashed) else None
+        words.take((m.words - 2) * 8).reshape(8, m.words - 2)
+        if isinstance(shape, dn.Hashed | dn.Pooled)
+        else None
     )
     for value in range(m.k):
         drawn = words.take(reports * m.words).reshape(reports, m.words)
@@ -241,7 +280,9 @@ def check_bytes(m: dn.Mechanism, words: dn.Words, reports: int = 4000) -> None:
             drawn[:, :-2] = functions[np.arange(reports) % 8]
         sent = m.privatize(np.full(reports, value), dn.fixed(drawn.reshape(-1)))
         supports = m.support(sent)
-        public = sent[["a", "b"]] if functions is not None else np.zeros(reports, dtype=np.uint8)
+        public: Array = np.zeros(reports, dtype=np.uint8)
+        if functions is not None:
+            public = sent // shape.g if isinstance(shape, dn.Pooled) else sent[["a", "b"]]
         for report, holds, seed in zip(sent, supports, public, strict=True):
             if functions is not None and not holds.any():
                 continue  # empty buckets differ in their number, which no value makes likelier than another
@@ -330,6 +371,12 @@ def _choices(shape: dn.Mechanism) -> list[Cells]:
             return [_ranges(keep), *draws]
         case dn.Hashed(g=g, keep=keep):
             return [_ranges(keep), _ranges(*_below_cuts(g - 1))]
+        case dn.Pooled(g=g, keep=keep):
+            return [
+                _ranges(*_below_cuts(len(pool_functions(shape)))),
+                _ranges(keep),
+                _ranges(*_below_cuts(g - 1)),
+            ]
         case dn.Hadamard(bits=bits, keep=keep):
             return [_ranges(keep), _ranges(*(column << (64 - bits) for column in range(1 << bits)))]
     raise AssertionError(f"say which choices {type(shape).__name__} makes")

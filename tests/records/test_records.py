@@ -285,7 +285,7 @@ def moved(part: ExactMechanism, by: float) -> ExactMechanism:
     match part:
         case dn.Unary(one=one):
             return replace(part, one=up(one))
-        case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Hadamard():
+        case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Pooled() | dn.Hadamard():
             return replace(part, keep=up(part.keep))
         case Memoized(first=first, second=second):
             last = moved(second, by)

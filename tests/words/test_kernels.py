@@ -198,7 +198,7 @@ def test_hadamard_of_every_width(k: int, monkeypatch: pytest.MonkeyPatch) -> Non
         assert counts[v] == sum((int(column) & (v + 1)).bit_count() % 2 == 0 for column in reports)
 
 
-@pytest.mark.parametrize("name", ["grr", "oue", "olh", "ss", "hr"])
+@pytest.mark.parametrize("name", ["grr", "oue", "olh", "plh", "ss", "hr"])
 @pytest.mark.parametrize("source", ["fixed", "keyed"])
 def test_words_of_any_source_in_bulk(name: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be reached by position is read in order."""
@@ -214,7 +214,7 @@ def test_words_of_any_source_in_bulk(name: str, source: str, monkeypatch: pytest
 def test_seeded_words_in_bulk_and_by_list_make_the_same_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiled loop that mixes its own words gives what a list of the same words gives."""
     compile_loops(monkeypatch, True)
-    for name in ("grr", "oue", "olh", "ss", "hr"):
+    for name in ("grr", "oue", "olh", "plh", "ss", "hr"):
         m = dn.PROTOCOLS[name].make(70, 1.0)
         values = np.arange(300) % 70
         by_list = m.privatize(values, dn.fixed(dn.seeded(10).take(300 * m.words)))

@@ -25,6 +25,7 @@ from deniable.mechanisms.protocols import (
     named_protocol,
     olh,
     oue,
+    plh,
     recognize,
     reference_of,
     rr,
@@ -36,7 +37,16 @@ from deniable.mechanisms.protocols import (
 )
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.sets import RoundShape, SetMechanism, SetShape
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, PackedSubset, Subset, SubsetShape, Unary
+from deniable.mechanisms.shapes import (
+    Direct,
+    Hadamard,
+    Hashed,
+    PackedSubset,
+    Pooled,
+    Subset,
+    SubsetShape,
+    Unary,
+)
 from deniable.mechanisms.summed import Summed
 from deniable.mechanisms.tally import Tally
 
@@ -53,6 +63,7 @@ __all__ = [
     "Mechanism",
     "PackedSubset",
     "Per",
+    "Pooled",
     "Protocol",
     "RoundShape",
     "SetMechanism",
@@ -82,6 +93,7 @@ __all__ = [
     "named_protocol",
     "olh",
     "oue",
+    "plh",
     "recognize",
     "reference_of",
     "restore_reports",

@@ -12,7 +12,17 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, exp_down, number, positive_epsilon, solve, whole_number
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.search import minimum
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, PackedSubset, Subset, Unary, keep_ratio
+from deniable.mechanisms.shapes import (
+    Direct,
+    Hadamard,
+    Hashed,
+    PackedSubset,
+    Pooled,
+    Subset,
+    Unary,
+    keep_ratio,
+)
+from deniable.mechanisms.shapes.pooled import MOST_BUCKETS, MOST_VALUES
 from deniable.words import FULL
 
 _LARGEST = FULL - 1
@@ -89,6 +99,13 @@ def hashed(k: int, epsilon: float, g: int) -> Hashed:
     """The largest keep for g buckets."""
     k, g = checked_k(k, PRIME - 1, "hashed"), whole_number("g, the number of buckets,", g, 2, PRIME - 1)
     return Hashed(k, g, largest(lambda keep: keep_ratio(keep, g), epsilon, _above(FULL // g), _LARGEST))
+
+
+@_keep_made
+def pooled(k: int, epsilon: float, g: int) -> Pooled:
+    """The largest keep for g buckets, a prime number of them."""
+    k, g = checked_k(k, MOST_VALUES, "pooled"), whole_number("g, the number of buckets,", g, 2, MOST_BUCKETS)
+    return Pooled(k, g, largest(lambda keep: keep_ratio(keep, g), epsilon, _above(FULL // g), _LARGEST))
 
 
 @_keep_made

@@ -76,7 +76,7 @@ class SetMechanism(ExactMechanism):
 
 
 class SetShape(SetMechanism, Blockwise):
-    """A set of values, reported in one round: what Direct, Unary, subsets, Hashed and Hadamard share."""
+    """A set of values, reported in one round: what the shapes share."""
 
     def describe_name(self) -> str:
         from deniable.mechanisms.protocols import recognize

@@ -21,7 +21,7 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Product
 from deniable.law import Law, binomial, checked_prior
 from deniable.mechanisms import ExactMechanism
-from deniable.mechanisms.shapes import Hadamard, SubsetShape, Unary
+from deniable.mechanisms.shapes import Hadamard, Pooled, SubsetShape, Unary
 from deniable.plan.document import Content
 from deniable.plan.related import list_inclusions, tabulate_reports
 
@@ -130,6 +130,8 @@ def guess_factor_by(
 
 def _list_reports(part: ExactMechanism) -> Floats | None:
     """How likely each report is from each value, by rows."""
+    if isinstance(part, Pooled):
+        return _list_cells(part)
     if not isinstance(part, Hadamard):
         return tabulate_reports(part)
     outputs = 1 << part.bits
@@ -137,6 +139,14 @@ def _list_reports(part: ExactMechanism) -> Floats | None:
         return None
     supported = part.support(np.arange(outputs)).T
     return np.where(supported, part.law.p, 1 - part.law.p) / (outputs // 2)
+
+
+def _list_cells(part: Pooled) -> Floats | None:
+    """Every function of the pool is as likely, and the true bucket likelier than another."""
+    if part.pool.cells * part.k > _MOST_WEIGHTS:
+        return None
+    supported, p = part.support(np.arange(part.pool.cells)).T, part.law.p
+    return np.where(supported, p, (1 - p) / (part.g - 1)) / part.pool.size
 
 
 def _sum_sets(law: Law, answers: int, cells: int) -> float:

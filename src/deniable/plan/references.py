@@ -308,6 +308,15 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "year": "2021",
         },
     ),
+    "feldman2022": (
+        "inproceedings",
+        {
+            "author": "Feldman, Vitaly and Nelson, Jelani and Nguyen, Huy L{\\^e} and Talwar, Kunal",
+            "title": "Private Frequency Estimation via Projective Geometry",
+            "booktitle": "International Conference on Machine Learning (ICML)",
+            "year": "2022",
+        },
+    ),
     "clopper1934": (
         "article",
         {

@@ -26,6 +26,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "ass": (ORANGE, "o"),
     "alh": (PINK, "^"),
     "athe": (GRAY, "D"),
+    "plh": (SKY, "D"),
     "adaptive": (BLACK, "*"),
     "the as published": (GRAY, "p"),
     "aue as published": (GREEN, "v"),

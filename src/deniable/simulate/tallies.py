@@ -25,6 +25,7 @@ from deniable.mechanisms import (
     ExactMechanism,
     Hadamard,
     Mechanism,
+    Pooled,
     SetMechanism,
     Summed,
     Tally,
@@ -40,6 +41,7 @@ MOST_REPORTS = 10**8
 """More reports than this are not made one by one: it would take hours."""
 
 _BLOCK_BYTES = 1 << 25
+_DRAWN_AT_ONCE = 1 << 20  # functions of a pool
 
 
 @singledispatch
@@ -101,6 +103,36 @@ def _draw_hadamard_tally(
     people[1 : mechanism.k + 1] = counts
     agreeing = generator.binomial(people, mechanism.law.p)
     return Tally(n, mechanism.support_counts(_draw_columns(agreeing, people - agreeing, generator), n))
+
+
+@draw_tally.register
+def _draw_pooled_tally(
+    mechanism: Pooled, true_counts: npt.ArrayLike, generator: np.random.Generator
+) -> Tally:
+    """Some people report the bucket of their value under any function; all others any cell, equally likely.
+
+    Where people are fewer than functions times values, each of the former draws a function; else their number
+    by function is a multinomial for each value.
+    """
+    counts, n = _checked_counts(mechanism, true_counts)
+    pool, p = mechanism.pool, mechanism.law.p
+    truthful = generator.binomial(counts, p - (1 - p) / (mechanism.g - 1))
+    cells = generator.multinomial(n - truthful.sum(), np.full(pool.cells, 1 / pool.cells))
+    if truthful.sum() > pool.size * mechanism.k:
+        functions, even = np.arange(pool.size)[:, None], np.full(pool.size, 1 / pool.size)
+        parts = -(-pool.size * mechanism.k // _DRAWN_AT_ONCE)
+        for some in np.array_split(np.arange(mechanism.k), min(parts, mechanism.k)):
+            at = functions * mechanism.g + pool.buckets(functions, some)
+            by_function = generator.multinomial(truthful[some], even).T
+            np.add.at(cells, at, by_function)
+        return Tally(n, mechanism.support_counts(cells))
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(truthful)])
+    for start in range(0, int(ends[-1]), _DRAWN_AT_ONCE):
+        values = np.repeat(np.arange(mechanism.k), np.diff(np.clip(ends, start, start + _DRAWN_AT_ONCE)))
+        functions = generator.integers(pool.size, size=values.size)
+        at = functions * mechanism.g + pool.buckets(functions, values)
+        cells += np.bincount(at, minlength=pool.cells)
+    return Tally(n, mechanism.support_counts(cells))
 
 
 @draw_tally.register

@@ -1,7 +1,7 @@
 """Makes up reports as the published attacks do, and computes how many of their targets these support.
 
-The attacks are those of Cao, Jia and Gong (2021) on direct, unary and hashed reports. Subsets and columns of
-a Hadamard matrix are attacked in the same spirit.
+The attacks are those of Cao, Jia and Gong (2021) on direct, unary and hashed reports. Subsets,
+columns of a Hadamard matrix and functions of a public pool are attacked in the same spirit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Hadamard, Hashed, SubsetShape, Unary
+from deniable.mechanisms import Direct, Hadamard, Hashed, Pooled, SubsetShape, Unary
 from deniable.summaries.recovery import supported_by_chance
 from deniable.words.simulated import seeded
 
@@ -21,7 +21,7 @@ Attack = Literal["RPA", "RIA", "MGA", "MAX"]
 """Random reports; the mechanism's own reports of random targets; reports that support as many targets as the
 attacker finds; and as many as there can be, where that is more.
 """
-Attacked = Direct | Unary | SubsetShape | Hashed | Hadamard
+Attacked = Direct | Unary | SubsetShape | Hashed | Pooled | Hadamard
 """The mechanisms that the attacks are for."""
 FUNCTIONS = 1000
 """Hash functions that a fake tries, as published: it takes the one that sends most targets to one bucket."""
@@ -73,6 +73,8 @@ def _draw(mechanism: Attacked, count: int, generator: np.random.Generator) -> Ar
             return mechanism.write_members(_members(mechanism.k, none, mechanism.size, count, generator))
         case Hadamard():
             return _filled(mechanism, generator.integers(1 << mechanism.bits, size=count))
+        case Pooled():
+            return _filled(mechanism, generator.integers(mechanism.pool.cells, size=count))
         case Hashed():
             functions = _functions(count, generator)
             return _hashed(mechanism, *functions, generator.integers(mechanism.g, size=count))
@@ -93,6 +95,9 @@ def _push(mechanism: Attacked, targets: Integers, count: int, generator: np.rand
             # columns that support most of the targets; the first one supports all values
             hits = _column_hits(mechanism, targets)
             return _filled(mechanism, generator.choice(np.flatnonzero(hits == hits.max()), count))
+        case Pooled():
+            hits = _pooled_hits(mechanism, targets)
+            return _filled(mechanism, generator.choice(np.flatnonzero(hits == hits.max()), count))
         case Hashed():
             return _push_hashed(mechanism, targets, count, generator)
 
@@ -108,6 +113,8 @@ def _hits(mechanism: Attacked, targets: Integers) -> float:
             return float(min(targets.size, mechanism.size))
         case Hadamard():
             return float(_column_hits(mechanism, targets).max())
+        case Pooled():
+            return float(_pooled_hits(mechanism, targets).max())
         case Hashed():
             return _hashed_hits(mechanism, targets)
 
@@ -138,7 +145,7 @@ def _packed(members: Array) -> Array:
     return np.packbits(members, axis=1, bitorder="little")
 
 
-def _filled(mechanism: Direct | Hadamard, values: Integers) -> Array:
+def _filled(mechanism: Direct | Hadamard | Pooled, values: Integers) -> Array:
     reports = mechanism.blank(values.size)
     reports[:] = values
     return reports
@@ -147,6 +154,13 @@ def _filled(mechanism: Direct | Hadamard, values: Integers) -> Array:
 def _column_hits(mechanism: Hadamard, targets: Integers) -> Integers:
     every = _filled(mechanism, np.arange(1 << mechanism.bits))
     return np.asarray(mechanism.support(every)[:, targets].sum(axis=1))
+
+
+def _pooled_hits(mechanism: Pooled, targets: Integers) -> Integers:
+    """How many targets each report supports: all functions are public, so that the best one is known."""
+    pushed = np.zeros(mechanism.k, dtype=np.int64)
+    pushed[targets] = 1
+    return np.asarray(mechanism.pool.sum_buckets(pushed).ravel())
 
 
 def _push_hashed(mechanism: Hashed, targets: Integers, count: int, generator: np.random.Generator) -> Array:

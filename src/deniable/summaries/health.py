@@ -19,7 +19,7 @@ from deniable.arrays import Array, Floats
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import PRIME
 from deniable.law import Law, Marginal, Moments, walsh_transform
-from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, SubsetShape
+from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape
 from deniable.rounds import HashedMemoized
 from deniable.summaries.covariance import known_squares
 from deniable.summaries.tails import (
@@ -229,6 +229,35 @@ class Functions(Watch):
 
 @final
 @dataclass
+class PooledFunctions(Watch):
+    """Which functions of a public pool reports use: honest ones draw them evenly."""
+
+    mechanism: Pooled
+    counts: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros(self.mechanism.pool.size)
+
+    def look(self, reports: Array) -> None:
+        functions = reports.astype(np.int64) // self.mechanism.g
+        self.counts += np.bincount(functions, minlength=self.counts.size)
+
+    def check(self, attribute: str, estimate: Estimate, tail: float) -> Check:
+        n, size = float(self.counts.sum()), self.counts.size
+        even = np.full(size, n / size)
+        cells = pool_cells(even)
+        return Check(
+            attribute,
+            "hash functions",
+            compare_cells(self.counts, even, cells),
+            f"{100 * float(self.counts.max()) / n:.3g} % of reports use one of {size:,} functions",
+            cells_noticed(1 / size, n, int(cells.max()), tail),
+            ONE_FUNCTION,
+        )
+
+
+@final
+@dataclass
 class UnusedRows(Watch):
     """How reports fall on rows of the Hadamard matrix that no value has: half on either side."""
 
@@ -348,6 +377,11 @@ def watches(mechanism: ExactMechanism) -> list[Watch]:
 @watches.register
 def _watch_hashes(mechanism: Hashed | HashedMemoized) -> list[Watch]:
     return [Functions(), *([Together(mechanism)] if mechanism.k <= _PAIRED else [])]
+
+
+@watches.register
+def _watch_pool(mechanism: Pooled) -> list[Watch]:
+    return [PooledFunctions(mechanism), *([Together(mechanism)] if mechanism.k <= _PAIRED else [])]
 
 
 @watches.register

@@ -15,7 +15,7 @@ from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.formatting import format_percent
 from deniable.law import Moments
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, SubsetShape, checked_values
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape, checked_values
 from deniable.rounds import HashedMemoized
 
 FakeModel = Literal["random reports", "pushed values", "false answers"]
@@ -127,5 +127,5 @@ def _(mechanism: SubsetShape) -> float:
 
 
 @supported_by_chance.register
-def _(mechanism: Hashed | HashedMemoized) -> float:
+def _(mechanism: Hashed | HashedMemoized | Pooled) -> float:
     return 1 / mechanism.g

@@ -9,7 +9,18 @@ from deniable.mechanisms.shapes.common import keep_ratio
 from deniable.mechanisms.shapes.direct import Direct
 from deniable.mechanisms.shapes.hadamard import Hadamard
 from deniable.mechanisms.shapes.hashed import Hashed
+from deniable.mechanisms.shapes.pooled import Pooled
 from deniable.mechanisms.shapes.subset import PackedSubset, Subset, SubsetShape
 from deniable.mechanisms.shapes.unary import Unary
 
-__all__ = ["Direct", "Hadamard", "Hashed", "PackedSubset", "Subset", "SubsetShape", "Unary", "keep_ratio"]
+__all__ = [
+    "Direct",
+    "Hadamard",
+    "Hashed",
+    "PackedSubset",
+    "Pooled",
+    "Subset",
+    "SubsetShape",
+    "Unary",
+    "keep_ratio",
+]

@@ -95,6 +95,37 @@ def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports
 
 
 @compiled
+def pooled(
+    values: Array, where: Address, size: np.uint64, g: np.uint64, keep: np.uint64, reports: Array
+) -> None:
+    """Hash the value by a function of the pool, then keep the bucket or report another.
+
+    The functions with d digits before the last come after those with fewer, and are g times as many.
+    """
+    others = g - ONE
+    drawn = np.empty((3, SPAN), np.uint64)
+    function, coin, rest = drawn[0], drawn[1], drawn[2]
+    for first in range(0, values.size, SPAN):
+        some, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            chosen = below(function[i], size)
+            left, many, value, true = chosen, ONE, np.uint64(some[i]), ZERO
+            while left >= many:
+                left -= many
+                many *= g
+            while many > ONE:
+                true += (left % g) * (value % g)
+                left //= g
+                value //= g
+                many //= g
+            true = (true + value) % g
+            other = below(rest[i], others)
+            other += np.uint64(other >= true)
+            out[i] = chosen * g + (true if coin[i] < keep else other)
+
+
+@compiled
 def count_hashes(
     a: Array, b: Array, bucket: Array, inverse: np.uint32, twos: np.uint32, most: np.uint32, counts: Array
 ) -> None:

@@ -1,0 +1,83 @@
+"""Computes how likely a report by a function of a public pool supports two values at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.law.pairs import Pairs
+from deniable.words.pool import HashPool
+
+
+@final
+@dataclass(frozen=True)
+class Lines(Pairs):
+    """A bucket of a function of the pool, which is the true value's with probability p.
+
+    Any two values share a bucket equally often. A third one shares it as often if it is on the line of the
+    two, and otherwise less.
+    """
+
+    pool: HashPool
+    p: float
+
+    def squares(self, weights: Floats) -> Floats:
+        sums = self.pool.sum_buckets(np.asarray(weights, dtype=np.float64)) ** 2
+        every = sums.sum(axis=(-2, -1))[..., None]
+        own = self.pool.sum_support(sums)
+        return np.asarray((self._other * every + (self.p - self._other) * own) / self.pool.size)
+
+    def mean_squares(self, table: Floats) -> Floats:
+        """By how many values each bucket holds, without a sum for every true value."""
+        k = self.pool.k
+        chances = self._other + (self.p - self._other) * self.pool.sum_buckets(np.ones(k)) / k
+        sums = self.pool.sum_buckets(np.asarray(table, dtype=np.float64)) ** 2
+        return np.asarray((sums * chances).sum(axis=(-2, -1)) / self.pool.size)
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        others = (self.p - self._other) * self._three
+        return (self.p - self._other) * self._two - others, others
+
+    def joint(self, shares: Floats) -> Floats:
+        total = float(shares.sum())
+        own = self._three * total + (self._two - self._three) * self._sum_lines(shares)
+        np.fill_diagonal(own, self._two * total + (1 - self._two) * shares)
+        every = np.where(np.eye(shares.size, dtype=bool), 1.0, self._two)
+        return np.asarray(self._other * every + (self.p - self._other) * own)
+
+    def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
+        """By chance means by a function that sends both to one bucket, and all on their line along."""
+        along = self._sum_lines(np.ones(k))
+        line = along * (1 - q) / gain * self._two
+        rest = (k - along) * (self._three / self._two - q) / gain * self._three
+        return np.asarray(self._other * self._two + (self.p - self._other) * (line + rest))
+
+    @property
+    def _other(self) -> float:
+        return (1 - self.p) / (self.pool.g - 1)
+
+    @property
+    def _two(self) -> float:
+        return float(self.pool.collision)
+
+    @property
+    def _three(self) -> float:
+        return float(self.pool.collision_of_three)
+
+    def _sum_lines(self, shares: Floats) -> Floats:
+        """The sum of the shares on the line of each two values, these among them."""
+        k, g = shares.size, self.pool.g
+        every = np.zeros(g**self.pool.digits)
+        every[:k] = shares
+        digits = np.arange(k)[:, None] // g ** np.arange(self.pool.digits) % g
+        found = shares[:, None] + shares
+        for step in range(2, g):  # from one value by 0 and 1 steps one comes to the two themselves
+            at = np.zeros((k, k), dtype=np.int64)
+            for place, digit in enumerate(digits.T):
+                at += (digit[:, None] * (1 - step) + digit * step) % g * g**place
+            found += every[at]
+        return np.asarray(found)
