@@ -15,7 +15,7 @@ from typing import Any
 
 import deniable as dn
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Unary
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
 from deniable.plan import Plan
 from deniable.plan.notation import mechanism_to_dict
 from deniable.records import Prior, Sample
@@ -734,6 +734,21 @@ def mechanisms() -> Iterator[Case]:
     yield accepted("hashed, the most buckets", Hashed(5, PRIME - 1, int(SURE)))
     yield case("hashed, not likelier", sealed(alone(5, {**hashed, "keep": str(FULL // 2)})), "likelier")
     yield accepted("hashed, just likelier", Hashed(5, 2, FULL // 2 + 1))
+    pooled = {"kind": "pooled", "k": 5, "g": 3, "keep": SURE}
+    for g in (1, 0, -3, 4, 49, 253, 257, PRIME):
+        yield case(f"pooled, {g} buckets", sealed(alone(5, {**pooled, "g": g})), "g")
+    yield case("pooled, too many functions", sealed(alone(70_000, {**pooled, "k": 70_000, "g": 251})), "g")
+    for wrong, refused in ((3.5, "integer"), ("3", "type"), (None, "type")):
+        yield case(f"pooled, {wrong!r} buckets", sealed(alone(5, {**pooled, "g": wrong})), refused)
+    yield case("pooled, a seed", sealed(alone(5, {**pooled, "seed": 1})), "fields")
+    yield accepted("pooled, the most buckets", Pooled(5, 251, int(SURE)))
+    large = alone(1 << 20, {**pooled, "k": (1 << 20) + 1, "g": 2})
+    yield case("pooled, too many values", sealed({**large, "missing": "value"}), "k")
+    yield accepted("pooled, the most values", Pooled(1 << 20, 2, int(SURE)))
+    yield case(
+        "pooled, not likelier", sealed(alone(5, {**pooled, "keep": str(least_keep(3) - 1)})), "likelier"
+    )
+    yield accepted("pooled, just likelier", Pooled(5, 3, least_keep(3)))
     hadamard = {"kind": "hadamard", "k": 1 << 20, "keep": SURE}
     yield case("hadamard, too many values", sealed(alone(1 << 20, hadamard)), "k")
     yield accepted("hadamard, the most values", Hadamard((1 << 20) - 1, int(SURE)))

@@ -58,7 +58,22 @@ def of(
     return Plan.of(attributes, mechanism, people=1000, title="Ein Kreuz für Größe ✓", **more)
 
 
-EACH_SHAPE = ("grr", "sue", "oue", "the", "blh", "olh", "ss", "hr", "aue", "ass", "alh", "athe", "adaptive")
+EACH_SHAPE = (
+    "grr",
+    "sue",
+    "oue",
+    "the",
+    "blh",
+    "olh",
+    "plh",
+    "ss",
+    "hr",
+    "aue",
+    "ass",
+    "alh",
+    "athe",
+    "adaptive",
+)
 """Every shape with several choices of numbers. A new protocol of a known shape needs no vectors of its own.
 """
 
@@ -70,6 +85,8 @@ def single() -> dict[str, Plan]:
     return found | {
         "direct, two bytes": of(dn.grr(300, 3.0)),
         "hadamard, two bytes": of(dn.hr(300, 1.0)),
+        "pooled, two bytes": of(dn.plh(300, 1.0)),
+        "pooled, many buckets": of(dn.plh(70, 5.0)),
         "hashed, many buckets": of(dn.olh(400, 6.0)),
         "subset, listed": of(listed(dn.ss(20, 1.0))),
         "subset, two bytes": of(dn.ss(300, 3.0)),
@@ -90,7 +107,7 @@ def made(name: str, k: int) -> ExactMechanism | None:
 
 
 def split() -> dict[str, Plan]:
-    names = ("grr", "sue", "oue", "olh", "ss", "hr", "adaptive")
+    names = ("grr", "sue", "oue", "olh", "plh", "ss", "hr", "adaptive")
     return {f"split {name}": of(dn.spl(KS, 2.0, name)) for name in names} | {
         "no answer is a value": of(dn.spl([6, 8, 3], 2.0, "grr"), missing="value"),
         "no answer is random": of(dn.spl(KS, 2.0, "oue"), missing="random"),
@@ -101,7 +118,9 @@ def split() -> dict[str, Plan]:
 
 
 def sample() -> dict[str, Plan]:
-    found = {f"sample {name}": of(dn.smp(KS, 1.0, name)) for name in ("grr", "oue", "olh", "ss", "adaptive")}
+    found = {
+        f"sample {name}": of(dn.smp(KS, 1.0, name)) for name in ("grr", "oue", "olh", "plh", "ss", "adaptive")
+    }
     parts = dn.smp(KS, 1.0, "grr").mechanisms
     return found | {
         "two of three": of(Sample(parts, 2)),
@@ -591,6 +610,7 @@ def one_of_each() -> dict[str, Plan]:
         "subset": of(listed(dn.ss(20, 1.0))),
         "packed-subset": of(dn.ss(20, 1.0)),
         "hashed": of(dn.olh(5, 1.0)),
+        "pooled": of(dn.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
         "split": of(dn.spl(KS, 2.0, "grr")),
@@ -734,6 +754,8 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     elif kind == "known":
         yield "a group beyond the last", bytes([2]) + body[1:]
         yield "a value beyond the last", body[:1] + bytes([5])
+    elif kind == "pooled":
+        yield "a bucket of a function beyond the last", bytes([12])
     elif kind == "hadamard":
         yield "a column beyond the last", bytes([8])
     elif kind == "bit-flip":
@@ -761,6 +783,7 @@ def hostile_mechanisms() -> dict[str, Plan]:
         "subset": of(listed(dn.ss(20, 1.0))),
         "packed-subset": of(dn.ss(20, 1.0)),
         "hashed": of(dn.olh(5, 1.0)),
+        "pooled": of(dn.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(dn.smp(KS, 1.0, "oue")),

@@ -8,23 +8,30 @@ const DISTANCES = /"kind":"(geometric|planar-geometric|grid)"|"metric":/;
 const MAPS = /"maps":/;
 const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
 const KEPT = /"kind":"(memoized|hashed-memoized|memoized-mean|bit-flip)"/;
+const POOLED = /"kind":"pooled"/;
 const FAKED = /"kind":"faked"|"weights":/;
 const TABLES = /"kind":"product"|"known":/;
 const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"|"kind":"product"/;
 
 /** The kinds that occur in a canonical text; all others are refused as unknown. */
 export const loadRareKinds = async (text: string): Promise<RareKinds> => {
-  const [distances, maps, numbers, kept, faked, questions, tables] = await Promise.all([
+  const [distances, maps, numbers, kept, pool, faked, questions, tables] = await Promise.all([
     DISTANCES.test(text) ? import("./distance_kinds.js") : null,
     MAPS.test(text) ? import("./map_kinds.js") : null,
     NUMBERS.test(text) ? import("./number_kinds.js") : null,
     KEPT.test(text) ? import("./kept_kinds.js") : null,
+    POOLED.test(text) ? import("./pooled.js") : null,
     FAKED.test(text) ? import("./faked_kinds.js") : null,
     QUESTIONS.test(text) ? import("./asked_kinds.js") : null,
     TABLES.test(text) ? import("./table_kinds.js") : null,
   ]);
   return {
-    mechanisms: { ...distances?.mechanisms, ...numbers?.mechanisms, ...kept?.mechanisms },
+    mechanisms: {
+      ...distances?.mechanisms,
+      ...numbers?.mechanisms,
+      ...kept?.mechanisms,
+      ...pool?.mechanisms,
+    },
     domains: { ...distances?.domains, ...numbers?.domains, ...tables?.domains },
     records: faked?.records ?? {},
     readMaps: maps?.readMaps ?? refuse,

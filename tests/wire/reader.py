@@ -35,6 +35,7 @@ NUMBERS = {
     "subset": ("k", "size", "keep"),
     "packed-subset": ("k", "size", "keep"),
     "hashed": ("k", "g", "keep"),
+    "pooled": ("k", "g", "keep"),
     "hadamard": ("k", "keep"),
     "bit-flip": ("k", "bits", "one", "zero"),
     "memoized": ("first", "second"),
@@ -49,6 +50,7 @@ NUMBERS = {
 MOST_K = {
     "direct": 1 << 24,
     "unary": 1 << 20,
+    "pooled": 1 << 20,
     "piecewise": 1 << 20,
     "subset": 1 << 16,
     "packed-subset": 1 << 16,
@@ -598,8 +600,13 @@ def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
             between(data[name], 1, high, name)
     if kind == "hashed":
         between(data["g"], 2, (1 << 31) - 2, "g")
-    if kind in ("direct", "hashed", "hadamard"):
-        keep, m = int(data["keep"]), {"direct": k, "hashed": data.get("g"), "hadamard": 2}[kind]
+    if kind == "pooled":
+        g = between(data["g"], 2, 251, "g")
+        must(g in (2, 3) or all(g % divisor for divisor in range(2, g)), "g")
+        digits = next(m for m in range(2, 21) if g**m >= k)
+        must(g * sum(g**m for m in range(digits)) <= 1 << 22, "g")
+    if kind in ("direct", "hashed", "pooled", "hadamard"):
+        keep, m = int(data["keep"]), {"direct": k, "hadamard": 2}.get(kind, data.get("g"))
         must(keep * F > (F - keep) * most(m - 1), "likelier")
     elif kind in ("unary", "bit-flip"):
         must(int(data["zero"]) < int(data["one"]), "likelier")
@@ -707,7 +714,7 @@ def count_words(data: Data) -> int:
     if kind == "bit-flip":
         bits: int = data["bits"]
         return bits + 64 * -(-bits // 64)
-    fixed = {"direct": 2, "hashed": 3, "hadamard": 2, "geometric": 1, "planar-geometric": 1}
+    fixed = {"direct": 2, "hashed": 3, "pooled": 3, "hadamard": 2, "geometric": 1, "planar-geometric": 1}
     fixed |= {"duchi": 1, "piecewise": 3, "hybrid": 5}
     if kind in fixed:
         return fixed[kind]
@@ -728,7 +735,7 @@ def ratio(part: Data) -> Fraction:
     keep, k = int(part.get("keep", 0)), part.get("k", 0)
     if kind == "direct":
         return Fraction(keep * F, (F - keep) * fewest(k - 1))
-    if kind == "hashed":
+    if kind in ("hashed", "pooled"):
         return ratio({"kind": "direct", "k": part["g"], "keep": part["keep"]})
     if kind in ("hadamard", "duchi"):
         return Fraction(keep, F - keep)

@@ -14,7 +14,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from deniable.errors import DeniableError, InvalidParameter, not_among
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Unary
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Hashed,
+    PackedSubset,
+    Pooled,
+    Subset,
+    Unary,
+)
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, MetricMechanism, Piecewise, PlanarGeometric
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.words import FULL, WordArray
@@ -170,6 +179,7 @@ _MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
     "subset": (Subset, ("k", "size", "keep")),
     "packed-subset": (PackedSubset, ("k", "size", "keep")),
     "hashed": (Hashed, ("k", "g", "keep")),
+    "pooled": (Pooled, ("k", "g", "keep")),
     "hadamard": (Hadamard, ("k", "keep")),
     "memoized": (Memoized, ("first", "second")),
     "hashed-memoized": (HashedMemoized, ("k", "buckets")),

@@ -22,6 +22,7 @@ from deniable.mechanisms import (
     Hadamard,
     Hashed,
     PackedSubset,
+    Pooled,
     Subset,
     SubsetShape,
     Unary,
@@ -127,6 +128,10 @@ def _hadamard_reader(part: Hadamard) -> Reader:
     return _index_reader(1 << part.bits, part.report_bytes)
 
 
+def _pooled_reader(part: Pooled) -> Reader:
+    return _index_reader(part.pool.cells, part.report_bytes)
+
+
 def _unary_reader(part: Unary) -> Reader:
     k = part.k
     return lambda said, name: _pack_bits(_read_values(said, k, name), k)
@@ -180,6 +185,7 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
 _READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
     Direct: _direct_reader,
     Hadamard: _hadamard_reader,
+    Pooled: _pooled_reader,
     Unary: _unary_reader,
     Subset: _subset_reader,
     PackedSubset: _packed_subset_reader,
