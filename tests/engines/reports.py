@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
-from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, ss, sue
+from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
 from deniable.metric.numbers import averaged
 from deniable.metric.tabled import exponential
 from deniable.records import RecordMechanism, Sample, Split, rsfd
@@ -26,6 +26,7 @@ PARTS: dict[str, ExactMechanism] = {
     "subset": ss(1000, 5.0),
     "packed subset": ss(60, 1.0),
     "hashed": olh(40, 2.0),
+    "pooled": plh(40, 1.0),
     "Hadamard": hr(20, 1.0),
     "metric": dn.geometric(12, 0.5),
     "kept": l_grr(4, 0.5, 1.0),

@@ -17,7 +17,17 @@ from deniable.arrays import Integers
 from deniable.engines.form import WORD_BYTES, Column
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Subset, Tally, Unary
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Hashed,
+    PackedSubset,
+    Pooled,
+    Subset,
+    Tally,
+    Unary,
+)
 from deniable.mechanisms.channels import ChannelMechanism
 from deniable.rounds import BitFlip
 
@@ -90,6 +100,17 @@ def _count_hadamard(mechanism: Hadamard, columns: tuple[Column, ...]) -> Countin
 
     def finish(counts: Sequence[Integers], n: int) -> Tally:
         return Tally(n, mechanism.support_counts(counts[0], n))
+
+    return Counting(columns, counting.valid, counting.cells, (), finish)
+
+
+@_count.register
+def _count_pooled(mechanism: Pooled, columns: tuple[Column, ...]) -> Counting:
+    """Rows are counted by function and bucket; values are hashed once for the whole pool."""
+    counting = _count_numbers(columns, mechanism.pool.cells)
+
+    def finish(counts: Sequence[Integers], n: int) -> Tally:
+        return Tally(n, mechanism.support_counts(counts[0]))
 
     return Counting(columns, counting.valid, counting.cells, (), finish)
 
