@@ -21,6 +21,7 @@ from deniable.commands.cross import read_cross
 from deniable.commands.demo import run_demo
 from deniable.commands.design import design_study
 from deniable.commands.estimate import estimate_file
+from deniable.commands.export import export_reports
 from deniable.commands.init import write_example
 from deniable.commands.people import size_study
 from deniable.commands.plan import make_plan
@@ -94,6 +95,7 @@ for _verb in (
     make_tokens,
     show_rounds,
     manage_store,
+    export_reports,
     manage_access,
     estimate_file,
     read_cross,

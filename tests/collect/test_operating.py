@@ -52,7 +52,7 @@ def plan_file(run: Run) -> str:
         "rounds plan.json --close 1",
         "store check",
         "store scrub --yes",
-        "store export -o r.parquet",
+        "export -o r.parquet",
         f"estimate plan.json --from {STORE}",
     ],
 )
@@ -324,7 +324,7 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
     run("store", "scrub", plan_file, "--yes")
     last = run("store", "check").out.splitlines()[-1]
     assert last.startswith("nothing could be counted again: what all 40 reports say is scrubbed")
-    outcome = run("store", "export", plan_file, "-o", "r.parquet")
+    outcome = run("export", plan_file, "-o", "r.parquet")
     assert (outcome.code, outcome.err) == (
         0,
         "warning: r.parquet has no reports: what all 40 say is scrubbed; estimates come from the tallies\n",
@@ -338,7 +338,7 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
         last
         == "OK: the tallies are those of the 8 reports that are left, and what was kept of those scrubbed"
     )
-    outcome = run("store", "export", plan_file, "-o", "r.parquet", "--force")
+    outcome = run("export", plan_file, "-o", "r.parquet", "--force")
     assert outcome.err == "wrote 8 reports to r.parquet; 40 others are scrubbed\n"
 
 

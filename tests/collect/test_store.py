@@ -652,8 +652,8 @@ def test_store_commands(run: Run, tmp_path: Path) -> None:
     store.add(arrivals(SPLIT, 500, 1), 0.0)
     assert run("store", "check").out.endswith("OK: the tallies are those of the reports\n")
     SPLIT.write("split.json")
-    assert run("store", "export", "-o", "a.parquet").err.startswith("error: name the plan's file")
-    assert "wrote 500 reports" in run("store", "export", "split.json", "-o", "a.parquet").err
+    assert run("export", "-o", "a.parquet").err.startswith("error: name the plan's file")
+    assert "wrote 500 reports" in run("export", "split.json", "-o", "a.parquet").err
     assert sum(map(len, SPLIT.read_reports("a.parquet"))) == 500
     refused = run("store", "scrub", "split.json")
     assert (refused.code, "what 500 reports say" in refused.err) == (2, True)

@@ -154,7 +154,7 @@ def test_two_stores_are_compared_by_their_files(run: Run) -> None:
     stores = ("--from", "sqlite:///autumn.db", "--change-from", "sqlite:///spring.db")
     told = run("cross", "plan.json", *stores, "--of", "smoker", "--by", "age")
     assert told.code == 2
-    assert "deniable store export plan.json -o first.parquet" in " ".join(told.err.split())
+    assert "deniable export plan.json -o first.parquet" in " ".join(told.err.split())
 
 
 def test_attack_and_audit_say_what_the_shell_does_without_known_groups(run: Run) -> None:

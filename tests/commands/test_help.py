@@ -28,6 +28,7 @@ ORDER = [
         "tokens",
         "rounds",
         "store",
+        "export",
         "access",
     ),
     "estimate",

@@ -1,24 +1,20 @@
-"""`deniable store`: checks, scrubs and exports the reports that were collected."""
+"""`deniable store`: checks and scrubs the reports that were collected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console, reading
+from deniable.commands.shared import console
 from deniable.commands.shared.options import FILE, ROUND, InOrder
-from deniable.commands.shared.stores import find_actor, store_option
+from deniable.commands.shared.stores import choose_plan, find_actor, open_existing, store_option
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.collect.offers import Round
-    from deniable.collect.store import Store
-    from deniable.plan import Plan, Reports
 
 _which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
 _round = click.option("--round", "number", type=ROUND, help="The round.")
@@ -34,37 +30,9 @@ class Damaged(DeniableError):
     """A store whose tallies are not those of its reports."""
 
 
-@contextmanager
-def _open_store(url: str) -> Iterator[Store]:
-    from deniable.collect.store import open_store
-
-    store = open_store(url, create=False)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def _choose_plan(store: Store, plan_file: Path | None) -> Plan:
-    """The plan of a file, or the only one there is."""
-    from deniable.collect.reading import unknown
-
-    plans = {each.plan.id: each.plan for each in store.plans()}
-    wanted = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
-    if not wanted:
-        raise InvalidParameter(
-            f"{store.name} is empty: no plan was ever served from it; name another with --store"
-        )
-    if len(wanted) != 1:
-        raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
-    if wanted[0] not in plans:
-        raise unknown(store, wanted[0], plans)
-    return plans[wanted[0]]
-
-
 @click.group("store", cls=InOrder)
 def manage_store() -> None:
-    """Check, scrub or export collected reports."""
+    """Check or scrub collected reports."""
 
 
 @manage_store.command("check")
@@ -77,7 +45,7 @@ def check_store(store: str, as_json: bool) -> None:
     again: the count that was kept of them is added. A warning names each setting of PostgreSQL that tells
     more about arrivals than it must.
     """
-    with _open_store(store) as opened:
+    with open_existing(store) as opened:
         problems, exposures, name = opened.check(), opened.exposures(), opened.name
         plans = [each.plan.id for each in opened.plans()]
         rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
@@ -141,8 +109,8 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
     """
     from deniable.collect.offers import no_round
 
-    with _open_store(store) as opened:
-        plan = _choose_plan(opened, plan_file)
+    with open_existing(store) as opened:
+        plan = choose_plan(opened, plan_file)
         rounds = [each for each in opened.rounds(plan.id) if number in (None, each.number)]
         if not rounds:
             raise (
@@ -161,47 +129,3 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
     if keeps_log:
         click.echo("warning: the log of the database still has what they said; see store check", err=True)
     click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
-
-
-@manage_store.command("export")
-@store_option
-@_which
-@_round
-@click.option("-o", "--out", type=FILE, required=True, help="Write the reports to this Parquet file.")
-@console.force
-def export_store(store: str, plan_file: Path | None, number: int | None, out: Path, force: bool) -> None:
-    """Write the reports of a round to a file.
-
-    The reports of PLAN are written in the order of their random ids; the round is 1 unless --round names
-    another.
-    """
-    console.refuse_ending(out, [".parquet"], "a file of reports")
-    console.refuse_existing([out], force)
-    from deniable.collect.offers import no_round
-
-    with _open_store(store) as opened:
-        plan = _choose_plan(opened, plan_file)
-        found = {each.number: each for each in opened.rounds(plan.id)}
-        if (number or 1) not in found:
-            raise no_round(plan, number or 1)
-        opened.access.log(find_actor(), "exported reports", plan.id, f"round {number or 1}")
-        n = plan.write_reports(out, _read_reports(opened, plan, number or 1), overwrite=force)
-    gone = found[number or 1].scrubbed
-    if gone and not n:
-        click.echo(
-            f"warning: {out} has no reports: what all {gone:,} say is scrubbed; estimates come from the "
-            "tallies",
-            err=True,
-        )
-        return
-    click.echo(
-        f"wrote {format_count(n, 'report')} to {out}" + (f"; {gone:,} others are scrubbed" if gone else ""),
-        err=True,
-    )
-
-
-def _read_reports(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
-    from deniable.wire import Wire
-
-    wire = Wire(plan)
-    return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))

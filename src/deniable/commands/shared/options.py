@@ -119,7 +119,7 @@ def earlier_round(text: str) -> int:
     if "://" in text:
         raise click.BadParameter(
             f"--change-from takes a round of the same collector, such as 1, got {text!r}. To compare two "
-            "studies, write both to files: deniable store export plan.json -o first.parquet; then give "
+            "studies, write both to files: deniable export plan.json -o first.parquet; then give "
             "the later file in place of --from, and --change-from first.parquet"
         )
     return round_number(text)

@@ -1,14 +1,16 @@
-"""Opens the store of a collector: what `serve`, `tokens`, `rounds` and `store` share."""
+"""Opens the store of a collector: what `serve`, `tokens`, `rounds`, `store` and `export` share."""
 
 from __future__ import annotations
 
 import getpass
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from deniable.commands.shared import reading
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.formatting import format_members
 
@@ -91,6 +93,35 @@ def open_store_of(
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def open_existing(url: str) -> Iterator[Store]:
+    """A store that is there already."""
+    from deniable.collect.store import open_store
+
+    store = open_store(url, create=False)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def choose_plan(store: Store, plan_file: Path | None) -> Plan:
+    """The plan of a file, or the only one there is."""
+    from deniable.collect.reading import unknown
+
+    plans = {each.plan.id: each.plan for each in store.plans()}
+    wanted = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
+    if not wanted:
+        raise InvalidParameter(
+            f"{store.name} is empty: no plan was ever served from it; name another with --store"
+        )
+    if len(wanted) != 1:
+        raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
+    if wanted[0] not in plans:
+        raise unknown(store, wanted[0], plans)
+    return plans[wanted[0]]
 
 
 def find_rounds(plan: Plan, url: str) -> Sequence[Times]:

@@ -1,0 +1,151 @@
+"""`deniable export`: writes collected reports to Parquet, in the form that every engine counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.shared import console
+from deniable.commands.shared.options import FILE, ROUND
+from deniable.commands.shared.stores import choose_plan, find_actor, open_existing, store_option
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count
+
+if TYPE_CHECKING:
+    from deniable.collect.offers import Round
+    from deniable.collect.store import Store
+    from deniable.plan import Plan, Reports
+    from deniable.tables import Show
+
+_AT_ONCE = 100_000  # reports of a group of rows
+_BYTES = 32 << 20  # or as many as have so many bytes
+
+
+@click.command("export")
+@click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
+@store_option
+@click.option("--round", "number", type=ROUND, help="The round.  [default: all; in a file, round 1]")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    required=True,
+    help="Write to this folder, a file for each plan and round; or to a file ending in .parquet.",
+)
+@console.force
+def export_reports(plan_file: Path | None, store: str, number: int | None, out: Path, force: bool) -> None:
+    """Write collected reports to Parquet.
+
+    A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN, or of all plans of the store. To
+    export again writes these files again, each wholly or not at all, so that it may be repeated at any time.
+    Reports are in the order of their random ids, which are not written. The file of a round whose reports
+    were scrubbed since is left as it is.
+    """
+    if out.suffix.lower() == ".parquet":
+        console.refuse_existing([out], force)
+        _export_file(store, plan_file, number or 1, out)
+        return
+    if out.is_file():
+        raise InvalidParameter(f"{out} is a file; reports go to a folder, or to a file ending in .parquet")
+    with open_existing(store) as opened:
+        if plan_file is None:
+            plans = [each.plan for each in opened.plans()]
+        else:
+            plans = [choose_plan(opened, plan_file)]
+        rounds = [
+            (plan, each)
+            for plan in plans
+            for each in opened.rounds(plan.id)
+            if each.counted and number in (None, each.number)
+        ]
+        if not rounds:
+            raise InvalidParameter(f"there are no reports to export in {opened.name}" + _name_round(number))
+        with console.progress("exporting") as show:
+            _export_rounds(opened, rounds, out, show)
+
+
+def _name_round(number: int | None) -> str:
+    return "" if number is None else f", round {number}"
+
+
+def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, show: Show) -> None:
+    total, before = sum(each.counted - each.scrubbed for _, each in rounds), 0
+    for plan, each in rounds:
+        path = name_file(out, plan, each.number)
+        left = each.counted - each.scrubbed
+        if each.scrubbed and _count_rows(path) > left:
+            gone = f"{each.scrubbed:,} reports are scrubbed since"
+            click.echo(f"left {path} as it is: {gone}", err=True)
+            before += left
+            continue
+        store.access.log(find_actor(), "exported reports", plan.id, f"round {each.number}")
+        n = plan.write_reports(path, _read_reports(store, plan, each.number, show, before, total), True)
+        before += left
+        others = f"; {each.scrubbed:,} others are scrubbed" if each.scrubbed else ""
+        click.echo(f"wrote {format_count(n, 'report')} to {path}{others}", err=True)
+
+
+def name_file(folder: Path, plan: Plan, number: int) -> Path:
+    """The file of a round; a folder is called like a column unless an attribute is called so, too."""
+    from deniable.engines.form import PLAN, ROUND
+
+    free = plan.table_form.more_columns
+    of_plan = f"{PLAN}={plan.id}" if PLAN in free else plan.id
+    of_round = f"{ROUND}={number}" if ROUND in free else f"{ROUND}-{number}"
+    return folder / of_plan / of_round / "part-0.parquet"
+
+
+def _count_rows(path: Path) -> int:
+    """How many reports an earlier export wrote."""
+    if not path.exists():
+        return 0
+    from pyarrow import parquet
+
+    return int(parquet.read_metadata(path).num_rows)
+
+
+def _export_file(address: str, plan_file: Path | None, number: int, out: Path) -> None:
+    """Write the reports of one round to one file."""
+    from deniable.collect.offers import no_round
+
+    with open_existing(address) as opened:
+        plan = choose_plan(opened, plan_file)
+        found = {each.number: each for each in opened.rounds(plan.id)}
+        if number not in found:
+            raise no_round(plan, number)
+        gone, left = found[number].scrubbed, found[number].counted - found[number].scrubbed
+        opened.access.log(find_actor(), "exported reports", plan.id, f"round {number}")
+        with console.progress("exporting") as show:
+            n = plan.write_reports(out, _read_reports(opened, plan, number, show, 0, left), overwrite=True)
+    if gone and not n:
+        click.echo(
+            f"warning: {out} has no reports: what all {gone:,} say is scrubbed; estimates come from the "
+            "tallies",
+            err=True,
+        )
+        return
+    others = f"; {gone:,} others are scrubbed" if gone else ""
+    click.echo(f"wrote {format_count(n, 'report')} to {out}{others}", err=True)
+
+
+def _read_reports(
+    store: Store, plan: Plan, number: int, show: Show, before: int, total: int
+) -> Iterator[Reports]:
+    """The reports of a round, in blocks that are worth a group of rows."""
+    from deniable.wire import Wire
+
+    wire, held, size, done = Wire(plan), list[bytes](), 0, before
+    for bodies in store.bodies(plan.id, number):
+        held += bodies
+        size += sum(map(len, bodies))
+        done += len(bodies)
+        if len(held) >= _AT_ONCE or size >= _BYTES:
+            yield wire.reports(held)
+            held, size = [], 0
+        show(min(done, total), total)
+    if held:
+        yield wire.reports(held)
