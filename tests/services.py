@@ -21,8 +21,9 @@ from typing import final
 import pytest
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: -int(folder.parent.name))
-_TIED = '"$@" & server=$!; exec 3<&0; (cat <&3 >/dev/null; kill -QUIT $server) & wait $server'
-"""Runs a server until its input is closed: even a test run that is killed leaves none behind."""
+TIED = '"$@" & server=$!; exec 3<&0; (cat <&3 >/dev/null; kill -$0 $server) & wait $server'
+"""Runs a server until its input is closed, and then sends the signal that the shell is called: even a test
+run that is killed leaves none behind."""
 _numbers = itertools.count(1)
 
 
@@ -135,7 +136,7 @@ class Cluster:
         command = [str(self._programs / program), *arguments]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
-                ["sh", "-c", _TIED, "sh", *command] if program == "postgres" else command,
+                ["sh", "-c", TIED, "QUIT", *command] if program == "postgres" else command,
                 stdin=subprocess.PIPE if program == "postgres" else subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -94,7 +94,7 @@ def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path) -> None:
 def test_what_is_taken_for_something_else_is_refused(tmp_path: Path) -> None:
     reports = ONCE.privatize(answers(10), dn.seeded(1))
     with pytest.raises(dn.InvalidParameter, match="words come from a source such as"):
-        ONCE.privatize(answers(3), 7)  # type: ignore[arg-type]
+        ONCE.privatize(answers(3), 7)  # type: ignore[call-overload]
     with pytest.raises(dn.InvalidReport, match=r"plan.estimate\(plan.tally\(reports\)\), got Reports"):
         ONCE.estimate(reports)  # type: ignore[call-overload]
     wrong: Any

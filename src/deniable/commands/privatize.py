@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 @click.command("privatize")
 @click.argument("plan", type=FILE)
 @click.argument("data", type=FILE)
-@click.option("-o", "--out", type=FILE, required=True, help="Write the reports to this Parquet file.")
+@click.option(
+    "-o",
+    "--out",
+    type=FILE,
+    required=True,
+    help="Write the reports to this Parquet file; with --engine spark, to this folder.",
+)
 @click.option("--seed", type=SEED, help="Simulate with reproducible random words; this protects nobody.")
 @click.option("--round", "number", type=ROUND, help="The round, for a plan that asks again.")
 @click.option(
@@ -30,6 +36,10 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="The column that says who answers, for a plan that asks again.  [default: row 1 is person 1]",
 )
+@click.option(
+    "--engine", type=click.Choice(["spark"]), help="Let a cluster do it, where DATA is a table of Parquet."
+)
+@click.option("--master", metavar="ADDRESS", help="The cluster: spark://host:7077.  [default: this machine]")
 @options.separator
 @console.force
 def privatize_file(
@@ -39,6 +49,8 @@ def privatize_file(
     seed: int | None,
     number: int | None,
     person: str | None,
+    engine: str | None,
+    master: str | None,
     separator: str | None,
     force: bool,
 ) -> None:
@@ -48,6 +60,16 @@ def privatize_file(
     simulations; devices make their own reports, with a client. Random words come from the operating system.
     If any answer is refused, nothing is written.
     """
+    if engine is not None:
+        if (seed, number, person, separator, force) != (None, None, None, None, False):
+            raise InvalidParameter(
+                "on a cluster, random words come from the operating systems of its tasks, and folders are "
+                "not replaced; leave out --seed, --round, --person, --separator and --force"
+            )
+        _privatize_on_spark(plan, str(data), str(out), master or "local[*]")
+        return
+    if master is not None:
+        raise InvalidParameter("--master names a cluster, with --engine spark")
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
     read = reading.read_plan(plan)
@@ -70,6 +92,18 @@ def privatize_file(
         )
     if seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
+
+
+def _privatize_on_spark(plan: Path, data: str, out: str, master: str) -> None:
+    """Reports of a table of Parquet, made by the tasks of a cluster."""
+    from deniable.engines.spark import open_session, plain_errors
+
+    read = reading.read_plan(plan)
+    with open_session(master) as session:
+        with plain_errors():
+            people = session.read.parquet(data)
+        made = read.privatize(people, into=out)
+        click.echo(f"wrote {format_count(made.count(), 'report')} to {out}", err=True)
 
 
 def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Protocol, final
+from uuid import uuid4
 
 from deniable.engines.counting import quote
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
@@ -90,9 +91,14 @@ class PostgresTable:
 @final
 @dataclass(frozen=True)
 class SparkTable:
-    """A dataframe of Spark."""
+    """A dataframe of Spark.
+
+    Spark lists the files of a dataframe once, so that all queries see the same ones.
+    """
 
     frame: Any
+    view: str = field(default_factory=lambda: f"deniable_{uuid4().hex}")
+    """Its name in queries: its own, since others may be counted at the same time."""
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -100,14 +106,14 @@ class SparkTable:
 
     @property
     def source(self) -> str:
-        return '"deniable_reports"'
+        return quote(self.view)
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        self.frame.createOrReplaceTempView("deniable_reports")
+        self.frame.createOrReplaceTempView(self.view)
         try:
             return [tuple(row) for row in self.frame.sparkSession.sql(translate(sql, "spark")).collect()]
         finally:
-            self.frame.sparkSession.catalog.dropTempView("deniable_reports")
+            self.frame.sparkSession.catalog.dropTempView(self.view)
 
 
 @final

@@ -25,6 +25,7 @@ from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
 
 _POSTGRES = ("postgresql://", "postgres://")
+_SPARK = "spark://"
 
 
 def is_source(given: object) -> bool:
@@ -34,6 +35,11 @@ def is_source(given: object) -> bool:
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(one, str | Path) for one in given)
     return _find_library(given) in ("duckdb", "_duckdb", "pyspark", "ibis", "polars", "pandas", "pyarrow")
+
+
+def is_spark_frame(given: object) -> bool:
+    """Whether something is a dataframe of Spark."""
+    return _find_library(given) == "pyspark" and hasattr(given, "mapInArrow")
 
 
 def count_source(
@@ -53,6 +59,14 @@ def count_source(
         if table is None:
             raise InvalidParameter('name the table of reports in the database: table="reports"')
         return _count_inside(open_postgres(source, tuple(table.split("."))), form, by, number)
+    if isinstance(source, str) and source.startswith(_SPARK):
+        from deniable.engines.spark import open_spark  # and sockets, which a device does not need
+
+        if table is None:
+            raise InvalidParameter(
+                'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
+            )
+        return _count_inside(open_spark(source, table), form, by, number)
     if table is not None:
         raise InvalidParameter(f"only a database has tables, got table={table!r} for {source!r}")
     engine = _recognize(source)

@@ -20,7 +20,7 @@ from deniable.domain import NO_ANSWER, people_of
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
-from deniable.engines import TableForm, is_source, parquet
+from deniable.engines import TableForm, is_source, is_spark_frame, parquet
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_html_table, format_percent
@@ -49,6 +49,7 @@ from deniable.words import Words, below, checked_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pyspark.sql import DataFrame
 
     from deniable.choose import Considered, Precision
     from deniable.cross import CrossTable, LikelyTable, TableChange
@@ -295,14 +296,34 @@ class Plan:
             rows.append(known.codes(dict(zip(known.names, read, strict=True))))
         return np.stack(rows)
 
-    def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports:
+    @overload
+    def privatize(  # type: ignore[overload-overlap]  # a dataframe is an object, too
+        self, answers: DataFrame, *, into: str | None = None
+    ) -> DataFrame: ...
+
+    @overload
+    def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports: ...
+
+    def privatize(
+        self, answers: object, words: Words | None = None, people: object = None, *, into: str | None = None
+    ) -> Reports | DataFrame:
         """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of
         dictionaries.
 
         A plan that asks again needs words that remember: a device's, or those of simulated people,
         `dn.remembering(seed)`. There `people`, a name or number for each row, says whose first answers are
         kept; without it row i is person i.
+
+        Of a dataframe of Spark, tasks make the reports, with the random words of their operating systems. It
+        gives another dataframe, a table of reports, which is kept in the folder `into`, or by the executors.
         """
+        if is_spark_frame(answers):
+            from deniable.plan.clusters import privatize_frame
+
+            made: DataFrame = privatize_frame(self, answers, words, people, into)
+            return made
+        if into is not None:
+            raise InvalidParameter("into is for dataframes of Spark; plan.write_reports writes other reports")
         source = checked_source(words)
         if self.content.rounds is not None and not source.remember:
             raise InvalidParameter(

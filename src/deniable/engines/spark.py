@@ -1,0 +1,217 @@
+"""Opens Spark clusters, and computes tables of reports on them exactly once."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from deniable.engines.databases import SparkTable, require
+from deniable.engines.form import PLAN, TableForm, integer_type
+from deniable.errors import DeniableError, InvalidParameter, InvalidValue, suggest_install
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+"""What a task does with its blocks of rows."""
+
+_SPARK = "spark://"
+_ANSWERS = 10  # seconds that a master has to answer
+_WORKS = 60  # seconds that a cluster has to give the first executor
+_TYPES = {2: "SMALLINT", 4: "INT", 8: "BIGINT"}
+_ROW = re.compile(r"^row [\d,]+, counting from 0: ")  # of a block, which nobody can find
+_LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", re.MULTILINE)
+
+
+def list_names(form: TableForm) -> list[str]:
+    """The columns of a table of reports that is made on a cluster: the plan is the last one."""
+    of_group = [] if form.group is None else [form.group[0]]
+    plan = [PLAN] if PLAN in form.more_columns else []
+    return [*(column.name for columns in form.columns for column in columns), *of_group, *plan]
+
+
+def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, into: str | None) -> Any:
+    """The dataframe that tasks make of these columns, computed now and never again.
+
+    Spark computes a dataframe at every action. Reports that are made twice have two noises, whose mean says
+    more than either; so they are kept, in a folder or by the executors, and what is lost is not replaced.
+    """
+    if frame.isStreaming:
+        raise InvalidParameter("a stream has no end; privatize its batches, in foreachBatch")
+    session = frame.sparkSession
+    if into is None and session.conf.get("spark.speculation", "false") == "true":
+        raise InvalidParameter(
+            "this cluster runs copies of slow tasks (spark.speculation), and each would keep other reports "
+            'of the same people; name a folder, into="reports", where only one copy is written'
+        )
+    plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in enumerate(columns)))
+    kinds = [_type_name(column) for columns in form.columns for column in columns]
+    kinds += [] if form.group is None else ["SMALLINT"]
+    names = list_names(form)
+    kinds += ["STRING"] * (len(names) - len(kinds))
+    schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
+    made = plain.mapInArrow(work, schema).toDF(*names)
+    with plain_errors():
+        if into is None:
+            return made.localCheckpoint(eager=True)
+        _write_once(session, made, into)
+        return session.read.parquet(into)
+
+
+def _write_once(session: Any, made: Any, into: str) -> None:
+    """Write a folder of Parquet; where that fails, none is left."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        made.write.parquet(into)
+    except AnalysisException as problem:
+        if "PATH_ALREADY_EXISTS" not in str(problem):
+            raise
+        raise InvalidParameter(f"{into} exists; name a new folder, or remove this one") from None
+    except Exception:
+        with suppress(Exception):  # empty by now, if Spark could clear it
+            path = session._jvm.org.apache.hadoop.fs.Path(into)
+            path.getFileSystem(session._jsc.hadoopConfiguration()).delete(path, False)
+        raise
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _type_name(column: Any) -> str:
+    one = _TYPES[integer_type(column).itemsize]
+    return one if column.length is None else f"ARRAY<{one}>"
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Say in one line what Spark says on pages."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except DeniableError:
+        raise
+    except Exception as problem:
+        from py4j.protocol import Py4JError
+
+        if not isinstance(problem, PySparkException | Py4JError):
+            raise
+        found = _LAST.findall(str(problem))
+        name, text = next((one for one in found if one[0].startswith("deniable.")), ("", ""))
+        if name:
+            text = _ROW.sub("", text)
+            raise (InvalidValue if name.endswith("InvalidValue") else DeniableError)(text) from None
+        if "No module named 'deniable'" in str(problem):
+            raise DeniableError(
+                "the workers of this cluster do not have deniable; install it for their Python "
+                f"(PYSPARK_PYTHON): {suggest_install('spark')}"
+            ) from None
+        first = next((line for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
+        raise DeniableError(f"Spark refused: {(found[-1][1] if found else first).strip()}") from None
+
+
+@contextmanager
+def open_spark(address: str, table: str) -> Iterator[SparkTable]:
+    """A table of a cluster by its name, or Parquet by its path."""
+    with open_session(address) as session, plain_errors():
+        files = "/" in table or table.endswith(".parquet")
+        yield SparkTable(session.read.parquet(table) if files else session.table(table))
+
+
+@contextmanager
+def open_session(address: str) -> Iterator[Any]:
+    """A session at this master, which ends afterwards, unless it was there before."""
+    require("pyspark", "spark")
+    from pyspark.sql import SparkSession
+
+    there = SparkSession.getActiveSession()
+    if there is not None:
+        if there.sparkContext.master != address:
+            raise InvalidParameter(
+                f"this process has a session at {there.sparkContext.master}, and not at {address}; give its "
+                "dataframe, or stop it"
+            )
+        yield there
+        return
+    _require_java()
+    if address.startswith(_SPARK):
+        _require_master(address)
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = _start_quietly(address)
+    try:
+        _require_executor(session, address)
+        yield session
+    finally:
+        session.stop()
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+        raise DeniableError(
+            "Spark needs Java, and there is none; install Java 17 (Debian: default-jre-headless)"
+        )
+
+
+def _require_master(address: str) -> None:
+    """Refuse an address where no master listens, which Spark would try for a minute."""
+    problem: Exception | None = None
+    for one in address.removeprefix(_SPARK).split(","):
+        host, _, port = one.rpartition(":")
+        if not host or not port.isdecimal():
+            raise InvalidParameter(f"the address of a Spark master is spark://host:7077, got {address!r}")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS):
+                return
+        except (OSError, OverflowError) as found:
+            problem = found
+    raise DeniableError(f"no Spark master answers at {address}: {problem}")
+
+
+def _start_quietly(address: str) -> Any:
+    """Start a session whose Java writes its log to a file, not between the lines of this program."""
+    from pyspark.sql import SparkSession
+
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as log, plain_errors():
+        kept = os.dup(2)
+        try:
+            os.dup2(log.fileno(), 2)
+            session = (
+                SparkSession.builder.master(address)
+                .appName("deniable")
+                .config("spark.ui.showConsoleProgress", "false")
+                .getOrCreate()
+            )
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+    return session
+
+
+def _require_executor(session: Any, address: str) -> None:
+    """Refuse a cluster that gives nobody to work, which Spark would wait for without an end."""
+    if (
+        not address.startswith(_SPARK)
+        or session.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
+    ):
+        return
+    deadline = time.monotonic() + _WORKS
+    while session._jsc.sc().getExecutorMemoryStatus().size() < 2:  # the driver is one
+        if time.monotonic() > deadline:
+            raise DeniableError(
+                f"the cluster at {address} gave no executor in {_WORKS} seconds; are its workers running, "
+                "with free cores and memory?"
+            )
+        time.sleep(0.1)

@@ -1,0 +1,66 @@
+"""Privatizes tables that are too large for one machine: dataframes of Spark, in the tasks of its cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from deniable.engines.parquet import reports_schema, to_batch
+from deniable.engines.spark import list_names, map_once
+from deniable.errors import InvalidParameter
+from deniable.plan.questions import choose_columns
+from deniable.tables import columns_of
+from deniable.tables.answers import split_locations
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deniable.plan.plan import Plan
+    from deniable.words import Words
+
+
+def privatize_frame(
+    plan: Plan, frame: Any, words: Words | None = None, people: object = None, into: str | None = None
+) -> Any:
+    """A dataframe of reports, a row for each row of answers: the columns of the table form, and no others."""
+    if words is not None or people is not None:
+        raise InvalidParameter(
+            "the tasks of a cluster take their words from their own operating systems: a task that runs "
+            "again would reuse given ones; leave out words and people, or simulate on this machine"
+        )
+    if plan.content.rounds is not None:
+        raise InvalidParameter(
+            "this plan asks again and again, so that every person's first answer must be kept on their own "
+            "device; a cluster cannot keep it for them"
+        )
+    asked = list(choose_columns(plan.content, plan.content.attributes, frame.columns))
+    locations = [name for name in plan.locations if name in asked]
+    nothing: dict[str, list[Any]] = {name: [] for name in frame.columns}
+    columns_of(nothing, asked, locations)  # refuses here what a task would refuse
+    columns = split_locations(asked, frame.columns, locations)
+    work = partial(_privatize_blocks, plan.to_json(), tuple(columns))
+    return map_once(frame, columns, work, plan.table_form, into)
+
+
+def _privatize_blocks(
+    text: str, names: Sequence[str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What a task does: it verifies the plan, and takes its random words from its own operating system."""
+    import pyarrow as pa
+
+    from deniable.plan.plan import Plan
+
+    plan = Plan.from_json(text)
+    form = plan.table_form
+    schema = reports_schema(form)
+    columns = list_names(form)
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        answers = pa.Table.from_batches([batch]).rename_columns(list(names))
+        made = to_batch(plan.privatize(answers).records, form, schema)
+        arrays = list(made.columns)
+        if len(columns) > len(arrays):
+            arrays.append(pa.array([plan.id] * batch.num_rows))
+        yield pa.RecordBatch.from_arrays(arrays, [f"r{i}" for i in range(len(arrays))])

@@ -1,0 +1,160 @@
+"""Does cases of tests on a Spark cluster, in a process of its own: `python -m tests.engines.spark_driver
+ADDRESS FOLDER OPTIONS`. Each line of input is a case; what it finds is a file in the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from traceback import format_exc
+from typing import Any
+
+import pyarrow as pa
+
+import deniable as dn
+from deniable.engines.databases import SparkTable
+from deniable.plan.clusters import _privatize_blocks
+from tests.engines.test_counts import Faulty, count_inside
+
+_SECONDS = 600  # that a task waits at most
+
+
+def main() -> None:
+    """Do what the input says, until it ends."""
+    from pyspark.sql import SparkSession
+
+    address, folder, options = sys.argv[1:]
+    cases: queue.Queue[dict[str, Any]] = queue.Queue()
+    threading.Thread(target=_read_cases, args=(cases,), daemon=True).start()
+    session = (
+        SparkSession.builder.master(address)
+        .config("spark.driver.extraJavaOptions", options)
+        .config("spark.executor.extraJavaOptions", options)
+        .config("spark.executor.memory", "512m")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    while True:
+        case = cases.get()
+        problem, result = None, None
+        try:
+            result = CASES[case["case"]](session, **case["given"])
+        except Exception:
+            problem = format_exc()
+        name = Path(folder) / f"{case['number']}.pickle"
+        name.with_suffix(".new").write_bytes(pickle.dumps((problem, result)))
+        name.with_suffix(".new").rename(name)
+
+
+def _read_cases(cases: queue.Queue[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        cases.put(json.loads(line))
+    os._exit(0)  # even while a case is done: whoever asked is gone
+
+
+def count_tables(session: Any, folder: str, seeds: list[int], fault: list[str] | None = None) -> Any:
+    """What Spark counts in random tables; with a fault, if it misreads its queries so."""
+    found = {}
+    for seed in seeds:
+        engine = SparkTable(session.read.parquet(f"{folder}/{seed}"))
+        found[seed] = count_inside(engine if fault is None else Faulty(engine, fault[0], fault[1]), seed)
+    return found
+
+
+def count_slowly(session: Any, folder: str, seed: int, signs: str) -> Any:
+    """What Spark counts in a table whose tasks wait until a file says that they may go on."""
+    table = session.read.parquet(f"{folder}/{seed}").repartition(4)
+    return count_inside(SparkTable(wait_in_tasks(table, signs)), seed)
+
+
+def wait_in_tasks(frame: Any, signs: str) -> Any:
+    """The same frame, but each task writes which process runs it, and waits until there is a file `go`."""
+
+    def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        task = f"{context.stageId()}-{context.partitionId()}-{context.taskAttemptId()}"
+        daemon = os.getppid()
+        executor = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        (Path(signs) / f"{task}.new").write_text(str(executor))
+        (Path(signs) / f"{task}.new").rename(Path(signs) / f"{task}.task")
+        deadline = time.monotonic() + _SECONDS
+        while not (Path(signs) / "go").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield from batches
+
+    plain = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))  # names with dots are not found there
+    return plain.mapInArrow(wait, plain.schema).toDF(*frame.columns)
+
+
+def privatize(session: Any, plan: str, answers: str, into: str) -> dict[str, Any]:
+    """Reports of a table of answers, kept by executors and in a folder, and the refusals of others."""
+    read = dn.Plan.read(plan)
+    people = session.read.parquet(answers).repartition(4)
+    kept = read.privatize(people)
+    work = partial(_privatize_blocks, read.to_json(), tuple(people.columns))
+    plain = people.toDF(*(f"c{i}" for i in range(len(people.columns))))
+    lazy = plain.mapInArrow(work, ", ".join(f"r{i} {kind}" for i, (_, kind) in enumerate(kept.dtypes)))
+    written = read.privatize(people, into=into)
+    return {
+        "columns": kept.columns,
+        "kept": [sorted(map(tuple, kept.collect()), key=repr) for _ in range(2)],
+        "lazy": [sorted(map(tuple, lazy.collect()), key=repr) for _ in range(2)],
+        "tally": read.tally(kept),
+        "written": read.tally(written),
+        "again": _refuse(lambda: read.privatize(people, into=into)),
+        "words": _refuse(lambda: read.privatize(people, dn.seeded(1))),
+        "unknown": _refuse(lambda: read.privatize(people.replace("red", "blu"), into=f"{into}-refused")),
+        "absent": _refuse(lambda: read.privatize(people.drop("color"))),
+        "views": [table.name for table in session.catalog.listTables()],
+    }
+
+
+def _refuse(work: Callable[[], Any]) -> str:
+    try:
+        work()
+    except dn.DeniableError as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return "not refused"
+
+
+def run_commands(session: Any, commands: list[list[str]]) -> list[tuple[int, str]]:
+    """How commands of the shell end in this process, which has a session, and what they print."""
+    from click.testing import CliRunner
+
+    from deniable.cli import commands as shell
+
+    assert session is not None
+    results = [CliRunner().invoke(shell, one) for one in commands]
+    return [(one.exit_code, f"{one.output}{one.exception or ''}") for one in results]
+
+
+def privatize_slowly(session: Any, plan: str, answers: str, into: str, signs: str) -> Any:
+    """Write reports of a table whose tasks wait."""
+    people = wait_in_tasks(session.read.parquet(answers).repartition(4), signs)
+    dn.Plan.read(plan).privatize(people, into=into)
+
+
+CASES: dict[str, Callable[..., Any]] = {
+    "count": count_tables,
+    "count slowly": count_slowly,
+    "privatize": privatize,
+    "privatize slowly": privatize_slowly,
+    "run": run_commands,
+}
+
+if __name__ == "__main__":
+    main()

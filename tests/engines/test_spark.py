@@ -1,0 +1,167 @@
+"""Counts on a Spark cluster of two workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import deniable as dn
+from deniable.engines.spark import list_names, open_session
+from tests import services, spark
+from tests.engines.test_counts import count_files, require
+
+SEEDS = [0, 1, 2, 3, 5, 7, 8, 11]
+"""Random tables that are counted, of every kind of record mechanism."""
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[spark.SparkDriver]:
+    made = spark.cluster().start_driver()
+    yield made
+    made.stop()
+
+
+def test_spark_counts_the_same(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    expected = {}
+    for seed in SEEDS:
+        (tmp_path / str(seed)).mkdir()
+        expected[seed] = count_files(seed, tmp_path / str(seed))
+    assert driver.call("count", folder=str(tmp_path), seeds=SEEDS) == expected
+    wrong = driver.call("count", folder=str(tmp_path), seeds=[7], fault=[" >> ", " >> 1 + "])
+    assert wrong[7] != expected[7]
+
+
+def test_a_worker_dies_while_it_counts(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    """Its tasks run again on the other worker, and the counts are the same.
+
+    No time decides: a task of each worker has begun when one of them is killed, and none ends before.
+    """
+    signs, folder = tmp_path / "signs", tmp_path / "7"
+    signs.mkdir()
+    folder.mkdir()
+    expected = count_files(7, folder)
+    running = driver.begin("count slowly", folder=str(tmp_path), seed=7, signs=str(signs))
+    kill_one_of_two(driver, running, signs)
+    assert driver.finish(running) == expected
+    begun = [task.stem.rsplit("-", 1)[0] for task in signs.glob("*.task")]
+    assert len(begun) > len(set(begun)), "no task was begun again"
+
+
+def kill_one_of_two(driver: spark.SparkDriver, running: int, signs: Path) -> None:
+    """Kill a worker when tasks of both have begun; then all may go on, and another worker comes."""
+    driver.wait_for(lambda: len(find_executors(signs)) == 2 or driver.is_done(running))
+    assert not driver.is_done(running), driver.finish(running)
+    spark.cluster().kill_worker(min(find_executors(signs)))
+    (signs / "go").touch()
+    spark.cluster().restore()
+
+
+PEOPLE = 20_000
+
+
+def make_people(folder: Path) -> tuple[dn.Plan, dict[str, str]]:
+    """A plan, and a table of answers, some of them missing, with the names of people."""
+    asked = {
+        "color": ["red", "green", "blue"],
+        "smokes": ["yes", "no"],
+        "age.years": dn.Range(0, 100, step=10),
+    }
+    study = dn.Study(asked, epsilon=2.0, missing={"color": "random"}, known=["smokes"])
+    plan = study.plan(people=PEOPLE)
+    generator = np.random.default_rng(5)
+    colors = np.array(["red", "green", "blue", None])[generator.choice(4, PEOPLE, p=[0.5, 0.2, 0.1, 0.2])]
+    people = pa.table(
+        {
+            "name": [f"person {i}" for i in range(PEOPLE)],
+            "color": colors.tolist(),
+            "smokes": np.array(["yes", "no"])[generator.integers(0, 2, PEOPLE)],
+            "age.years": generator.integers(0, 100, PEOPLE),
+        }
+    )
+    parquet.write_table(people, folder / "people.parquet")
+    plan.write(folder / "plan.json")
+    return plan, {"plan": str(folder / "plan.json"), "answers": str(folder / "people.parquet")}
+
+
+def test_reports_are_made_once(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    """Every action sees the same reports; those of a dataframe that is computed again are others.
+
+    20,000 reports of 10 ages are equal twice with a chance below 2 ** -10,000.
+    """
+    plan, given = make_people(tmp_path)
+    found = driver.call("privatize", **given, into=str(tmp_path / "reports"))
+    first, second = found["kept"]
+    assert first == second
+    assert len(first) == PEOPLE
+    assert found["lazy"][0] != found["lazy"][1]
+    assert set(found["columns"]) == set(list_names(plan.table_form))
+    assert found["tally"].n == found["written"].n == PEOPLE
+    assert plan.tally(tmp_path / "reports") == found["written"]
+    shares = plan.estimate(found["written"])["color"]
+    assert abs(shares.frequencies[0] - (0.5 + 0.2 / 3)) < 6 * shares.stderr[0]
+    assert "exists; name a new folder" in found["again"]
+    assert "take their words from their own operating systems" in found["words"]
+    assert found["unknown"].startswith("InvalidValue: ")
+    assert "'blu' is not a value of 'color'" in found["unknown"]
+    assert not (tmp_path / "reports-refused").exists()
+    assert "'color' is not a column of the table" in found["absent"]
+    assert found["views"] == []
+
+
+def test_the_shell_works_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    _, given = make_people(tmp_path)
+    plan, into, address = given["plan"], str(tmp_path / "reports"), spark.cluster().address
+    (made, wrote), (seen, shown), (refused, why) = driver.call(
+        "run",
+        commands=[
+            ["privatize", plan, given["answers"], "--engine", "spark", "--master", address, "-o", into],
+            ["estimate", plan, "--from", address, "--table", into],
+            ["estimate", plan, "--from", address, "--table", "lake.reports"],
+        ],
+    )
+    assert made == 0, wrote
+    assert "wrote 20,000 reports" in wrote
+    assert seen == 0, shown
+    assert "red" in shown
+    assert refused != 0
+    assert "lake" in why
+    assert "Traceback" not in why
+
+
+def test_an_address_without_a_master_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    require("pyspark")
+    with pytest.raises(dn.DeniableError, match="no Spark master answers at"):
+        _open(f"spark://127.0.0.1:{services.free_port()}")
+    with pytest.raises(dn.InvalidParameter, match="is spark://host:7077, got 'spark://nowhere'"):
+        _open("spark://nowhere")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(dn.DeniableError, match="install Java 17"):
+        _open("spark://127.0.0.1:7077")
+
+
+def _open(address: str) -> None:
+    with open_session(address):
+        pass
+
+
+def test_a_worker_dies_while_it_privatizes(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    """Everybody has one report in the folder, and nothing else is left there."""
+    plan, given = make_people(tmp_path)
+    signs, into = tmp_path / "signs", tmp_path / "reports"
+    signs.mkdir()
+    running = driver.begin("privatize slowly", **given, into=str(into), signs=str(signs))
+    kill_one_of_two(driver, running, signs)
+    driver.finish(running)
+    assert plan.tally(into).n == PEOPLE
+    assert {path.name[:4] for path in into.iterdir() if not path.name.startswith(".")} == {"_SUC", "part"}
+
+
+def find_executors(signs: Path) -> set[int]:
+    """The processes whose tasks have begun."""
+    return {int(task.read_text()) for task in signs.glob("*.task")}
