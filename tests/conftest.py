@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 # Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning.
 # Under load, with tests side by side, that takes many times as long as one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Tests start hundreds of programs. Where bytecode is not kept, each would compile this package again.
+# Tests start hundreds of programs. Where bytecode is not kept, each would compile this package again, and
+# every process of every run would rewrite the assertions of all tests again, which takes 9 seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 import pytest
 from hypothesis import settings
