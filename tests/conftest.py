@@ -10,15 +10,16 @@ from pathlib import Path
 # Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning.
 # Under load, with tests side by side, that takes many times as long as one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Tests start hundreds of programs. Where bytecode is not kept, each would compile this package again, and
-# every process of every run would rewrite the assertions of all tests again, which takes 9 seconds.
+# Tests start hundreds of programs. Where bytecode is not kept, each would compile this package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 import pytest
 from hypothesis import settings
 
 from tests.running import Run, run_with
+
+# And each process of each run would rewrite the assertions of all tests again, which takes 9 seconds.
+sys.dont_write_bytecode = False
 
 # The same examples at every run, whatever was run before and however busy the machine is.
 settings.register_profile("reproducible", derandomize=True, database=None, deadline=None)
@@ -31,6 +32,7 @@ gc.disable()
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(20_000)  # thousands of fractions are made and dropped by counting alone
     gc.enable()
 
 

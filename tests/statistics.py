@@ -123,7 +123,7 @@ for few.
 AUDIT_ROUGH = 0.6
 """A level at which correct clients fail often enough for the rate itself to be seen."""
 
-PLANTED, PLANTED_ONE_BY_ONE = 200_000, 2000
+PLANTED, PLANTED_ONE_BY_ONE = 200_000, 1000
 """Devices for each answer that find a planted fault, in bulk and one by one. What an audit looks for beside
 its bound has a false alarm in 10^9; a range of right clients leaves out 3 in 10^8.
 """

@@ -177,7 +177,7 @@ COVERED = [
     ("piecewise", 8.0),
     ("hybrid", 5.0),
 ]
-FEW = [2, 5, 20, 100, 500]
+FEW = [2, 20, 500]
 STUDIES = 200
 """For each number of reports, protocol and kind of people: 95 % may then read as 86 %."""
 
