@@ -67,14 +67,6 @@ class SparkCluster:
         assert worker.pid in self._workers
         for one in (worker, process):
             one.send_signal(signal.SIGKILL)
-        self._workers.remove(worker.pid)
-
-    def restore(self) -> None:
-        """Start workers again in place of those that were killed."""
-        before = self._count("worker.Worker", "Successfully registered with master")
-        lost = 2 - len(self._workers)
-        self._workers += [self._start_worker() for _ in range(lost)]
-        self._await("worker.Worker", "Successfully registered with master", before + lost)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -40,6 +40,7 @@ def main() -> None:
         .config("spark.executor.extraJavaOptions", options)
         .config("spark.executor.memory", "512m")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.task.maxFailures", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
@@ -103,7 +104,7 @@ def wait_in_tasks(frame: Any, signs: str) -> Any:
 def privatize(session: Any, plan: str, answers: str, into: str) -> dict[str, Any]:
     """Reports of a table of answers, kept by executors and in a folder, and the refusals of others."""
     read = dn.Plan.read(plan)
-    people = session.read.parquet(answers).repartition(4)
+    people = session.read.parquet(answers).repartition(2)
     kept = read.privatize(people)
     work = partial(_privatize_blocks, read.to_json(), tuple(people.columns))
     plain = people.toDF(*(f"c{i}" for i in range(len(people.columns))))
@@ -142,17 +143,32 @@ def run_commands(session: Any, commands: list[list[str]]) -> list[tuple[int, str
     return [(one.exit_code, f"{one.output}{one.exception or ''}") for one in results]
 
 
-def privatize_slowly(session: Any, plan: str, answers: str, into: str, signs: str) -> Any:
-    """Write reports of a table whose tasks wait."""
-    people = wait_in_tasks(session.read.parquet(answers).repartition(4), signs)
-    dn.Plan.read(plan).privatize(people, into=into)
+def privatize_again(session: Any, plan: str, answers: str, into: str, signs: str) -> None:
+    """Write reports of a table in two parts, each of which is read in vain once."""
+    people = session.read.parquet(answers).repartition(2).toDF("name", "color", "smokes", "age")
+
+    def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        failed = Path(signs) / str(context.partitionId())
+        for batch in batches:
+            yield batch.slice(0, batch.num_rows // 2)
+            if not failed.exists():
+                failed.touch()
+                raise OSError("this task fails once")
+            yield batch.slice(batch.num_rows // 2)
+
+    read = people.mapInArrow(fail_once, people.schema).withColumnRenamed("age", "age.years")
+    dn.Plan.read(plan).privatize(read, into=into)
 
 
 CASES: dict[str, Callable[..., Any]] = {
     "count": count_tables,
     "count slowly": count_slowly,
     "privatize": privatize,
-    "privatize slowly": privatize_slowly,
+    "privatize again": privatize_again,
     "run": run_commands,
 }
 
