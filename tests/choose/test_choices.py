@@ -914,3 +914,21 @@ def test_metric_attributes_take_no_people_from_others(judged: str) -> None:
     ratios = [float(row.chances[-1] / row.chances[0]) for row in (alone, beside)]
     assert ratios[1] == pytest.approx(ratios[0], rel=0.005)
     assert ratios[0] > 1.1
+
+
+def test_reports_are_counted_at_once_where_there_are_many() -> None:
+    """Where people times values are 10^10, for single shares; sums of neighbors would err much more."""
+
+    def chosen(question: int | Question, n: int, epsilon: float = 1.0, named: str | None = None) -> str:
+        return consider([question], epsilon, n, protocols=named)[0].protocols[0]
+
+    assert chosen(1000, 10**7) == "plh"
+    assert chosen(1000, 10**7 - 1) != "plh"
+    assert chosen(1000, 10**7, epsilon=6.0) != "plh", "a pool has too few buckets"
+    assert chosen(1000, 10**7, named="ss") == "ss"
+    assert chosen(3, 10**10) == "grr"
+    ordered = Question(1000, list_readings(dn.Range(0, 1000, step=1), 1000))
+    assert chosen(ordered, 10**8) != "plh"
+    n = people_needed([1000], 0.0005, epsilon=1.0)
+    assert math.sqrt(consider([1000], 1.0, n)[0].errors[0]) <= 0.0005
+    assert math.sqrt(consider([1000], 1.0, n - 1)[0].errors[0]) > 0.0005

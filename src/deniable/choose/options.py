@@ -28,6 +28,8 @@ from deniable.rounds import (
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
+AT_ONCE = ("grr", "plh", "hr")
+"""Those whose reports take one step to count and a few bytes to keep, however many values there are."""
 CAPPED: dict[str, Callable[..., ExactMechanism]] = {"aue": aue, "ass": ass, "alh": alh}
 TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_grr": l_grr,

@@ -15,7 +15,7 @@ from deniable.choose.candidate import Considered, Size, influence_of, name_candi
 from deniable.choose.caps import Selection, select_options
 from deniable.choose.chances import Error, divide_people, round_chances
 from deniable.choose.objective import Objective
-from deniable.choose.options import CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
+from deniable.choose.options import AT_ONCE, CAPPED, CLASSICAL, Option, fake, given_name, mechanisms, rounded
 from deniable.choose.task import (
     BLOCKS,
     SINGLE,
@@ -484,7 +484,7 @@ def _options(task: Task, way: Way, attribute: int, names: Sequence[str], budget:
         (offer_fake if way.faked else offer)(name)
     if (
         cap is not None
-        and names == CLASSICAL
+        and names in (CLASSICAL, AT_ONCE)
         and options
         and min(options, key=lambda one: one.order).success > cap
     ):

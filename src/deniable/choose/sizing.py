@@ -14,7 +14,7 @@ from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective
 from deniable.choose.precision import HALF_WIDTH, UNREACHABLE, Precision, list_precisions
 from deniable.choose.ranking import best_of, best_ranked
-from deniable.choose.task import Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
+from deniable.choose.task import LARGE, Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count
@@ -51,8 +51,8 @@ def people_needed(
     """The smallest n at which the best choice has a standard error of at most `target` (one for all, or one
     each).
 
-    The best choice is the one that `consider` puts first; it does not depend on n. A study in place of the
-    numbers of values has an epsilon of its own.
+    The best choice is the one that `consider` puts first. It depends on n only where that is so large that
+    reports are to be counted at once. A study in place of the numbers of values has an epsilon of its own.
 
     >>> people_needed([3, 5, 4], target=0.01, epsilon=1.0)
     71779
@@ -65,10 +65,17 @@ def people_needed(
             "give sizes, the standard error and epsilon, as in people_needed([3, 5], 0.01, epsilon=1.0)"
         )
     targets = _targets(target, len(ks))
-    best = best_of(checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per))
-    enough = max(error / limit / limit for error, limit in zip(best.errors, targets, strict=True))
+    task = checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per)
+    n, most = _count_people(best_of(task), targets), max(one.k for one in task.questions)
+    return _count_people(best_of(replace(task, n=n)), targets) if n * most >= LARGE else n
+
+
+def _count_people(best: Considered, targets: Sequence[float]) -> int:
+    """The smallest n at which this choice reaches its targets."""
+    enough = max(error * best.n / limit / limit for error, limit in zip(best.errors, targets, strict=True))
     if enough > _MOST_PEOPLE:
-        raise InvalidParameter(f"an error of {target!r} takes more than 2^53 people; allow a larger one")
+        least = min(targets)
+        raise InvalidParameter(f"an error of {least!r} takes more than 2^53 people; allow a larger one")
     n = max(1, math.ceil(enough) - 4)  # the formula's rounding, either way
     while not _reaches(best, n, targets):
         n += 1

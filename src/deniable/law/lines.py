@@ -11,6 +11,8 @@ from deniable.arrays import Floats
 from deniable.law.pairs import Pairs
 from deniable.words.pool import HashPool
 
+_CELLS = 1 << 20  # of tables that are summed at once
+
 
 @final
 @dataclass(frozen=True)
@@ -34,8 +36,12 @@ class Lines(Pairs):
         """By how many values each bucket holds, without a sum for every true value."""
         k = self.pool.k
         chances = self._other + (self.p - self._other) * self.pool.sum_buckets(np.ones(k)) / k
-        sums = self.pool.sum_buckets(np.asarray(table, dtype=np.float64)) ** 2
-        return np.asarray((sums * chances).sum(axis=(-2, -1)) / self.pool.size)
+        found = np.empty(len(table))
+        step = max(1, _CELLS // self.pool.cells)
+        for low in range(0, len(table), step):
+            sums = self.pool.sum_buckets(np.asarray(table[low : low + step], dtype=np.float64)) ** 2
+            found[low : low + step] = (sums * chances).sum(axis=(1, 2))
+        return found / self.pool.size
 
     @property
     def slopes(self) -> tuple[float, float]:
