@@ -152,7 +152,7 @@ def test_a_table_that_is_missing_or_holds_something_else_is_refused(lake: pa.Tab
     outcome = run(*arguments, "t")
     assert (outcome.code, outcome.err) == (
         1,
-        "error: the column 'color' of a table of reports holds integers, of at most 64 bits\n",
+        "error: the column 'color' of a table of reports holds signed integers of at most 64 bits\n",
     )
 
 

@@ -12,10 +12,11 @@ import polars as pl
 import psycopg
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import dataset, parquet
 
 import deniable as dn
 from deniable.engines import databases
+from deniable.engines.query import Query
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Tallies
 from deniable.plan.study import Study
@@ -92,7 +93,9 @@ def test_frames(lake: Path, right: dict[str, Tallies]) -> None:
 def test_floats_of_pandas_are_read_where_they_are_exact(lake: Path, right: dict[str, Tallies]) -> None:
     """Pandas makes floats of integers that may be missing; above 2^53 they are others, and refused."""
     rows = read_rows(lake)
-    with pytest.raises(dn.InvalidReport, match=r"the column 'home.0' of a table of reports holds integers"):
+    with pytest.raises(
+        dn.InvalidReport, match=r"the column 'home.0' of a table of reports holds signed integers"
+    ):
         PLAN.tally(rows.to_pandas())
     plan = Study(
         {"travel": ["car", "bus", "bike"], "fed": ["yes", "no"]}, epsilon=1.0, mechanism="sample"
@@ -179,7 +182,7 @@ def test_what_cannot_be_counted_is_refused_with_what_to_do(lake: Path) -> None:
         (rows.drop_columns(["travel"]), "'travel' is not a column of the table of reports"),
         (
             rows.set_column(0, "travel", rows.column("travel").cast(pa.string())),
-            "'travel' of a table of reports holds integers",
+            "'travel' of a table of reports holds signed integers",
         ),
         (
             rows.set_column(rows.column_names.index("plan"), "plan", pa.array(["0" * 64] * rows.num_rows)),
@@ -197,6 +200,124 @@ def test_what_cannot_be_counted_is_refused_with_what_to_do(lake: Path) -> None:
         PLAN.tally(rows, by=[])
     with pytest.raises(dn.InvalidParameter, match="only a database has tables"):
         PLAN.tally(rows, table="reports")
+
+
+NAMES = ("state", "cell", "n", "copy", "sound", "typed", "reports", "c0", "key day", "Plan", "ID", 'a"b')
+"""Names that a query has inside, or that differ from those of other columns by case."""
+
+
+def test_no_name_of_a_column_changes_a_count(tmp_path: Path) -> None:
+    """Attributes and windows are called whatever people call them: US states are the likeliest window."""
+    asked = {name: ["yes", "no", "maybe"] for name in NAMES}
+    plan = Plan.of(asked, dn.Sample((dn.grr(3, 1.0),) * len(NAMES), reported=6), 1000)
+    generator = np.random.default_rng(2)
+    people = {name: generator.choice(["yes", "no", "maybe"], 90) for name in NAMES}
+    path = tmp_path / "reports.parquet"
+    plan.write_reports(path, plan.privatize(people, dn.seeded(5)))
+    right = plan.tally(path)
+    assert right.n == 90
+    rows = parquet.read_table(path).replace_schema_metadata()
+    assert not plan.table_form.more_columns & {"plan", "id"}
+    connection = require("duckdb").connect()
+    connection.execute("CREATE TABLE reports AS SELECT 42 AS x")
+    assert plan.tally(connection.from_arrow(rows)) == right
+    with psycopg.connect(services.cluster().url(), autocommit=True) as opened:
+        copy_table(opened, rows)
+        form = plan.table_form
+        counted = Query(form, '"t"').run(databases.PostgresTable(opened, ("t",)).run)
+        assert tuple(counted[()].tallies) == tuple(right.tallies.values())
+
+
+@pytest.mark.parametrize("window", ["state", "cell", "n", "copy", "c0", "key state"])
+def test_windows_may_have_any_name(window: str, lake: Path) -> None:
+    rows = read_rows(lake).append_column(window, pa.array([0, 1] * 600, pa.int16()))
+    here = PLAN.tally(rows, by=window)
+    assert [one.n for one in here.values()] == [600, 600]
+    there = PLAN.tally(require("duckdb").connect().from_arrow(rows), by=window)
+    assert dict(there) == dict(here)
+
+
+def test_a_file_that_is_named_twice_is_counted_once(lake: Path, right: dict[str, Tallies]) -> None:
+    everything = sum(right.values())
+    assert PLAN.tally(str(lake / "**")) == everything
+    assert (
+        PLAN.tally([lake / f"day={DAYS[0]}" / "reports.parquet", str(lake / "*" / "*.parquet")]) == everything
+    )
+
+
+def test_addresses_are_never_shown(lake: Path) -> None:
+    for scheme in ("mysql", "postgresql+psycopg", "s3"):
+        with pytest.raises(
+            dn.InvalidParameter, match=r"from postgresql:// and spark:// addresses, got"
+        ) as caught:
+            PLAN.tally(f"{scheme}://ann:secret@host/db", table="t")
+        assert "secret" not in str(caught.value)
+
+
+def test_a_round_that_nobody_states_is_refused(lake: Path) -> None:
+    with pytest.raises(dn.InvalidReport, match="round 3 is asked for, and this table has no column 'round'"):
+        PLAN.tally(lake, number=3)
+
+
+def test_folders_keep_their_text_and_headers_win(lake: Path, tmp_path: Path) -> None:
+    content = (lake / f"day={DAYS[0]}" / "reports.parquet").read_bytes()
+    for folder in ("region=01", "region=1", "_region=2", "_temporary"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.parquet").write_bytes(content)
+    assert PLAN.tally([tmp_path / "region=01", tmp_path / "region=1"]).n == 1200
+    assert set(PLAN.tally([tmp_path / "region=01", tmp_path / "region=1"], by="region")) == {"01", "1"}
+    assert PLAN.tally(tmp_path).n == 1800
+    other = Study({"travel": ["car", "bus", "bike"], "fed": ["yes", "no"]}, epsilon=1.0).plan(100)
+    (tmp_path / f"plan={other.id}").mkdir()
+    wrong = tmp_path / f"plan={other.id}" / "a.parquet"
+    wrong.write_bytes(content)
+    with pytest.raises(dn.InvalidReport, match="none of these 600 reports was made for plan"):
+        other.tally(wrong)
+
+
+def test_files_of_different_widths_have_their_repeated_ids_found(lake: Path, tmp_path: Path) -> None:
+    rows = read_rows(lake).append_column("id", pa.array([str(i) for i in range(1200)]))
+    wide = rows.set_column(0, "travel", rows.column("travel").cast(pa.int64()))
+    at = wide.column_names.index("id")
+    wide = wide.set_column(at, "id", wide.column("id").cast(pa.large_string()))
+    parquet.write_table(rows, tmp_path / "a.parquet")
+    parquet.write_table(wide, tmp_path / "b.parquet")
+    found = PLAN.tally(tmp_path)
+    assert (found.n, found.refused) == (1200, {"repeated": 1200})
+    parquet.write_table(wide.set_column(at, "id", pa.array(range(1200))), tmp_path / "b.parquet")
+    with pytest.raises(dn.InvalidReport, match="files differ in what their column 'id' holds"):
+        PLAN.tally(tmp_path)
+
+
+def test_columns_beside_reports_may_have_any_type(lake: Path, right: dict[str, Tallies]) -> None:
+    address = services.cluster().url()
+    with psycopg.connect(address, autocommit=True) as connection:
+        copy_table(connection, read_rows(lake))
+        connection.execute("ALTER TABLE t ADD COLUMN v tsvector, ADD COLUMN w timestamptz DEFAULT now()")
+    check(right, address, table="t")
+    with pytest.raises(dn.InvalidReport, match="'w' of a table of reports holds text or signed integers"):
+        PLAN.tally(address, table="t", by="w")
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ("travel", "windows are by what is known of reports, such as the day, not by 'travel'"),
+        (["day", "day"], "by names a column twice: day, day"),
+    ],
+)
+def test_what_is_no_window_is_refused(by: Any, message: str, lake: Path) -> None:
+    with pytest.raises(dn.InvalidParameter, match=message):
+        PLAN.tally(lake, by=by)
+
+
+def test_datasets_and_columns_with_dictionaries(lake: Path, right: dict[str, Tallies]) -> None:
+    rows = read_rows(lake)
+    coded = rows.set_column(0, "travel", rows.column("travel").dictionary_encode())
+    check(right, coded)
+    check(right, dataset.dataset(rows))
+    with pytest.raises(dn.InvalidReport, match="dataframes of pandas, Polars or pyarrow, got Series"):
+        PLAN.tally(pd.Series([1, 2]))
 
 
 @pytest.mark.parametrize(

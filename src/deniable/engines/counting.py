@@ -66,7 +66,7 @@ def count_by(columns: tuple[Column, ...], mechanism: ExactMechanism) -> Counting
     for column in columns:
         if column.length is not None and column.length > MOST_LISTED:
             raise InvalidParameter(
-                f"{column.name!r} lists {column.length:,} values, and engines count lists of up to "
+                f"a report lists {column.length:,} values, and engines count lists of up to "
                 f"{MOST_LISTED}; tally the reports from Parquet files, which this machine does by itself"
             )
     return _count(one, columns)

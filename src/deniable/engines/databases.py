@@ -14,6 +14,7 @@ from typing import Any, Protocol, final
 from uuid import uuid4
 
 from deniable.engines.counting import quote
+from deniable.engines.query import KEY
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 
 _INTEGERS = (
@@ -25,6 +26,15 @@ _INTEGERS = (
     "USMALLINT",
     "UINT",
 )
+_TEXTS = ("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR")
+_KINDS = {
+    **dict.fromkeys(_INTEGERS, "integer"),
+    **dict.fromkeys(_TEXTS, "text"),
+    "DATE": "date",
+    "BOOLEAN": "bool",
+}
+_DUCK = "deniable: reports"
+"""The name of a relation in queries, which no table of a database has."""
 
 
 class Engine(Protocol):
@@ -32,7 +42,7 @@ class Engine(Protocol):
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """What each column holds: "integer", "list" (of integers), or "other"."""
+        """What each column holds: "integer", "list" (of integers), "text", "date", "bool" or "other"."""
 
     @property
     def source(self) -> str:
@@ -56,10 +66,15 @@ class DuckTable:
 
     @property
     def source(self) -> str:
-        return '"reports"'
+        return quote(_DUCK)
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        return list(self.relation.query("reports", sql).fetchall())
+        import duckdb
+
+        try:
+            return list(self.relation.query(_DUCK, sql).fetchall())
+        except duckdb.Error as problem:
+            raise DeniableError(f"DuckDB refused to count: {_first_line(problem)}") from None
 
 
 @final
@@ -125,12 +140,7 @@ class IbisTable:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        return {
-            name: "integer"
-            if kind.is_integer()
-            else ("list" if kind.is_array() and kind.value_type.is_integer() else "other")
-            for name, kind in self.table.schema().items()
-        }
+        return {name: _name_ibis(kind) for name, kind in self.table.schema().items()}
 
     @property
     def source(self) -> str:
@@ -148,19 +158,35 @@ class IbisTable:
         first.find(sqlglot.exp.Table).replace(inside.subquery("reports"))
         types = self.table.schema()
         # Ibis would ask DuckDB for these types by a name that DuckDB 2 no longer has
-        schema = {name: types.get(name, "int64") for name in tree.named_selects}
-        found = backend.sql(tree.sql(dialect=backend.dialect), schema=schema).to_pyarrow()
+        schema = {name: types.get(name.removeprefix(KEY), "int64") for name in tree.named_selects}
+        try:
+            found = backend.sql(tree.sql(dialect=backend.dialect), schema=schema).to_pyarrow()
+        except Exception as problem:  # of whichever backend
+            raise DeniableError(f"{backend.name} refused to count: {_first_line(problem)}") from None
         return [tuple(row.values()) for row in found.to_pylist()]
 
 
-def name_kind(kind: str, dialect: str) -> str:
-    """What a column of this type holds: "integer", "list" (of integers), or "other"."""
-    from sqlglot import exp
+def _name_ibis(kind: Any) -> str:
+    if kind.is_array():
+        return "list" if _name_ibis(kind.value_type) == "integer" else "other"
+    if kind.is_integer():
+        return "other" if kind.is_uint64() else "integer"
+    holding = {"text": kind.is_string, "date": kind.is_date, "bool": kind.is_boolean}
+    return next((name for name, holds in holding.items() if holds()), "other")
 
-    parsed = exp.DataType.build(kind, dialect=dialect)
+
+def name_kind(kind: str, dialect: str) -> str:
+    """What a column of this type holds: "integer", "list" (of them), "text", "date", "bool" or "other"."""
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        parsed = exp.DataType.build(kind, dialect=dialect)
+    except (SqlglotError, AttributeError, ValueError):  # a type that only this engine knows
+        return "other"
     if parsed.this == exp.DataType.Type.ARRAY and parsed.expressions:
         return "list" if parsed.expressions[0].this.value in _INTEGERS else "other"
-    return "integer" if parsed.this.value in _INTEGERS else "other"
+    return _KINDS.get(getattr(parsed.this, "value", ""), "other")
 
 
 def translate(sql: str, dialect: Any) -> str:

@@ -14,11 +14,12 @@ from hashlib import md5
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, final
+from urllib.parse import unquote
 
 import numpy as np
 
 from deniable.arrays import Array, Integers
-from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
+from deniable.engines.form import ID, PLAN, ROUND, Counted, TableForm, check_columns
 from deniable.engines.repeats import Repeats
 from deniable.engines.rows import COUNTED, REPEATED, RowReader, Rows, find_valid
 from deniable.engines.words import Flags
@@ -55,7 +56,7 @@ class Piece:
         here = [name for name in names if name not in self.folders]
         with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
             for batch in file.iter_batches(_rows_at_once(len(here)), [self.group], here, use_threads=False):
-                columns = {name: batch.column(name) for name in here}
+                columns = {name: read_plain(batch.column(name)) for name in here}
                 one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
                 for name in names:
                     if name in self.folders:
@@ -74,9 +75,12 @@ class Frame:
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns of its rows, in blocks."""
+        import pyarrow as pa
+
         for batch in self.batches():
             for start in range(0, batch.num_rows, ROWS):
-                yield batch.select(list(names)).slice(start, ROWS)
+                some = batch.select(list(names)).slice(start, ROWS)
+                yield pa.RecordBatch.from_arrays(list(map(read_plain, some.columns)), names=list(names))
 
 
 @final
@@ -185,6 +189,20 @@ class FilesCount:
         return ranks
 
 
+def read_plain(array: pa.Array) -> pa.Array:
+    """The same column as text or integers of a plain type, which all steps know."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+        return array.dictionary_decode()
+    return array.cast(pa.string()) if pa.types.is_string_view(kind) else array
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return _name_kind(kind) == "text"
+
+
 def _code(array: pa.Array) -> tuple[Integers, list[Any]]:
     """The values of a column, none of them too, and for each row which of them it has."""
     import pyarrow as pa
@@ -201,31 +219,30 @@ def _rows_at_once(columns: int) -> int:
 
 def _digest(value: object) -> str:
     """What orders values alike in every engine, whatever its collation; no value comes last."""
-    return "~" if value is None else md5(str(value).encode(), usedforsecurity=False).hexdigest()
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return "~" if value is None else md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def open_files(
     form: TableForm, paths: Sequence[Path], keys: tuple[str, ...] = (), number: int | None = None
 ) -> FilesCount:
     """Count these files, whose rows or names of folders must have all columns of the table form."""
-    import pyarrow as pa
-    from pyarrow import dataset as ds
-
-    try:
-        files = ds.dataset([str(path) for path in paths], format="parquet", partitioning="hive")
-        opened = [_open_fragment(fragment) for fragment in files.get_fragments()]
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as problem:
-        raise InvalidReport(f"these are not files of reports, or one is damaged: {problem}") from None
+    opened = [_open_file(path, form) for path in paths]
     theirs = [one.plan not in (None, form.plan_id) and PLAN in form.more_columns for one in opened]
     mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
     skipped = sum(one.rows for one, other in zip(opened, theirs, strict=True) if other)
     for one in mine:
-        check_columns(form, one.kinds, keys)
+        check_columns(form, one.kinds, keys, number)
     extra = form.more_columns & {name for one in mine for name in one.kinds}
     for one in mine:
         for name in sorted(extra - set(one.kinds)):
             raise InvalidReport(
                 f"{one.path} has no column {name!r}, and other files have; count files that are alike"
+            )
+    for name in (*keys, *sorted(extra)):
+        if len({one.kinds[name] for one in mine}) > 1:
+            raise InvalidReport(
+                f"files differ in what their column {name!r} holds; count files that are alike"
             )
     pieces = tuple(piece for one in mine for piece in one.list_pieces())
     return FilesCount(form, pieces, extra, keys, number, skipped)
@@ -254,45 +271,76 @@ class _File:
             yield Piece(self.path, self.metadata, group, self.folders)
 
 
-def _open_fragment(fragment: Any) -> _File:
-    """What a file says of itself; its plan stands in its header, if nowhere else."""
-    from pyarrow import dataset as ds
+def _open_file(path: Path, form: TableForm) -> _File:
+    """What a file says of itself; its header, which a program wrote, is believed before a folder."""
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    schema = fragment.physical_schema
-    folders = dict(ds.get_partition_keys(fragment.partition_expression))
-    fragment.ensure_complete_metadata()
+    try:
+        with parquet.ParquetFile(path) as file:
+            metadata, schema = file.metadata, file.schema_arrow
+    except (pa.ArrowException, OSError) as problem:
+        raise InvalidReport(f"{path} is not a file of reports, or is damaged: {problem}") from None
+    folders = _read_folders(path, form)
     header = (schema.metadata or {}).get(PLAN_KEY)
-    if PLAN not in schema.names and PLAN not in folders and header is not None:
+    if PLAN not in schema.names and header is not None:
         folders[PLAN] = header.decode("ascii", "replace")
-    kinds = {name: _name_kind(schema.field(name).type) for name in schema.names}
-    named = {name: "integer" if isinstance(value, int) else "other" for name, value in folders.items()}
-    plan = folders.get(PLAN)
-    return _File(
-        fragment.path, fragment.metadata, kinds | named, folders, None if plan is None else str(plan)
-    )
+    kinds = {name: "integer" if isinstance(value, int) else "text" for name, value in folders.items()}
+    kinds |= {name: _name_kind(schema.field(name).type) for name in schema.names}
+    plan = None if PLAN in schema.names else folders.get(PLAN)
+    outside = {name: value for name, value in folders.items() if name not in schema.names}
+    return _File(str(path), metadata, kinds, outside, plan)
+
+
+def _read_folders(path: Path, form: TableForm) -> dict[str, Any]:
+    """What the names of folders say (`day=2026-11-15`): text, as zeros in front matter; rounds and groups are
+    numbers.
+    """
+    numbers = {ROUND} | ({form.group[0]} if form.group else set())
+    found: dict[str, Any] = {}
+    for part in path.parent.parts:
+        name, equals, value = (unquote(one) for one in part.partition("="))
+        if equals:
+            text = None if value == "__HIVE_DEFAULT_PARTITION__" else value
+            found[name] = int(value) if name in numbers and value.isdecimal() else text
+    return found
 
 
 def open_frame(
     form: TableForm, frame: Any, keys: tuple[str, ...] = (), number: int | None = None
 ) -> FilesCount:
-    """Count a dataframe: of pandas, of pyarrow, or of Polars, also a lazy one."""
+    """Count a dataframe: of pandas, of pyarrow, also a dataset, or of Polars, also a lazy one."""
+    import pyarrow as pa
+    from pyarrow import dataset as ds
+
+    if isinstance(frame, ds.Dataset):
+        schema, one = frame.schema, Frame(frame.to_batches, 0)
+    elif hasattr(frame, "collect_batches"):  # lazy, of Polars
+        schema = frame.head(0).collect().to_arrow().schema
+        one = Frame(
+            lambda: (batch for some in frame.collect_batches() for batch in some.to_arrow().to_batches()), 0
+        )
+    else:
+        table = (
+            pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else _to_arrow(frame, form)
+        )
+        schema, one = table.schema, Frame(table.to_batches, table.num_rows)
+    check_columns(form, {name: _name_kind(schema.field(name).type) for name in schema.names}, keys, number)
+    return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
+
+
+def _to_arrow(frame: Any, form: TableForm) -> pa.Table:
+    """A dataframe of any library that narwhals knows."""
     import narwhals as nw
 
-    given = nw.from_native(frame)
-    if isinstance(given, nw.LazyFrame) and hasattr(frame, "collect_batches"):
-        schema = given.head(0).collect("pyarrow").to_arrow().schema
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for some in frame.collect_batches():
-                yield from some.to_arrow().to_batches()
-
-        one = Frame(batches, 0)
-    else:
-        table = (given.collect("pyarrow") if isinstance(given, nw.LazyFrame) else given).to_arrow()
-        table = _read_integers(table, form)
-        schema, one = table.schema, Frame(lambda: iter(table.to_batches()), table.num_rows)
-    check_columns(form, {name: _name_kind(schema.field(name).type) for name in schema.names}, keys)
-    return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
+    try:
+        given = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InvalidReport(
+            f"tables of reports are dataframes of pandas, Polars or pyarrow, got {type(frame).__name__}"
+        ) from None
+    table = given.to_arrow()
+    return _read_integers(table, form) if given.implementation.is_pandas() else table
 
 
 def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
@@ -312,14 +360,19 @@ def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
 
 
 def _name_kind(kind: pa.DataType) -> str:
-    """What a column holds: integers, lists of them, or something else."""
+    """What a column holds: "integer", "list" (of integers), "text", "date", "bool" or "other"."""
     import pyarrow as pa
 
-    if pa.types.is_integer(kind):
-        return "integer"
-    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind):
-        return "list" if pa.types.is_integer(kind.value_type) else "other"
-    return "other"
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _name_kind(kind.value_type)
+    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
+        return "list" if _name_kind(kind.value_type) == "integer" else "other"
+    if types.is_integer(kind):
+        return "other" if types.is_uint64(kind) else "integer"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    return "date" if types.is_date(kind) else "bool" if types.is_boolean(kind) else "other"
 
 
 def _merge(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array
-from deniable.errors import InvalidReport, not_among
+from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.records import RecordMechanism
 
@@ -74,9 +74,10 @@ class TableForm:
 
     @cached_property
     def more_columns(self) -> frozenset[str]:
-        """Those of `plan`, `round` and `id` that are not the name of a column already."""
+        """Those of `plan`, `round` and `id` that are not the name of a column already, in capitals or not."""
         taken = {column.name for columns in self.columns for column in columns}
-        return frozenset({PLAN, ROUND, ID} - taken - {self.group[0] if self.group else ""})
+        taken |= {self.group[0]} if self.group else set()
+        return frozenset({PLAN, ROUND, ID} - {name.lower() for name in taken})
 
 
 @final
@@ -98,29 +99,51 @@ class Counted:
         return Counted(self.n + other.n, tallies, refused)
 
 
-def check_columns(form: TableForm, kinds: Mapping[str, str], keys: Sequence[str] = ()) -> None:
-    """Refuse a table that lacks a column, or whose column holds something else than integers or lists."""
-    wanted = {
-        column.name: "integer" if column.length is None else "list"
+def check_columns(
+    form: TableForm, kinds: Mapping[str, str], keys: Sequence[str] = (), number: int | None = None
+) -> None:
+    """Refuse a table that lacks a column, or whose column holds something else than it must.
+
+    `kinds` are "integer", "list" (of integers), "text", "date", "bool" and "other".
+    """
+    wanted: dict[str, tuple[str, ...]] = {
+        column.name: ("integer",) if column.length is None else ("list",)
         for columns in form.columns
         for column in columns
     }
+    for key in keys:
+        if key in wanted or (key == ID and ID in form.more_columns):
+            raise InvalidParameter(
+                f"windows are by what is known of reports, such as the day, not by {key!r}"
+            )
     if form.group is not None:
-        wanted[form.group[0]] = "integer"
+        wanted[form.group[0]] = ("integer",)
     if PLAN in form.more_columns and PLAN not in kinds:
         raise InvalidReport(
             f"this table does not say for which plan its reports were made: that is a column {PLAN!r} with "
             "the plan's id, or the name of a folder; if it holds answers, privatize them first"
         )
-    for name in (*wanted, *keys):
+    if number is not None and (ROUND not in kinds or ROUND not in form.more_columns):
+        raise InvalidReport(f"round {number} is asked for, and this table has no column {ROUND!r}")
+    wanted |= {name: allowed for name, allowed in _MORE.items() if name in form.more_columns & set(kinds)}
+    wanted = dict.fromkeys(keys, _WINDOWS) | wanted
+    for name, allowed in wanted.items():
         if name not in kinds:
             raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)))
-    for name, kind in wanted.items():
-        if kinds[name] != kind:
-            holds = "integers" if kind == "integer" else "lists of integers"
-            raise InvalidReport(
-                f"the column {name!r} of a table of reports holds {holds}, of at most 64 bits"
-            )
+        if kinds[name] not in allowed:
+            holds = " or ".join(_HOLDS[kind] for kind in allowed)
+            raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}")
+
+
+_HOLDS = {
+    "integer": "signed integers of at most 64 bits",
+    "list": "lists of signed integers of at most 64 bits",
+    "text": "text",
+    "date": "dates",
+    "bool": "booleans",
+}
+_MORE = {PLAN: ("text",), ROUND: ("integer",), ID: ("text", "integer")}
+_WINDOWS = ("text", "integer", "date", "bool")
 
 
 def list_columns(name: str, mechanism: ExactMechanism, dot: str = ".") -> tuple[Column, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, final
 
 import numpy as np
@@ -19,6 +20,15 @@ Run = Callable[[str], Iterable[Sequence[Any]]]
 """Runs a query in DuckDB's words on an engine, and gives its rows."""
 
 _AT_ONCE = 400  # sums in one query: PostgreSQL's rows have at most 1,664 columns
+
+
+KEY = "key "
+"""What the name of a key begins with inside of queries."""
+
+
+def name_key(key: str) -> str:
+    """The name of a key inside of queries, where no other column can have it."""
+    return quote(KEY + key)
 
 
 @final
@@ -37,8 +47,12 @@ class Query:
 
     @cached_property
     def countings(self) -> tuple[Counting, ...]:
-        """How each attribute is counted."""
-        return tuple(map(count_by, self.form.columns, self.form.mechanism.mechanisms))
+        """How each attribute is counted, under names that no column of the table can take away."""
+        names = (f"c{i}" for i in count())
+        renamed = (
+            tuple(replace(column, name=next(names)) for column in columns) for columns in self.form.columns
+        )
+        return tuple(map(count_by, renamed, self.form.mechanism.mechanisms))
 
     def run(self, run: Run) -> dict[tuple[Hashable, ...], Counted]:
         """Count the rows of each combination of keys."""
@@ -110,21 +124,27 @@ class Query:
 
     @property
     def _keys_text(self) -> str:
-        return "".join(f"{quote(key)}, " for key in self.keys)
+        return "".join(f"{name_key(key)}, " for key in self.keys)
 
     def _sound_rows(self) -> str:
-        """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
-        numbers = [column for one in self.countings for column in one.columns]
-        columns = [quote(one.name) for one in numbers]
-        keys = [quote(key) for key in dict.fromkeys((*self.keys, *self._group_keys))]
-        more = [quote(name) for name in (PLAN, ROUND, ID) if name in self.extra]
-        kept = list(dict.fromkeys([*keys, *more]))
+        """The rows and their state; whoever is refused has no numbers, so that nothing overflows.
+
+        Only the first step knows the names of the table's columns, which may be any.
+        """
+        theirs = [column for columns in self.form.columns for column in columns]
+        columns = [quote(column.name) for one in self.countings for column in one.columns]
+        by = list(dict.fromkeys((*self.keys, *self._group_keys)))
+        keys = list(map(name_key, by))
+        more = [name for name in (PLAN, ROUND, ID) if name in self.extra]
+        kept = [*keys, *map(quote, more)]
         typed = [
-            f"CAST({text} AS BIGINT{'' if one.length is None else '[]'}) AS {text}"
-            for text, one in zip(columns, numbers, strict=True)
+            f"CAST({quote(one.name)} AS BIGINT{'' if one.length is None else '[]'}) AS {text}"
+            for text, one in zip(columns, theirs, strict=True)
         ]
+        typed += [f"{quote(key)} AS {text}" for key, text in zip(by, keys, strict=True)]
+        typed += [f"{quote(name)} AS {quote(name)}" for name in more]
         steps = {
-            "typed": f'SELECT {", ".join([*typed, *kept])} FROM {self.source} AS "reports"',
+            "typed": f'SELECT {", ".join(typed)} FROM {self.source} AS "reports"',
             "judged": f'SELECT {", ".join([*columns, *kept])}, {self._state} AS "state" FROM "typed"',
         }
         last = "judged"
@@ -158,7 +178,7 @@ class Query:
             absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in one.columns)
             valid.append(f"({absent} OR {one.valid})")
         if self.form.group is not None:
-            name, size = quote(self.form.group[0]), self.form.group[1]
+            name, size = name_key(self.form.group[0]), self.form.group[1]
             valid.append(f"{name} >= 0 AND {name} < {size}")
         if ID in self.extra:
             valid.append('"id" IS NOT NULL')

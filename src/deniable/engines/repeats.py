@@ -6,7 +6,7 @@ bucket, where their ids are compared themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,11 +89,7 @@ class Repeats:
     def _put(self, bucket: int, rows: pa.RecordBatch) -> None:
         import pyarrow as pa
 
-        # a file has one type for each column; folders and Polars give dictionaries
-        columns: Mapping[str, pa.Array] = {
-            name: array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-            for name, array in zip(rows.schema.names, rows.columns, strict=True)
-        }
+        columns = zip(rows.schema.names, map(_widen, rows.columns), strict=True)
         plain = pa.RecordBatch.from_pydict(dict(columns))
         if bucket not in self._writers:
             path = Path(self._folder.name) / f"{bucket}.rows"
@@ -110,6 +106,22 @@ class Repeats:
                 yield from reader.read_all().combine_chunks().to_batches()
 
 
+def _widen(array: pa.Array) -> pa.Array:
+    """The same column with the type that it has in every file: files may differ in widths."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if types.is_integer(array.type):
+        return array.cast(pa.int64())
+    if types.is_string(array.type) or types.is_large_string(array.type):
+        return array.cast(pa.large_string())
+    if types.is_boolean(array.type) or types.is_date(array.type):
+        return array
+    return array.cast(pa.list_(pa.int64()))
+
+
 def hash_ids(ids: pa.Array) -> Hashes:
     """A number for each id; ids that are equal have the same."""
     import pyarrow as pa
@@ -118,8 +130,7 @@ def hash_ids(ids: pa.Array) -> Hashes:
         ids = ids.dictionary_decode()
     if pa.types.is_integer(ids.type):
         return _mix(np.asarray(ids.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.uint64))
-    if not (pa.types.is_string(ids.type) or pa.types.is_binary(ids.type)):
-        ids = ids.cast(pa.binary() if _is_binary(ids.type) else pa.string())
+    ids = ids.cast(pa.string())
     found = np.zeros(len(ids), dtype=np.uint64)
     if len(ids):
         from deniable.engines.loops import hash_texts
@@ -128,10 +139,6 @@ def hash_ids(ids: pa.Array) -> Hashes:
         bounds = np.frombuffer(ends, dtype=np.int32)[ids.offset : ids.offset + len(ids) + 1]
         hash_texts(np.frombuffer(text if text is not None else b"", dtype=np.uint8), bounds, found)
     return _mix(found)
-
-
-def _is_binary(kind: pa.DataType) -> bool:
-    return "binary" in str(kind)
 
 
 def _mix(numbers: Hashes) -> Hashes:

@@ -67,8 +67,11 @@ def count_source(
                 'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
             )
         return _count_inside(open_spark(source, table), form, by, number)
+    if isinstance(source, str) and "://" in source:  # which may hold a password
+        scheme = source.partition("://")[0]
+        raise InvalidParameter(f"reports are read from postgresql:// and spark:// addresses, got {scheme}://")
     if table is not None:
-        raise InvalidParameter(f"only a database has tables, got table={table!r} for {source!r}")
+        raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
     engine = _recognize(source)
     if engine is not None:
         return _count_inside(nullcontext(engine), form, by, number)
@@ -84,7 +87,7 @@ def count_source(
 
 def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
     """The files that are named, by themselves, by folders, or by patterns such as `reports/*.parquet`."""
-    found: list[Path] = []
+    found: list[Path] = []  # a file that is named twice is counted once
     for one in [source] if isinstance(source, str | Path) else source:
         here = sorted(glob.glob(str(one), recursive=True)) or [str(one)]
         for name in here:
@@ -94,15 +97,18 @@ def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
     if missing or not found:
         named = missing[0] if missing else source
         raise FileMissing(f"there is no file {named}; name files of reports, such as 'reports/*.parquet'")
-    return found
+    return list({path.resolve(): path for path in found}.values())
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """The files in a folder; names that begin with a dot or a line are of files that are being written."""
+    """The files in a folder; names that begin with a dot or a line are of files that are being written.
+
+    Names of folders such as `_day=1` are not: they tell what is in them.
+    """
     return sorted(
         path
         for path in folder.rglob("*.parquet")
-        if not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+        if not any(part.startswith((".", "_")) and "=" not in part for part in path.relative_to(folder).parts)
     )
 
 
@@ -111,7 +117,7 @@ def _count_inside(
 ) -> dict[Key, Counted]:
     with opened as engine:
         kinds = engine.kinds
-        check_columns(form, kinds, keys)
+        check_columns(form, kinds, keys, number)
         query = Query(form, engine.source, form.more_columns & set(kinds), number, keys)
         if not _mixes_rounds(query.extra, keys, number):
             return query.run(engine.run)

@@ -138,6 +138,8 @@ def tally_source(
     keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
+    if len(set(keys)) < len(keys):
+        raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
     form = plan.table_form
     found = count_source(form, source, table, keys, number, show)
     _refuse_nothing(form, found.values())
