@@ -11,6 +11,7 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
 from deniable.commands import export
+from deniable.plan.reports import Tallies
 from deniable.wire import Wire
 from tests import services
 from tests.collector import small_plan
@@ -33,7 +34,7 @@ ANSWERS = {
 }
 
 
-def fill(address: str, *rounds: tuple[dn.Plan, int]) -> None:
+def fill(address: str, *rounds: tuple[dn.Plan, int], first: int = 0) -> None:
     store = open_store(address)
     for plan in dict(rounds):
         store.register(plan)
@@ -41,7 +42,9 @@ def fill(address: str, *rounds: tuple[dn.Plan, int]) -> None:
         store.set_round(plan.id, number)
         words = dn.remembering(number) if plan.content.rounds else dn.seeded(number)
         bodies = Wire(plan).bodies(plan.privatize(ANSWERS, words))
-        ids = [number.to_bytes(8, "little") + i.to_bytes(8, "little") for i in range(len(bodies))]
+        ids = [
+            number.to_bytes(8, "little") + i.to_bytes(8, "little") for i in range(first, first + len(bodies))
+        ]
         store.add([Arrival(plan.id, number, ids, bodies)], 0.0)
     store.close()
 
@@ -62,8 +65,9 @@ def test_what_is_exported_is_counted_alike(kind: str, run: Run, monkeypatch: pyt
         collected = store.tallies(plan.id, number)
         store.close()
         found = plan.tally("lake", number=number)
-        assert found.to_dict() == collected.to_dict()
+        assert found.to_dict() == collected.to_dict() | {"refused": dict(found.refused)}
         assert sum(found.refused.values()) == 120
+        assert Tallies.from_dict(found.to_dict()) == found
         pair = [
             json.loads(run("estimate", "plan.json", "--from", source, "--round", str(number), "--json").out)
             for source in (address, "lake")
@@ -89,9 +93,29 @@ def test_exporting_again_is_safe(run: Run) -> None:
     AGAIN.write("plan.json")
     run("store", "scrub", "plan.json", "--round", "1", "--yes")
     outcome = run(*arguments)
-    assert f"left {path} as it is: 60 reports are scrubbed since" in outcome.err
+    assert f"left {path.parent} as it is: 60 reports are scrubbed since" in outcome.err
     assert path.read_bytes() == first
     assert parquet.ParquetFile(path).metadata.num_rows == 60
+
+
+def test_reports_that_come_after_others_were_scrubbed_go_beside_them(run: Run) -> None:
+    """However many they are: what the file has cannot be had again."""
+    address = "sqlite:///reports.db"
+    fill(address, (AGAIN, 1))
+    arguments = ("export", "--store", address, "-o", "lake")
+    run(*arguments)
+    AGAIN.write("plan.json")
+    run("store", "scrub", "plan.json", "--round", "1", "--yes")
+    for first in (100, 200):
+        fill(address, (AGAIN, 1), first=first)
+    run(*arguments)
+    run(*arguments)
+    folder = Path(f"lake/plan={AGAIN.id}/round=1")
+    held = {path.name: parquet.ParquetFile(path).metadata.num_rows for path in folder.iterdir()}
+    assert held == {"part-0.parquet": 60, "part-60.parquet": 120}
+    store = open_store(address)
+    assert AGAIN.tally("lake", number=1) == store.tallies(AGAIN.id, 1)
+    store.close()
 
 
 def test_a_failure_leaves_what_was_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +134,7 @@ def test_attributes_may_be_called_like_columns(run: Run) -> None:
     fill("sqlite:///reports.db", (CALLED, 1))
     run("export", "-o", "lake")
     assert [str(path) for path in Path("lake").rglob("*.parquet")] == [
-        f"lake/{CALLED.id}/round-1/part-0.parquet"
+        f"lake/deniable.plan={CALLED.id}/round-1/part-0.parquet"
     ]
     store = open_store("sqlite:///reports.db")
     assert CALLED.tally("lake") == store.tallies(CALLED.id, 1)

@@ -42,8 +42,8 @@ def export_reports(plan_file: Path | None, store: str, number: int | None, out: 
 
     A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN, or of all plans of the store. To
     export again writes these files again, each wholly or not at all, so that it may be repeated at any time.
-    Reports are in the order of their random ids, which are not written. The file of a round whose reports
-    were scrubbed since is left as it is.
+    Reports are in the order of their random ids, which are not written. The file of reports that were
+    scrubbed since is left as it is; what came after them goes to a file beside it.
     """
     if out.suffix.lower() == ".parquet":
         console.refuse_existing([out], force)
@@ -75,11 +75,13 @@ def _name_round(number: int | None) -> str:
 def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, show: Show) -> None:
     total, before = sum(each.counted - each.scrubbed for _, each in rounds), 0
     for plan, each in rounds:
-        path = name_file(out, plan, each.number)
-        left = each.counted - each.scrubbed
-        if each.scrubbed and _count_rows(path) > left:
-            gone = f"{each.scrubbed:,} reports are scrubbed since"
-            click.echo(f"left {path} as it is: {gone}", err=True)
+        path, left = name_file(out, plan, each), each.counted - each.scrubbed
+        # what earlier files have is scrubbed, and so is in no later file
+        earlier = sum(_count_rows(one) for one in path.parent.glob("part-*.parquet") if one != path)
+        if not left or earlier > each.scrubbed:
+            why = f"{each.scrubbed:,} reports are scrubbed since"
+            why += "" if not left else f", and it has {earlier:,}; scrub the others, too, and export again"
+            click.echo(f"left {path.parent} as it is: {why}", err=True)
             before += left
             continue
         store.access.log(find_actor(), "exported reports", plan.id, f"round {each.number}")
@@ -89,23 +91,29 @@ def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, sh
         click.echo(f"wrote {format_count(n, 'report')} to {path}{others}", err=True)
 
 
-def name_file(folder: Path, plan: Plan, number: int) -> Path:
-    """The file of a round; a folder is called like a column unless an attribute is called so, too."""
-    from deniable.engines.form import PLAN, ROUND
+def name_file(folder: Path, plan: Plan, each: Round) -> Path:
+    """The file of a round, of the reports that came after those that are scrubbed.
 
-    free = plan.table_form.more_columns
-    of_plan = f"{PLAN}={plan.id}" if PLAN in free else plan.id
-    of_round = f"{ROUND}={number}" if ROUND in free else f"{ROUND}-{number}"
-    return folder / of_plan / of_round / "part-0.parquet"
+    A folder is called like a column unless an attribute is called so, too.
+    """
+    from deniable.engines.form import ROUND
+
+    form = plan.table_form
+    of_round = f"{ROUND}={each.number}" if ROUND in form.more_columns else f"{ROUND}-{each.number}"
+    return folder / f"{form.plan_column}={plan.id}" / of_round / f"part-{each.scrubbed}.parquet"
 
 
 def _count_rows(path: Path) -> int:
     """How many reports an earlier export wrote."""
-    if not path.exists():
-        return 0
+    import pyarrow as pa
     from pyarrow import parquet
 
-    return int(parquet.read_metadata(path).num_rows)
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError):
+        raise InvalidParameter(
+            f"{path} is damaged, or no file of reports; remove it, and export again"
+        ) from None
 
 
 def _export_file(address: str, plan_file: Path | None, number: int, out: Path) -> None:

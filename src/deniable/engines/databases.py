@@ -124,11 +124,15 @@ class SparkTable:
         return quote(self.view)
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        self.frame.createOrReplaceTempView(self.view)
-        try:
-            return [tuple(row) for row in self.frame.sparkSession.sql(translate(sql, "spark")).collect()]
-        finally:
-            self.frame.sparkSession.catalog.dropTempView(self.view)
+        from deniable.engines.spark import plain_errors  # which opens tables of this kind
+
+        session = self.frame.sparkSession
+        with plain_errors():
+            self.frame.createOrReplaceTempView(self.view)
+            try:
+                return [tuple(row) for row in session.sql(translate(sql, "spark")).collect()]
+            finally:
+                session.catalog.dropTempView(self.view)
 
 
 @final

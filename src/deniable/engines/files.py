@@ -100,13 +100,20 @@ class FilesCount:
     def run(self, show: Show | None = None) -> dict[Key, Counted]:
         """Read everything once; twice the ids, where there are any."""
         if ID not in self.extra:
-            return self._run(lambda batch: batch, show)
+            return self._finish(self._run(lambda batch: batch, show))
         with Repeats(sum(piece.rows for piece in self.pieces)) as repeats:
             repeats.find(batch.column(ID) for piece in self.pieces for batch in piece.read([ID]))
             found = self._run(repeats.part, show)
             for batch in repeats.read():
                 _merge(found, self._count_repeated(batch))
-        return found
+        return self._finish(found)
+
+    def _finish(self, found: Mapping[Key, Counted]) -> dict[Key, Counted]:
+        finished = {key: one.finish(self.form.mechanism) for key, one in found.items()}
+        if self.skipped:
+            other = Counted(0, self.form.mechanism.tally_nothing(), {PLAN: self.skipped})
+            _merge(finished, {(None,) * len(self.keys): other})
+        return finished
 
     def _run(self, part: Callable[[pa.RecordBatch], pa.RecordBatch], show: Show | None) -> dict[Key, Counted]:
         """Count the part of each block that is not put aside."""
@@ -124,11 +131,12 @@ class FilesCount:
                         show(done, total)
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for one in [pool.submit(work, piece) for piece in self.pieces]:
-                one.result()
-        if self.skipped:
-            other = Counted(0, self.form.mechanism.tally_nothing(), {PLAN: self.skipped})
-            _merge(found, {(None,) * len(self.keys): other})
+            waiting = [pool.submit(work, piece) for piece in self.pieces]
+            try:
+                for one in waiting:
+                    one.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
         return found
 
     @cached_property
@@ -144,8 +152,8 @@ class FilesCount:
 
     def _tally(self, rows: Rows, batch: pa.RecordBatch) -> dict[Key, Counted]:
         if not self.keys:
-            return {(): rows.tally(self.form)}
-        return {key: rows.tally(self.form, here) for key, here in self._split(batch)}
+            return {(): rows.count(self.form)}
+        return {key: rows.count(self.form, here) for key, here in self._split(batch)}
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[Key, Flags]]:
         """Each combination of keys, and its rows."""
@@ -228,7 +236,7 @@ def open_files(
 ) -> FilesCount:
     """Count these files, whose rows or names of folders must have all columns of the table form."""
     opened = [_open_file(path, form) for path in paths]
-    theirs = [one.plan not in (None, form.plan_id) and PLAN in form.more_columns for one in opened]
+    theirs = [one.plan not in (None, form.plan_id) for one in opened]
     mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
     skipped = sum(one.rows for one, other in zip(opened, theirs, strict=True) if other)
     for one in mine:
@@ -283,11 +291,11 @@ def _open_file(path: Path, form: TableForm) -> _File:
         raise InvalidReport(f"{path} is not a file of reports, or is damaged: {problem}") from None
     folders = _read_folders(path, form)
     header = (schema.metadata or {}).get(PLAN_KEY)
-    if PLAN not in schema.names and header is not None:
-        folders[PLAN] = header.decode("ascii", "replace")
+    if form.plan_column not in schema.names and header is not None:
+        folders[form.plan_column] = header.decode("ascii", "replace")
     kinds = {name: "integer" if isinstance(value, int) else "text" for name, value in folders.items()}
     kinds |= {name: _name_kind(schema.field(name).type) for name in schema.names}
-    plan = None if PLAN in schema.names else folders.get(PLAN)
+    plan = None if form.plan_column in schema.names else folders.get(form.plan_column)
     outside = {name: value for name, value in folders.items() if name not in schema.names}
     return _File(str(path), metadata, kinds, outside, plan)
 
@@ -372,7 +380,8 @@ def _name_kind(kind: pa.DataType) -> str:
         return "other" if types.is_uint64(kind) else "integer"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "text"
-    return "date" if types.is_date(kind) else "bool" if types.is_boolean(kind) else "other"
+    named = {"date": types.is_date, "bool": types.is_boolean, "float": types.is_floating}
+    return next((name for name, holds in named.items() if holds(kind)), "other")
 
 
 def _merge(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:

@@ -7,7 +7,7 @@ of a record that does not report the attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -21,6 +21,9 @@ from deniable.records import RecordMechanism
 
 PLAN, ROUND, ID = "plan", "round", "id"
 """Columns that a table of reports may have too: its plan, the round, and the id of each report."""
+
+OTHER_PLAN = "deniable.plan"
+"""The column of the plan where an attribute is called `plan`."""
 
 REASONS = ("counted", "plan", "round", "form", "repeated")
 """What becomes of a row: it is counted, or refused as of another plan, of another round, not in canonical
@@ -73,11 +76,17 @@ class TableForm:
             dot += "."
 
     @cached_property
+    def plan_column(self) -> str:
+        """The column that says of which plan a row is, whatever attributes are called."""
+        taken = {name.lower() for name in (*self.names, self.group[0] if self.group else "")}
+        return OTHER_PLAN if PLAN in taken else PLAN
+
+    @cached_property
     def more_columns(self) -> frozenset[str]:
-        """Those of `plan`, `round` and `id` that are not the name of a column already, in capitals or not."""
+        """The column of the plan, and those of `round` and `id` that no attribute has, in capitals or not."""
         taken = {column.name for columns in self.columns for column in columns}
         taken |= {self.group[0]} if self.group else set()
-        return frozenset({PLAN, ROUND, ID} - {name.lower() for name in taken})
+        return frozenset({ROUND, ID} - {name.lower() for name in taken}) | {self.plan_column}
 
 
 @final
@@ -97,6 +106,11 @@ class Counted:
         }
         tallies = tuple(one + more for one, more in zip(self.tallies, other.tallies, strict=True))
         return Counted(self.n + other.n, tallies, refused)
+
+    def finish(self, mechanism: RecordMechanism) -> Counted:
+        """The tallies, of what blocks of rows added up to."""
+        parts = zip(mechanism.mechanisms, self.tallies, strict=True)
+        return replace(self, tallies=tuple(part.finish_cells(tally) for part, tally in parts))
 
 
 def check_columns(
@@ -118,13 +132,15 @@ def check_columns(
             )
     if form.group is not None:
         wanted[form.group[0]] = ("integer",)
-    if PLAN in form.more_columns and PLAN not in kinds:
+    if form.plan_column not in kinds:
         raise InvalidReport(
-            f"this table does not say for which plan its reports were made: that is a column {PLAN!r} with "
+            f"this table does not say for which plan its reports were made: that is a column "
+            f"{form.plan_column!r} with "
             "the plan's id, or the name of a folder; if it holds answers, privatize them first"
         )
     if number is not None and (ROUND not in kinds or ROUND not in form.more_columns):
         raise InvalidReport(f"round {number} is asked for, and this table has no column {ROUND!r}")
+    wanted[form.plan_column] = ("text",)
     wanted |= {name: allowed for name, allowed in _MORE.items() if name in form.more_columns & set(kinds)}
     wanted = dict.fromkeys(keys, _WINDOWS) | wanted
     for name, allowed in wanted.items():
@@ -132,7 +148,9 @@ def check_columns(
             raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)))
         if kinds[name] not in allowed:
             holds = " or ".join(_HOLDS[kind] for kind in allowed)
-            raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}")
+            mend = "; pandas makes floats of them where some are missing: give the file, or read it with "
+            mend = f'{mend}dtype_backend="pyarrow"' if kinds[name] == "float" else ""
+            raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}{mend}")
 
 
 _HOLDS = {
@@ -142,7 +160,7 @@ _HOLDS = {
     "date": "dates",
     "bool": "booleans",
 }
-_MORE = {PLAN: ("text",), ROUND: ("integer",), ID: ("text", "integer")}
+_MORE: Mapping[str, tuple[str, ...]] = {ROUND: ("integer",), ID: ("text", "integer")}
 _WINDOWS = ("text", "integer", "date", "bool")
 
 

@@ -131,18 +131,18 @@ class Query:
 
         Only the first step knows the names of the table's columns, which may be any.
         """
-        theirs = [column for columns in self.form.columns for column in columns]
+        named = [column for columns in self.form.columns for column in columns]
         columns = [quote(column.name) for one in self.countings for column in one.columns]
         by = list(dict.fromkeys((*self.keys, *self._group_keys)))
         keys = list(map(name_key, by))
-        more = [name for name in (PLAN, ROUND, ID) if name in self.extra]
+        more = {PLAN: self.form.plan_column} | {name: name for name in (ROUND, ID) if name in self.extra}
         kept = [*keys, *map(quote, more)]
         typed = [
             f"CAST({quote(one.name)} AS BIGINT{'' if one.length is None else '[]'}) AS {text}"
-            for text, one in zip(columns, theirs, strict=True)
+            for text, one in zip(columns, named, strict=True)
         ]
         typed += [f"{quote(key)} AS {text}" for key, text in zip(by, keys, strict=True)]
-        typed += [f"{quote(name)} AS {quote(name)}" for name in more]
+        typed += [f"{quote(theirs)} AS {quote(name)}" for name, theirs in more.items()]
         steps = {
             "typed": f'SELECT {", ".join(typed)} FROM {self.source} AS "reports"',
             "judged": f'SELECT {", ".join([*columns, *kept])}, {self._state} AS "state" FROM "typed"',
@@ -168,9 +168,7 @@ class Query:
     @property
     def _state(self) -> str:
         """Which of the reasons a row has."""
-        cases = []
-        if PLAN in self.extra:
-            cases.append(f'WHEN "plan" IS NULL OR "plan" <> \'{self.form.plan_id}\' THEN 1')
+        cases = [f'WHEN "plan" IS NULL OR "plan" <> \'{self.form.plan_id}\' THEN 1']
         if ROUND in self.extra and self.round is not None:
             cases.append(f'WHEN "round" IS NULL OR "round" <> {self.round} THEN 2')
         valid = [self._holds(member, first) for member, first, _ in self.form.mechanism.members]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.engines.form import ID, PLAN, REASONS, ROUND, Column, Counted, TableForm, from_columns
+from deniable.engines.form import ID, REASONS, ROUND, Column, Counted, TableForm, from_columns
 from deniable.engines.words import Flags, PackedWords, pack_words
 from deniable.errors import InvalidReport
 from deniable.mechanisms import ExactMechanism, Tally
@@ -32,8 +32,8 @@ class Rows:
     states: States
     reports: tuple[tuple[Integers | slice, Array | PackedWords], ...]
 
-    def tally(self, form: TableForm, here: Flags | None = None) -> Counted:
-        """Count these rows, or some of them."""
+    def count(self, form: TableForm, here: Flags | None = None) -> Counted:
+        """Count these rows, or some of them; tallies are not finished, as blocks are to be added up."""
         states = self.states if here is None else self.states[here]
         times = [len(states)]  # all are counted
         if states.any():
@@ -64,7 +64,7 @@ class RowReader:
     def names(self) -> list[str]:
         """The columns that are read."""
         of_group = [] if self.form.group is None else [self.form.group[0]]
-        more = [name for name in (PLAN, ROUND, ID) if name in self.extra]
+        more = [name for name in (self.form.plan_column, ROUND, ID) if name in self.extra]
         return [*(column.name for columns in self.form.columns for column in columns), *of_group, *more]
 
     def read(self, batch: pa.RecordBatch) -> Rows:
@@ -103,8 +103,8 @@ class RowReader:
             states[~sound] = _FORM
         if ROUND in self.extra and self.number is not None:
             _mark_others(batch.column(ROUND), self.number, states, _ROUND)
-        if PLAN in self.extra:
-            _mark_others(batch.column(PLAN), self.form.plan_id, states, _PLAN)
+        if self.form.plan_column in self.extra:  # it is not asked for where a file's header said it
+            _mark_others(batch.column(self.form.plan_column), self.form.plan_id, states, _PLAN)
         return Rows(states, tuple(reports))
 
     def read_records(self, batch: pa.RecordBatch) -> Records:
@@ -157,7 +157,7 @@ class RowReader:
 
 
 def _tally_part(part: ExactMechanism, reports: Array | PackedWords) -> Tally:
-    return reports.tally() if isinstance(reports, PackedWords) else part.tally_checked(reports)
+    return reports.tally() if isinstance(reports, PackedWords) else part.count_cells(reports)
 
 
 def find_valid(array: pa.Array) -> Flags:

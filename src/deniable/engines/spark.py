@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from deniable.engines.databases import SparkTable, require
-from deniable.engines.form import PLAN, TableForm, integer_type
+from deniable.engines.form import TableForm, integer_type
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, suggest_install
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ _LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", r
 def list_names(form: TableForm) -> list[str]:
     """The columns of a table of reports that is made on a cluster: the plan is the last one."""
     of_group = [] if form.group is None else [form.group[0]]
-    plan = [PLAN] if PLAN in form.more_columns else []
-    return [*(column.name for columns in form.columns for column in columns), *of_group, *plan]
+    return [*(column.name for columns in form.columns for column in columns), *of_group, form.plan_column]
 
 
 def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, into: str | None) -> Any:

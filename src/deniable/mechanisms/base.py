@@ -289,6 +289,14 @@ class ExactMechanism(Mechanism):
         """The tally of reports that are known to be in canonical form."""
         return self.tally(reports)
 
+    def count_cells(self, reports: Array) -> Tally:
+        """What blocks of such reports add up to; `finish_cells` makes the tally of it, once for all."""
+        return self.tally_checked(reports)
+
+    def finish_cells(self, cells: Tally) -> Tally:
+        """The tally of reports whose cells were counted."""
+        return cells
+
     @property
     def permanent(self) -> ExactMechanism:
         """The mechanism whose report tells as much as any number of reports of one value."""

@@ -110,9 +110,16 @@ class Blockwise(ExactMechanism):
 
     @final
     def tally_checked(self, reports: Array) -> Tally:
+        return self.finish_cells(self.count_cells(reports))
+
+    @final
+    def count_cells(self, reports: Array) -> Tally:
         compiled = worth_compiling(len(reports), self._cells_per_report)
-        cells = self._count(np.ascontiguousarray(reports), compiled)
-        return Tally(len(reports), self._finish(cells, len(reports)))
+        return Tally(len(reports), self._count(np.ascontiguousarray(reports), compiled))
+
+    @final
+    def finish_cells(self, cells: Tally) -> Tally:
+        return Tally(cells.n, self._finish(cells.counts, cells.n))
 
     def _checked_cells(self, reports: Array, compiled: bool) -> Integers:
         """A block of reports, counted if all of them are in canonical form."""

@@ -198,7 +198,8 @@ def plh(k: int, epsilon: float, pool: int | None = None) -> Pooled:
     p = e / (e + g - 1), q = c p + (1 - c) (1 - p) / (g - 1), where c, a little below 1 / g, is the share of
     functions under which two values collide: the same for any two. g is the prime with the least error, among
     those whose pool has at most `pool` functions if that is given. Variance q (1 - q) / (n (p - q)^2), at
-    most 3 % above that of olh. 1 to 4 bytes. Choose it for large collections over large domains: reports are
+    most 3 % above that of olh up to epsilon 5.5; beyond, g would have to be above 251. 1 to
+    4 bytes. Choose it for large collections over large domains: reports are
     counted at once, and hashes are made only for the pool.
 
     >>> m = plh(k=1000, epsilon=1.0)

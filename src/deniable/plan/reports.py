@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
+from deniable.engines.form import REASONS
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.formatting import format_count
@@ -94,14 +95,15 @@ class Tallies:
     def to_dict(self) -> dict[str, Any]:
         """Writes plain numbers, ready for JSON."""
         found: dict[str, Any] = {"plan": self.plan_id, "n": self.n, "tallies": _write(self.tallies)}
-        return found | ({"groups": [_write(group) for group in self.groups]} if self.groups else {})
+        found |= {"groups": [_write(group) for group in self.groups]} if self.groups else {}
+        return found | ({"refused": dict(self.refused)} if self.refused else {})
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
         """Reads what `to_dict` wrote; a collector also gives the round."""
         if (
             not isinstance(data, Mapping)
-            or set(data) - {"round", "groups"} != {"plan", "n", "tallies"}
+            or set(data) - {"round", "groups", "refused"} != {"plan", "n", "tallies"}
             or not all(isinstance(one, Mapping) for one in (data["tallies"], *(data.get("groups") or ())))
         ):
             raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
@@ -117,7 +119,13 @@ class Tallies:
                 raise InvalidParameter(
                     f"the tally of {name!r} counts {tally.n} reports, and there are {n} records"
                 )
-        return Tallies(data["plan"], n, tallies, groups)
+        return Tallies(data["plan"], n, tallies, groups, _read_refused(data.get("refused", {})))
+
+
+def _read_refused(given: object) -> dict[str, int]:
+    if not isinstance(given, Mapping) or set(given) - set(REASONS[1:]):
+        raise InvalidParameter(f"rows are refused for {', '.join(REASONS[1:])}, got {given!r}")
+    return {why: whole_number(f"rows refused for {why}", n, 0) for why, n in given.items()}
 
 
 def add_refused(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
