@@ -34,6 +34,7 @@ from deniable.commands.shared.options import InOrder
 from deniable.commands.simulate import run_sweep
 from deniable.commands.simulate_people import write_people
 from deniable.commands.store import manage_store
+from deniable.commands.tally import keep_tallies
 from deniable.commands.texts import print_texts
 from deniable.commands.tokens import make_tokens
 from deniable.commands.tour import show_story
@@ -97,6 +98,7 @@ for _verb in (
     manage_store,
     export_reports,
     manage_access,
+    keep_tallies,
     estimate_file,
     read_cross,
     write_people,

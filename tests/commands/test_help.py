@@ -31,6 +31,7 @@ ORDER = [
         "export",
         "access",
     ),
+    "tally",
     "estimate",
     "cross",
     "simulate-people",

@@ -6,9 +6,11 @@ import glob
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from deniable.engines.counting import quote
 from deniable.engines.databases import (
     DuckTable,
     Engine,
@@ -27,6 +29,9 @@ from deniable.tables import Show, require_pyarrow
 _POSTGRES = ("postgresql://", "postgres://")
 _SPARK = "spark://"
 
+Since = tuple[str, Any]
+"""A column, and its least value."""
+
 
 def is_source(given: object) -> bool:
     """Whether something may hold a table of reports: a path, an address, or a table of an engine."""
@@ -35,6 +40,11 @@ def is_source(given: object) -> bool:
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(one, str | Path) for one in given)
     return _find_library(given) in ("duckdb", "_duckdb", "pyspark", "ibis", "polars", "pandas", "pyarrow")
+
+
+def is_address(given: object) -> bool:
+    """Whether something is the address of an engine, and not the name of files."""
+    return isinstance(given, str) and given.startswith((*_POSTGRES, _SPARK))
 
 
 def is_spark_frame(given: object) -> bool:
@@ -49,8 +59,12 @@ def count_source(
     keys: Sequence[str] = (),
     number: int | None = None,
     show: Show | None = None,
+    *,
+    kept: bool = False,
+    since: Since | None = None,
 ) -> dict[Key, Counted]:
-    """Count a table of reports where it is: all of it, or by combination of keys.
+    """Count a table of reports where it is: all of it, or by combination of keys; or rows in an engine
+    with at least this value of a column, or none, `since` then.
 
     Rounds are not added up: the same people answer in each, so error bars of the sum would be too narrow.
     """
@@ -58,7 +72,7 @@ def count_source(
     if isinstance(source, str) and source.startswith(_POSTGRES):
         if table is None:
             raise InvalidParameter('name the table of reports in the database: table="reports"')
-        return _count_inside(open_postgres(source, tuple(table.split("."))), form, by, number)
+        return _count_inside(open_postgres(source, tuple(table.split("."))), form, by, number, kept, since)
     if isinstance(source, str) and source.startswith(_SPARK):
         from deniable.engines.spark import open_spark  # and sockets, which a device does not need
 
@@ -66,7 +80,7 @@ def count_source(
             raise InvalidParameter(
                 'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
             )
-        return _count_inside(open_spark(source, table), form, by, number)
+        return _count_inside(open_spark(source, table), form, by, number, kept, since)
     if isinstance(source, str) and "://" in source:  # which may hold a password
         scheme = source.partition("://")[0]
         raise InvalidParameter(f"reports are read from postgresql:// and spark:// addresses, got {scheme}://")
@@ -74,13 +88,13 @@ def count_source(
         raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
     engine = _recognize(source)
     if engine is not None:
-        return _count_inside(nullcontext(engine), form, by, number)
+        return _count_inside(nullcontext(engine), form, by, number, kept, since)
     require_pyarrow()
     if isinstance(source, str | Path | list | tuple):
         files = open_files(form, list_paths(source), by, number)
     else:
         files = open_frame(form, source, by, number)
-    if not _mixes_rounds(files.extra, by, number):
+    if not _mixes_rounds(files.extra, by, number, kept):
         return files.run(show)
     return _join_rounds(replace(files, keys=(*by, ROUND)).run(show))
 
@@ -113,20 +127,44 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _count_inside(
-    opened: AbstractContextManager[Engine], form: TableForm, keys: tuple[str, ...], number: int | None
+    opened: AbstractContextManager[Engine],
+    form: TableForm,
+    keys: tuple[str, ...],
+    number: int | None,
+    kept: bool,
+    since: Since | None,
 ) -> dict[Key, Counted]:
     with opened as engine:
         kinds = engine.kinds
         check_columns(form, kinds, keys, number)
-        query = Query(form, engine.source, form.more_columns & set(kinds), number, keys)
-        if not _mixes_rounds(query.extra, keys, number):
+        source = engine.source
+        if since is not None:
+            column, value = quote(since[0]), _write_value(since[1])
+            source = f"(SELECT * FROM {source} WHERE {column} >= {value} OR {column} IS NULL)"
+        query = Query(form, source, form.more_columns & set(kinds), number, keys)
+        if not _mixes_rounds(query.extra, keys, number, kept):
             return query.run(engine.run)
         return _join_rounds(replace(query, keys=(*keys, ROUND)).run(engine.run))
 
 
-def _mixes_rounds(extra: Collection[str], keys: Sequence[str], number: int | None) -> bool:
-    """Whether a count could add up the reports of several rounds."""
-    return number is None and ROUND in extra and ROUND not in keys
+def _write_value(value: object) -> str:
+    """A value of a window in SQL."""
+    if isinstance(value, datetime):
+        return f"CAST('{value.isoformat()}' AS {'TIMESTAMP' if value.tzinfo is None else 'TIMESTAMPTZ'})"
+    if isinstance(value, date):
+        return f"CAST('{value.isoformat()}' AS DATE)"
+    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _mixes_rounds(extra: Collection[str], keys: Sequence[str], number: int | None, kept: bool) -> bool:
+    """Whether a count could add up the reports of several rounds; what is kept is added to other counts."""
+    mixes = number is None and ROUND in extra and ROUND not in keys
+    if mixes and kept:
+        raise InvalidParameter(
+            "these reports are of rounds, which are not added up: choose one with --round (number=1 in "
+            "Python), or keep each by itself with --by round"
+        )
+    return mixes
 
 
 def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:

@@ -138,11 +138,29 @@ def tally_source(
     keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
+    tallies = count_windows(plan, source, table, keys, number, show)
+    _refuse_nothing(plan.table_form, tallies.values())
+    if by is None:
+        return tallies.get((), _gather(plan, {}))
+    return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
+
+
+def count_windows(
+    plan: Plan,
+    source: object,
+    table: str | None,
+    keys: Sequence[str],
+    number: int | None,
+    show: Show | None,
+    *,
+    kept: bool = False,
+    since: tuple[str, Any] | None = None,
+) -> dict[tuple[Hashable, ...], Tallies]:
+    """The tallies of each window, in order; `kept` ones are added to others, `since` a value of a column."""
     if len(set(keys)) < len(keys):
         raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
     form = plan.table_form
-    found = count_source(form, source, table, keys, number, show)
-    _refuse_nothing(form, found.values())
+    found = count_source(form, source, table, keys, number, show, kept=kept, since=since)
     windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
     for key, counted in found.items():
         group = (
@@ -150,10 +168,7 @@ def tally_source(
         )
         one = windows.setdefault(key[: len(keys)], {})
         one[group] = one[group] + counted if group in one else counted
-    tallies = {key: _gather(plan, groups) for key, groups in sorted(windows.items(), key=_order)}
-    if by is None:
-        return tallies.get((), _gather(plan, {}))
-    return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
+    return {key: _gather(plan, groups) for key, groups in sorted(windows.items(), key=order_window)}
 
 
 def estimate_windows(plan: Plan, windows: object, smooth: bool) -> WindowResults:
@@ -170,7 +185,7 @@ def _name_keys(keys: Sequence[str], form: TableForm) -> list[str]:
     return list(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
 
 
-def _order(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:
+def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:
     """Windows in order; those without a value last."""
     return tuple((value is None, type(value).__name__, 0 if value is None else value) for value in item[0])
 

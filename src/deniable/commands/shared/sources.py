@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console
-from deniable.errors import DeniableError, InvalidParameter, InvalidReport
+from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
     from deniable.plan import Plan, Tallies
+    from deniable.plan.kept import KeptTallies
     from deniable.plan.windows import Windows
 
 VARIABLE = "DENIABLE_FROM"
@@ -76,8 +77,9 @@ def fetch_tallies(
                 f"there are no reports of plan {plan.id[:12]}{where} yet at {hide_password(source)}"
             )
         return number, found
+    kept = _read_kept(plan, source, number)
     with console.progress("counting") as show:
-        found = plan.tally(source, table, number=number, show=show)
+        found = plan.tally(source, table, number=number, show=show) if kept is None else kept.tally()
     _report(plan, source, number, found.n, found.refused)
     return number, found
 
@@ -86,10 +88,28 @@ def tally_windows(
     plan: Plan, source: str, table: str | None, number: int | None, by: Sequence[str]
 ) -> Windows:
     """The tallies of each window of a table of reports."""
+    kept = _read_kept(plan, source, number)
     with console.progress("counting") as show:
-        found = plan.tally(source, table, by=by, number=number, show=show)
+        if kept is None:
+            found = plan.tally(source, table, by=by, number=number, show=show)
+        else:
+            found = kept.tally_windows(by)
     _report(plan, source, number, sum(one.n for one in found.values()), found.refused)
     return found
+
+
+def _read_kept(plan: Plan, source: str, number: int | None) -> KeptTallies | None:
+    """The tallies in a file that `deniable tally` keeps; None of other sources."""
+    if not source.endswith(".json"):
+        return None
+    from deniable.plan.kept import KeptTallies
+
+    if not Path(source).is_file():
+        raise FileMissing(f"there is no file {source}; deniable tally --keep makes one")
+    kept = KeptTallies.read(source, plan)
+    if number is not None and number != kept.number:
+        raise InvalidParameter(f"the tallies in {source} are kept of round {kept.number or 'any'}")
+    return kept
 
 
 def _report(plan: Plan, source: str, number: int | None, n: int, refused: Mapping[str, int]) -> None:

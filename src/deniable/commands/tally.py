@@ -1,0 +1,67 @@
+"""`deniable tally`: keeps the tallies of a table of reports, and counts only what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from deniable.commands.shared import console, options, reading, sources
+from deniable.commands.shared.options import COUNT, FILE
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count, shorten_names
+
+
+@click.command("tally")
+@click.argument("plan", type=FILE)
+@options.source
+@sources.table
+@sources.by
+@options.source_round
+@click.option("--keep", type=FILE, required=True, help="The JSON file of tallies, which is made or updated.")
+@click.option(
+    "--again",
+    type=COUNT,
+    default="1",
+    show_default=True,
+    help="How many of the last windows of a database are counted again, for rows that come late.",
+)
+@console.as_json
+def keep_tallies(
+    plan: Path,
+    source: str | None,
+    table: str | None,
+    by: Sequence[str],
+    number: int | None,
+    keep: Path,
+    again: int,
+    as_json: bool,
+) -> None:
+    """Count new reports, and keep the tallies.
+
+    Files of reports are counted if they are new or changed. A database is counted from the last window on
+    that is kept, by the first --by. It may be repeated at any time: the file is replaced at once.
+    deniable estimate --from takes it.
+    """
+    from deniable.plan.kept import KeptTallies
+    from deniable.plan.windows import describe_refused
+
+    address = sources.find_source(None, source)
+    if address is None or not sources.is_table(address, table):
+        raise InvalidParameter("a collector keeps its own tallies; name a table of reports with --from")
+    console.refuse_ending(keep, [".json"], "a file of tallies")
+    read = reading.read_plan(plan)
+    with console.progress("counting") as show:
+        changes = KeptTallies.update(keep, read, address, table, by=by, number=number, again=again, show=show)
+    total = KeptTallies.read(keep, read).tally()
+    if total.refused:
+        click.echo(describe_refused(total.refused), err=True)
+    if as_json:
+        facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone}
+        console.print_json({"n": total.n, "not_counted": dict(total.refused)} | facts)
+        return
+    counted = f"{format_count(len(changes.new), 'new partition')}, {len(changes.changed):,} changed"
+    click.echo(f"counted {counted}; {keep} has {format_count(total.n, 'record')}")
+    if changes.gone:
+        click.echo(f"not there any more: {shorten_names(changes.gone)}", err=True)

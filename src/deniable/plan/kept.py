@@ -1,0 +1,281 @@
+"""Keeps the tallies of partitions in a file, so that a daily job counts only what is new."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, final
+
+from deniable.engines.sources import is_address, list_paths
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
+from deniable.plan.plan import Plan
+from deniable.plan.reports import Tallies, refuse_other_plan
+from deniable.plan.windows import Windows, count_windows, order_window
+from deniable.tables import Show, replacing
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows: there, one job at a time must keep tallies
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
+
+_VERSION = 1
+_FOOTER = 8  # bytes at the end of a Parquet file: the length of what stands before them, and PAR1
+
+Values = tuple[Hashable, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Partition:
+    """The tallies of a file, or of all rows with one value of the first column that windows are by."""
+
+    name: str
+    digest: str
+    """Of a file, what changes when it does; empty for rows of a database."""
+    windows: Mapping[Values, Tallies]
+
+
+@final
+@dataclass(frozen=True)
+class Changes:
+    """What a job counted: the names of partitions."""
+
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """Those that were counted again, and differ from before."""
+    gone: tuple[str, ...] = ()
+    """Files that are not there any more; their tallies are kept."""
+
+
+@final
+@dataclass(frozen=True)
+class KeptTallies:
+    """The tallies of partitions, which add up to those of all reports.
+
+    A report that comes again in another partition is not noticed: ids are compared within a count.
+    """
+
+    plan: Plan
+    by: tuple[str, ...] = ()
+    number: int | None = None
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+
+    @staticmethod
+    def update(
+        path: str | Path,
+        plan: Plan,
+        source: str | Path,
+        table: str | None = None,
+        *,
+        by: str | Sequence[str] = (),
+        number: int | None = None,
+        again: int = 1,
+        show: Show | None = None,
+    ) -> Changes:
+        """Count what is not kept in a file yet, and replace the file at once; safe to repeat.
+
+        Files are counted if they are new or changed. In a database, windows are counted again from the last
+        one that is kept on, or from the last `again` ones, for rows that come late.
+        """
+        keys = (by,) if isinstance(by, str) else tuple(by)
+        with _lock(Path(path)):
+            kept = KeptTallies(plan, keys, number)
+            if Path(path).exists():
+                kept = KeptTallies.read(path, plan)
+                if (kept.by, kept.number) != (keys, number):
+                    raise InvalidParameter(
+                        f"the tallies in {path} are kept by {', '.join(kept.by) or 'nothing'}, of round "
+                        f"{kept.number or 'any'}; name the same, or another file"
+                    )
+            found, changes = kept.count(source, table, again, show)
+            if found != kept or not Path(path).exists():
+                found.write(path)
+        return changes
+
+    def count(
+        self, source: str | Path, table: str | None = None, again: int = 1, show: Show | None = None
+    ) -> tuple[KeptTallies, Changes]:
+        """These tallies with those of a source that are not kept yet; and what changed."""
+        if again < 1:
+            raise InvalidParameter(f"at least the last window is counted again, got again={again}")
+        inside = is_address(source)
+        if any(bool(one.digest) == inside for one in self.partitions.values()):
+            other = "a database" if inside else "files"
+            raise InvalidParameter(f"these tallies were not kept of {other}; keep them in another file")
+        if not inside:
+            if table is not None:
+                raise InvalidParameter(f"only a database has tables, got table={table!r}")
+            return self._count_files(source, show)
+        if not self.by:
+            raise InvalidParameter(
+                'a database is counted window by window: name a column that grows, such as by="day"'
+            )
+        return self._count_windows(source, table, again)
+
+    def tally(self) -> Tallies:
+        """The tallies of all partitions."""
+        return sum(
+            (one for part in self.partitions.values() for one in part.windows.values()), self.plan.tally([])
+        )
+
+    def tally_windows(self, by: str | Sequence[str]) -> Windows:
+        """The tallies of each window, by columns that they are kept by."""
+        keys = (by,) if isinstance(by, str) else tuple(by)
+        for name in keys:
+            if name not in self.by:
+                raise InvalidParameter(not_among(name, "a column that these tallies are kept by", self.by))
+        found: dict[Values, Tallies] = {}
+        for part in self.partitions.values():
+            for values, one in part.windows.items():
+                key = tuple(values[self.by.index(name)] for name in keys)
+                found[key] = found[key] + one if key in found else one
+        ordered = sorted(found.items(), key=order_window)
+        return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in ordered})
+
+    def write(self, path: str | Path) -> None:
+        """Write all of them to a JSON file, wholly or not at all."""
+        parts = [
+            {
+                "name": part.name,
+                "digest": part.digest,
+                "windows": [
+                    {"values": [_encode(value) for value in values], "refused": dict(one.refused)}
+                    | {name: told for name, told in one.to_dict().items() if name != "plan"}
+                    for values, one in sorted(part.windows.items(), key=order_window)
+                ],
+            }
+            for part in sorted(self.partitions.values(), key=lambda one: one.name)
+        ]
+        told = {"kept_tallies": _VERSION, "plan": self.plan.id, "by": list(self.by), "round": self.number}
+        text = json.dumps(told | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
+        with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    @staticmethod
+    def read(path: str | Path, plan: Plan) -> KeptTallies:
+        """What `write` wrote, of the same plan."""
+        try:
+            told = json.loads(Path(path).read_bytes())
+            if told["kept_tallies"] != _VERSION:
+                raise ValueError(f"version {told['kept_tallies']}")
+            refuse_other_plan(told["plan"], plan.id)
+            parts = [_read_partition(plan, one) for one in told["partitions"]]
+            return KeptTallies(plan, tuple(told["by"]), told["round"], {one.name: one for one in parts})
+        except FileNotFoundError:
+            raise
+        except InvalidReport:
+            raise
+        except (ValueError, TypeError, KeyError, DeniableError) as problem:
+            raise InvalidReport(f"{path} is not a file of kept tallies, or is damaged: {problem}") from None
+
+    def _count_files(self, source: str | Path, show: Show | None) -> tuple[KeptTallies, Changes]:
+        root = _find_root(source)
+        paths = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
+        digests = {name: _digest(path) for name, path in paths.items()}
+        held = self.partitions
+        asked = [name for name in paths if name not in held or held[name].digest != digests[name]]
+        found = dict(held)
+        for i, name in enumerate(asked):
+            counted = count_windows(self.plan, paths[name], None, self.by, self.number, None, kept=True)
+            found[name] = Partition(name, digests[name], counted)
+            if show is not None:
+                show(i + 1, len(asked))
+        new = tuple(name for name in asked if name not in held)
+        changed = tuple(name for name in asked if name in held)
+        gone = tuple(name for name in held if name not in paths)
+        return replace(self, partitions=found), Changes(new, changed, gone)
+
+    def _count_windows(
+        self, source: str | Path, table: str | None, again: int
+    ) -> tuple[KeptTallies, Changes]:
+        firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
+        marks: list[Any] = sorted(value for value in firsts.values() if value is not None)
+        since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
+        counted = count_windows(self.plan, source, table, self.by, self.number, None, kept=True, since=since)
+        kept = {
+            name: part
+            for name, part in self.partitions.items()
+            if since is not None and firsts[name] is not None and firsts[name] < since[1]
+        }
+        found: dict[str, dict[Values, Tallies]] = {}
+        for values, one in counted.items():
+            found.setdefault(json.dumps(_encode(values[0])), {})[values] = one
+        made = {name: Partition(name, "", windows) for name, windows in found.items()}
+        held = self.partitions
+        changes = Changes(
+            tuple(name for name in made if name not in held),
+            tuple(name for name in made if name in held and held[name] != made[name]),
+            tuple(name for name in held if name not in kept and name not in made),
+        )
+        return replace(self, partitions=kept | made), changes
+
+
+def _read_partition(plan: Plan, told: Mapping[str, Any]) -> Partition:
+    windows = {}
+    for one in told["windows"]:
+        values = tuple(map(_decode, one["values"]))
+        plain = {name: one[name] for name in ("n", "tallies", "groups") if name in one}
+        read = Tallies.from_dict(plain | {"plan": plan.id})
+        windows[values] = replace(read, refused=dict(one["refused"]))
+    return Partition(told["name"], told["digest"], windows)
+
+
+def _encode(value: Hashable) -> Any:
+    """The value of a window in JSON."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, datetime):
+        return {"time": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    raise InvalidParameter(
+        f"windows are kept by text, whole numbers, dates or times, got {value!r} ({type(value).__name__})"
+    )
+
+
+def _decode(told: Any) -> Hashable:
+    if isinstance(told, Mapping):
+        kind, text = next(iter(told.items()))
+        return datetime.fromisoformat(text) if kind == "time" else date.fromisoformat(text)
+    return told if told is None or isinstance(told, int) else str(told)
+
+
+def _digest(path: Path) -> str:
+    """What changes when a Parquet file does: its size and its footer, which says where everything is."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(size - _FOOTER, 0))
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(size - _FOOTER - length, 0))
+        return sha256(str(size).encode() + file.read()).hexdigest()
+
+
+def _find_root(source: str | Path) -> Path:
+    """The folder that names of files begin in: what stands before the first sign of a pattern."""
+    path = Path(source)
+    if path.is_dir():
+        return path
+    parts = path.parent.parts
+    plain = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
+    return Path(*parts[:plain])
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Refuse a second job at the same time: it would not know what the first one counts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{path}.lock").open("w") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DeniableError(f"another job is updating {path}; run this when it is done") from None
+        yield

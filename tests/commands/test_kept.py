@@ -1,0 +1,132 @@
+"""Kept tallies: a job may be repeated or killed at any moment, and adds only what is new."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import psycopg
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import deniable as dn
+from deniable.plan import kept
+from deniable.plan.kept import KeptTallies
+from tests import services
+from tests.engines.test_counts import copy_table
+from tests.running import Run
+
+PLAN = dn.Plan.of({"color": ["red", "green", "blue"]}, dn.grr(3, 2.0), people=400)
+OTHER = dn.Plan.of({"color": ["red", "green"]}, dn.grr(2, 1.0), people=400)
+KEEP = Path("tallies.json")
+
+
+def write_day(day: int, n: int, name: str | None = None) -> None:
+    answers = {"color": ["red", "green", "blue"][day % 3 : day % 3 + 1] * n}
+    path = Path(f"lake/day={day}") / (name or "part-0.parquet")
+    PLAN.write_reports(path, PLAN.privatize(answers, dn.seeded(day)), overwrite=True)
+
+
+@pytest.fixture
+def lake(run: Run) -> tuple[str, ...]:
+    PLAN.write("plan.json")
+    for day in (1, 2):
+        write_day(day, 50)
+    return ("tally", "plan.json", "--from", "lake", "--keep", str(KEEP), "--by", "day")
+
+
+def test_new_and_changed_files_are_counted_and_others_are_not(lake: tuple[str, ...], run: Run) -> None:
+    outcome = run(*lake)
+    assert outcome.out == "counted 2 new partitions, 0 changed; tallies.json has 100 records\n", outcome.err
+    before = KEEP.read_bytes()
+    assert run(*lake).out.startswith("counted 0 new partitions, 0 changed; ")
+    assert KEEP.read_bytes() == before
+    write_day(2, 60)
+    write_day(3, 10)
+    facts = json.loads(run(*lake, "--json").out)
+    assert (facts["n"], facts["new"]) == (120, ["day=3/part-0.parquet"])
+    assert (facts["changed"], facts["gone"]) == (["day=2/part-0.parquet"], [])
+    told = KeptTallies.read(KEEP, PLAN)
+    assert told.tally() == PLAN.tally("lake")
+    assert dict(told.tally_windows("day")) == dict(PLAN.tally("lake", by="day"))
+    for more in ((), ("--by", "day")):
+        pair = [
+            run("estimate", "plan.json", "--from", one, *more, "--json").out for one in ("lake", str(KEEP))
+        ]
+        assert pair[0] == pair[1] != ""
+    Path("lake/day=1/part-0.parquet").unlink()
+    outcome = run(*lake)
+    assert "tallies.json has 120 records" in outcome.out
+    assert outcome.err == "not there any more: day=1/part-0.parquet\n"
+
+
+def test_late_rows_of_a_database(run: Run) -> None:
+    PLAN.write("plan.json")
+    PLAN.write_reports("all.parquet", PLAN.privatize({"color": ["red", "blue"] * 20}, dn.seeded(1)))
+    rows = parquet.read_table("all.parquet").replace_schema_metadata()
+    rows = rows.append_column("plan", pa.array([PLAN.id] * 40))
+    days = [date(2026, 11, 1 + i // 10).isoformat() if i else None for i in range(40)]
+    address = services.cluster().url()
+    arguments = ("tally", "plan.json", "--from", address, "--table", "t", "--keep", str(KEEP), "--by", "day")
+    with psycopg.connect(address, autocommit=True) as database:
+        copy_table(database, rows.append_column("day", pa.array(days)))
+        database.execute("ALTER TABLE t ALTER COLUMN day TYPE date USING day::date")
+        database.execute("CREATE TABLE later AS SELECT * FROM t WHERE day > '2026-11-02'")
+        database.execute("DELETE FROM t WHERE day > '2026-11-02'")
+        assert "has 20 records" in run(*arguments).out
+        before = KEEP.read_bytes()
+        assert json.loads(run(*arguments, "--json").out)["changed"] == []
+        assert KEEP.read_bytes() == before
+        database.execute("INSERT INTO t SELECT * FROM later")
+        database.execute("INSERT INTO t SELECT * FROM t WHERE day = '2026-11-01' LIMIT 3")
+        facts = json.loads(run(*arguments, "--json").out)
+        assert (facts["n"], len(facts["new"]), facts["changed"]) == (40, 2, [])  # three are too late
+        facts = json.loads(run(*arguments, "--again", "4", "--json").out)
+        assert (facts["n"], facts["new"]) == (43, [])
+        assert facts["changed"] == ['{"date": "2026-11-01"}']
+    inside = PLAN.tally(address, "t", by="day")
+    assert dict(KeptTallies.read(KEEP, PLAN).tally_windows("day")) == dict(inside)
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace"])
+def test_a_job_that_is_killed_leaves_the_old_file(step: str, lake: tuple[str, ...], run: Run) -> None:
+    run(*lake)
+    before = KEEP.read_bytes()
+    write_day(3, 10)
+    module, _, name = step.rpartition(".")
+    planted = f"import os, pathlib; {module}.{name} = lambda *_: os._exit(9)"
+    code = f"{planted}; from deniable.cli import main; main({list(lake)!r})"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 9
+    assert KEEP.read_bytes() == before
+    assert "counted 1 new partition, 0 changed" in run(*lake).out
+    assert KeptTallies.read(KEEP, PLAN).tally() == PLAN.tally("lake")
+
+
+def test_two_jobs_at_once(lake: tuple[str, ...], run: Run) -> None:
+    with kept._lock(KEEP):
+        outcome = run(*lake)
+    assert (outcome.code, outcome.err) == (
+        1,
+        "error: another job is updating tallies.json; run this when it is done\n",
+    )
+    assert not KEEP.exists()
+    assert run(*lake).code == 0
+
+
+def test_what_does_not_fit_is_refused(lake: tuple[str, ...], run: Run) -> None:
+    run(*lake)
+    OTHER.write("other.json")
+    assert "reports were made for plan" in run("estimate", "other.json", "--from", str(KEEP)).err
+    assert "are kept by day" in run(*lake[:-2]).err
+    assert "did you mean 'day'" in run("estimate", "plan.json", "--from", str(KEEP), "--by", "dya").err
+    KEEP.write_text("{}")
+    assert "is not a file of kept tallies" in run(*lake).err
+    os.rename("lake", "round=1")
+    again = ("tally", "plan.json", "--from", "round=1", "--keep", "more.json", "--by", "day")
+    assert "these reports are of rounds, which are not added up" in run(*again).err
+    assert run(*again, "--round", "1").code == 0
