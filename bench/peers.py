@@ -73,6 +73,9 @@ def tasks_for(k: int) -> dict[str, Callable[[], Task]]:
         f"multi tally oue {k}": partial(
             counted, multi_oue, lambda r: UE_Aggregator_MI(r, EPSILON, True), k, some
         ),
+        f"multi tally oue many {k}": partial(
+            counted, multi_oue, lambda r: UE_Aggregator_MI(r, EPSILON, True), k, many
+        ),
         f"multi tally olh {k}": partial(
             counted, multi_olh, lambda r: LH_Aggregator_MI(r, k, EPSILON, True), k, few
         ),

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import track
 
 import crosstabs
+import engines
 import reconstruct
 
 HERE = Path(__file__).parent
@@ -128,6 +129,8 @@ def measured() -> tuple[Side, Side]:
         ours.measure(task)
         theirs.measure("multi " + task)
         theirs.measure("pure " + task)
+    for _ in range(ROUNDS):
+        theirs.measure("multi tally oue many 100")
     for task in track(
         [*reconstruct.BARS, "dense product 10000"] * ROUNDS,
         description="likelihood",
@@ -344,10 +347,12 @@ def main() -> None:
     )
     text, missed = report(ours, theirs, memory, import_seconds(), figures_seconds())
     tabled, slow_tables = crosstabs.rows()
+    inside, slow_engines = engines.rows(theirs.best["multi tally oue many 100"])
     attacked, slow = attacks_report(attacks_measured())
-    missed += slow_tables + slow
+    missed += slow_tables + slow_engines + slow
     below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
-    text += "\n".join(["", "## Two answers at once", "", *tabled, *attacked, *below]) + "\n"
+    told = ["", "## Where the reports are", "", *inside, "", "## Two answers at once", "", *tabled]
+    text += "\n".join([*told, *attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text("# Benchmark\n\nMade by `make bench`.\n\n" + text)
     print(text)
     for line in missed:

@@ -65,7 +65,8 @@ class Query:
         for start in range(0, len(self._conditions), _AT_ONCE):
             for row in run(self._sums_query(self._conditions[start : start + _AT_ONCE])):
                 sums[tuple(row[: len(self.keys)])] += [int(one or 0) for one in row[len(self.keys) :]]
-        return {key: self._finish(counts, sums[key]) for key, counts in cells.items()}
+        none = [0] * len(self._conditions)  # of a window whose rows are all refused
+        return {key: self._finish(counts, sums[key] or none) for key, counts in cells.items()}
 
     @cached_property
     def _conditions(self) -> list[str]:
@@ -120,16 +121,24 @@ class Query:
             for i, condition in enumerate(conditions)
         )
         grouped = f" GROUP BY {keys.removesuffix(', ')}" if keys else ""
-        return f'{self._sound_rows()} SELECT {keys}{sums} FROM "sound"{grouped}'
+        # a database puts what "sound" holds wherever a sum names it: rows are left out once instead
+        return f'{self._judged_rows()} SELECT {keys}{sums} FROM "final" WHERE "state" = 0{grouped}'
 
     @property
     def _keys_text(self) -> str:
         return "".join(f"{name_key(key)}, " for key in self.keys)
 
     def _sound_rows(self) -> str:
-        """The rows and their state; whoever is refused has no numbers, so that nothing overflows.
+        """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
+        columns = [quote(column.name) for one in self.countings for column in one.columns]
+        masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
+        keys = list(map(name_key, dict.fromkeys((*self.keys, *self._group_keys))))
+        step = f'SELECT {", ".join([*keys, *masked])}, "state" FROM "final"'
+        return f'{self._judged_rows()}, "sound" AS ({step})'
 
-        Only the first step knows the names of the table's columns, which may be any.
+    def _judged_rows(self) -> str:
+        """The rows and their state. Only the first step knows the names of the table's columns, which may be
+        any.
         """
         named = [column for columns in self.form.columns for column in columns]
         columns = [quote(column.name) for one in self.countings for column in one.columns]
@@ -143,22 +152,19 @@ class Query:
         ]
         typed += [f"{quote(key)} AS {text}" for key, text in zip(by, keys, strict=True)]
         typed += [f"{quote(theirs)} AS {quote(name)}" for name, theirs in more.items()]
-        steps = {
-            "typed": f'SELECT {", ".join(typed)} FROM {self.source} AS "reports"',
-            "judged": f'SELECT {", ".join([*columns, *kept])}, {self._state} AS "state" FROM "typed"',
-        }
-        last = "judged"
-        if ID in self.extra:
+        steps = {"typed": f'SELECT {", ".join(typed)} FROM {self.source} AS "reports"'}
+        judged = f'SELECT {", ".join([*columns, *kept])}, {self._state} AS "state" FROM "typed"'
+        if ID not in self.extra:
+            steps["final"] = judged
+        else:
+            steps["judged"] = judged
             # of equal reports in two windows any may count, but in every engine the same; collations differ
             order = [*columns, *(f"MD5(CAST({key} AS VARCHAR))" for key in keys)]
             ordered = ", ".join(f"{one} NULLS LAST" for one in order)
             copy = f'ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {ordered})'
             state = 'CASE WHEN "state" = 0 AND "copy" > 1 THEN 4 ELSE "state" END'
             steps["numbered"] = f'SELECT *, {copy} AS "copy" FROM "judged"'
-            steps["once"] = f'SELECT {", ".join([*columns, *kept])}, {state} AS "state" FROM "numbered"'
-            last = "once"
-        masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
-        steps["sound"] = f'SELECT {", ".join([*keys, *masked])}, "state" FROM "{last}"'
+            steps["final"] = f'SELECT {", ".join([*columns, *kept])}, {state} AS "state" FROM "numbered"'
         return f"WITH {', '.join(f'{quote(name)} AS ({step})' for name, step in steps.items())}"
 
     @property
