@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import deniable as dn
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.reports import Reports
 
 HERE = Path(__file__).parent
@@ -32,7 +33,7 @@ ERROR_BAR = 0.02  # how far the error of estimates may be from theory
 Measured = dict[str, Any]
 
 
-def one_question(mechanism: dn.Mechanism) -> dn.Plan:
+def one_question(mechanism: ExactMechanism) -> dn.Plan:
     return dn.Plan.of({"x": [str(value) for value in range(mechanism.k)]}, mechanism, people=MILLION)
 
 
@@ -61,7 +62,7 @@ def small_table(folder: Path, millions: int) -> tuple[dn.Plan, Path]:
     return plan, write(plan, folder / f"small-{millions}.parquet", millions)
 
 
-def best(works: dict[str, Callable[[], object]], times: int) -> dict[str, tuple[float, float]]:
+def best(works: Mapping[str, Callable[[], object]], times: int) -> dict[str, tuple[float, float]]:
     """Seconds by the clock and of processor time of each work, at its best; they take turns."""
     found = dict.fromkeys(works, (np.inf, np.inf))
     for _ in range(times):
@@ -231,7 +232,7 @@ def _slower(work: str, name: str) -> Callable[[str, float], tuple[list[str], lis
     def describe(folder: str, unary: float) -> tuple[list[str], list[str]]:  # noqa: ARG001
         found = alone(folder, name)
         processor = f"{found['ratio']:.2f} x" if "ratio" in found else "-"
-        judged = found.get("ratio", found["clock"])
+        judged: float = found["ratio"] if "ratio" in found else found["clock"]
         line = f"| {work} | {found['clock']:.2f} x | {processor} | at most {MOST[name]:g} x | - |"
         return [line], [f"{work}: {judged:.2f} x"] if judged > MOST[name] else []
 
