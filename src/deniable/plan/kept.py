@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, final
@@ -145,7 +145,7 @@ class KeptTallies:
                 "name": part.name,
                 "digest": part.digest,
                 "windows": [
-                    {"values": [_encode(value) for value in values], "refused": dict(one.refused)}
+                    {"values": [_encode(value) for value in values]}
                     | {name: told for name, told in one.to_dict().items() if name != "plan"}
                     for values, one in sorted(part.windows.items(), key=order_window)
                 ],
@@ -222,9 +222,8 @@ def _read_partition(plan: Plan, told: Mapping[str, Any]) -> Partition:
     windows = {}
     for one in told["windows"]:
         values = tuple(map(_decode, one["values"]))
-        plain = {name: one[name] for name in ("n", "tallies", "groups") if name in one}
-        read = Tallies.from_dict(plain | {"plan": plan.id})
-        windows[values] = replace(read, refused=dict(one["refused"]))
+        plain = {name: told for name, told in one.items() if name != "values"}
+        windows[values] = Tallies.from_dict(plain | {"plan": plan.id})
     return Partition(told["name"], told["digest"], windows)
 
 
@@ -232,19 +231,13 @@ def _encode(value: Hashable) -> Any:
     """The value of a window in JSON."""
     if value is None or isinstance(value, str | int):
         return value
-    if isinstance(value, datetime):
-        return {"time": value.isoformat()}
-    if isinstance(value, date):
-        return {"date": value.isoformat()}
-    raise InvalidParameter(
-        f"windows are kept by text, whole numbers, dates or times, got {value!r} ({type(value).__name__})"
-    )
+    assert isinstance(value, date)
+    return {"date": value.isoformat()}
 
 
 def _decode(told: Any) -> Hashable:
     if isinstance(told, Mapping):
-        kind, text = next(iter(told.items()))
-        return datetime.fromisoformat(text) if kind == "time" else date.fromisoformat(text)
+        return date.fromisoformat(told["date"])
     return told if told is None or isinstance(told, int) else str(told)
 
 

@@ -30,7 +30,7 @@ by = click.option(
     help="Estimate each window by itself, such as each day, from a table of reports; may be repeated.",
 )
 table = click.option(
-    "--table", metavar="NAME", help="The table of reports in the database, with --from postgresql://…."
+    "--table", metavar="NAME", help="The table of reports, with --from postgresql://… or spark://…; of Spark also a path."
 )
 
 
