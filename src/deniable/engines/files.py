@@ -322,7 +322,7 @@ def open_frame(
     from pyarrow import dataset as ds
 
     if isinstance(frame, ds.Dataset):
-        schema, one = frame.schema, Frame(frame.to_batches, 0)
+        schema, one = frame.schema, Frame(frame.to_batches, frame.count_rows())
     elif hasattr(frame, "collect_batches"):  # lazy, of Polars
         schema = frame.head(0).collect().to_arrow().schema
         one = Frame(

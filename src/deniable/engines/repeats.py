@@ -25,6 +25,8 @@ Hashes = npt.NDArray[np.uint64]
 
 _IDS = 1 << 22
 """Ids that are sorted at a time."""
+_UNKNOWN = 64  # buckets of a table whose size is not known
+_FILES = 512  # a process may open about a thousand files
 
 
 @final
@@ -33,7 +35,7 @@ class Repeats:
     """The rows of a count whose ids come more than once; a context, as they lie in a temporary folder."""
 
     rows: int
-    """About how many rows there are."""
+    """About how many rows there are; 0 where that is not known."""
     _folder: TemporaryDirectory[str] = field(default_factory=lambda: TemporaryDirectory(prefix="deniable-"))
     _hashes: Hashes = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     _writers: dict[int, Any] = field(default_factory=dict)
@@ -49,7 +51,7 @@ class Repeats:
 
     @property
     def _buckets(self) -> int:
-        return max(1, -(-self.rows // _IDS))
+        return min(-(-self.rows // _IDS), _FILES) if self.rows else _UNKNOWN
 
     def find(self, ids: Iterator[pa.Array]) -> None:
         """Learn which hashes come more than once, from all ids; those without a value are left out."""

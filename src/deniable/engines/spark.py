@@ -25,6 +25,7 @@ Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 _SPARK = "spark://"
 _ANSWERS = 10  # seconds that a master has to answer
+_COMMITTER = "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version"
 _WORKS = 60  # seconds that a cluster has to give the first executor
 _TYPES = {2: "SMALLINT", 4: "INT", 8: "BIGINT"}
 _ROW = re.compile(r"^row [\d,]+, counting from 0: ")  # of a block, which nobody can find
@@ -50,6 +51,10 @@ def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, in
         raise InvalidParameter(
             "this cluster runs copies of slow tasks (spark.speculation), and each would keep other reports "
             'of the same people; name a folder, into="reports", where only one copy is written'
+        )
+    if into is not None and session.conf.get(_COMMITTER, "1") != "1":
+        raise InvalidParameter(
+            f"{_COMMITTER} is 2, by which a repeated task may leave two reports of a person; set it to 1"
         )
     plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in enumerate(columns)))
     kinds = [_type_name(column) for columns in form.columns for column in columns]

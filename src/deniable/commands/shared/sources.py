@@ -30,7 +30,9 @@ by = click.option(
     help="Estimate each window by itself, such as each day, from a table of reports; may be repeated.",
 )
 table = click.option(
-    "--table", metavar="NAME", help="The table of reports, with --from postgresql://… or spark://…; of Spark also a path."
+    "--table",
+    metavar="NAME",
+    help="The table of reports, with --from postgresql://… or spark://…; of Spark also a path.",
 )
 
 
