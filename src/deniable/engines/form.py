@@ -64,14 +64,15 @@ class TableForm:
     def columns(self) -> tuple[tuple[Column, ...], ...]:
         """The columns of each attribute.
 
-        What follows the name of an attribute follows a dot; or several, as long as that is another's name.
+        What follows the name of an attribute follows a dot; or several, until no two columns have one name.
         """
         dot = "."
         while True:
             pairs = zip(self.names, self.mechanism.mechanisms, strict=True)
             found = tuple(list_columns(name, part, dot) for name, part in pairs)
             names = [column.name for columns in found for column in columns]
-            if len(set(names)) == len(names) and not (set(names) - set(self.names)) & set(self.names):
+            names += [] if self.group is None else [self.group[0]]
+            if len(set(names)) == len(names):
                 return found
             dot += "."
 
