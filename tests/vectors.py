@@ -976,13 +976,13 @@ def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
 
 
 def by_rules(kind: str) -> Iterator[dict[str, Any]]:
-    """Vectors of the rules and of steps, which are made from the plans here."""
-    from tests import rules, steps
+    """Vectors of the rules, of steps and of tables, which are made from the plans here."""
+    from tests import rows, rules, steps
 
-    return (rules.FILES | steps.FILES)[kind]()
+    return (rules.FILES | steps.FILES | rows.FILES)[kind]()
 
 
-BY_RULES = ("refusals", "grids", "losses", "caps", "rounds", "batches", "ledgers", "invitations")
+BY_RULES = ("refusals", "grids", "losses", "caps", "rounds", "batches", "ledgers", "invitations", "rows")
 
 
 def code_cases() -> Iterator[dict[str, Any]]:
