@@ -14,73 +14,22 @@ from hashlib import md5
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, final
-from urllib.parse import unquote
 
 import numpy as np
 
 from deniable.arrays import Array, Integers
-from deniable.engines.form import ID, PLAN, ROUND, Counted, TableForm, check_columns
+from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
+from deniable.engines.pieces import Frame, Piece, name_kind, open_file, to_arrow
 from deniable.engines.repeats import Repeats
 from deniable.engines.rows import COUNTED, REPEATED, RowReader, Rows, find_valid
 from deniable.engines.words import Flags
 from deniable.errors import InvalidReport
-from deniable.tables import PLAN_KEY, ROWS, Show
+from deniable.tables import Show
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow import parquet
 
 Key = tuple[Hashable, ...]
-
-
-@final
-@dataclass(frozen=True)
-class Piece:
-    """A group of rows of a file, and what the names of its folders say of all of them (`round=2`)."""
-
-    path: str
-    metadata: parquet.FileMetaData
-    group: int
-    folders: Mapping[str, Any]
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has."""
-        return int(self.metadata.row_group(self.group).num_rows)
-
-    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns of its rows, in blocks; one that folders name has the same value in all rows."""
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        here = [name for name in names if name not in self.folders]
-        with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
-            for batch in file.iter_batches(_rows_at_once(len(here)), [self.group], here, use_threads=False):
-                columns = {name: read_plain(batch.column(name)) for name in here}
-                one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
-                for name in names:
-                    if name in self.folders:
-                        label = pa.array([self.folders[name]])
-                        columns[name] = pa.DictionaryArray.from_arrays(one, label, safe=False)
-                yield pa.RecordBatch.from_pydict(columns)
-
-
-@final
-@dataclass(frozen=True)
-class Frame:
-    """A table in memory, or one that is computed as it is read."""
-
-    batches: Callable[[], Iterator[pa.RecordBatch]]
-    rows: int
-
-    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns of its rows, in blocks."""
-        import pyarrow as pa
-
-        for batch in self.batches():
-            for start in range(0, batch.num_rows, ROWS):
-                some = batch.select(list(names)).slice(start, ROWS)
-                yield pa.RecordBatch.from_arrays(list(map(read_plain, some.columns)), names=list(names))
 
 
 @final
@@ -197,20 +146,6 @@ class FilesCount:
         return ranks
 
 
-def read_plain(array: pa.Array) -> pa.Array:
-    """The same column as text or integers of a plain type, which all steps know."""
-    import pyarrow as pa
-
-    kind = array.type
-    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
-        return array.dictionary_decode()
-    return array.cast(pa.string()) if pa.types.is_string_view(kind) else array
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return _name_kind(kind) == "text"
-
-
 def _code(array: pa.Array) -> tuple[Integers, list[Any]]:
     """The values of a column, none of them too, and for each row which of them it has."""
     import pyarrow as pa
@@ -218,11 +153,6 @@ def _code(array: pa.Array) -> tuple[Integers, list[Any]]:
     plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     coded = plain.dictionary_encode(null_encoding="encode")
     return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
-
-
-def _rows_at_once(columns: int) -> int:
-    """Many rows of few columns, so that what a block costs by itself is little."""
-    return max(ROWS, min(4 * ROWS, 32 * ROWS // (columns + 1)))
 
 
 def _digest(value: object) -> str:
@@ -235,7 +165,7 @@ def open_files(
     form: TableForm, paths: Sequence[Path], keys: tuple[str, ...] = (), number: int | None = None
 ) -> FilesCount:
     """Count these files, whose rows or names of folders must have all columns of the table form."""
-    opened = [_open_file(path, form) for path in paths]
+    opened = [open_file(path, form) for path in paths]
     theirs = [one.plan not in (None, form.plan_id) for one in opened]
     mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
     skipped = sum(one.rows for one, other in zip(opened, theirs, strict=True) if other)
@@ -256,64 +186,6 @@ def open_files(
     return FilesCount(form, pieces, extra, keys, number, skipped)
 
 
-@final
-@dataclass(frozen=True)
-class _File:
-    """A file that is opened."""
-
-    path: str
-    metadata: parquet.FileMetaData
-    kinds: Mapping[str, str]
-    """What each column holds, also those that folders name."""
-    folders: Mapping[str, Any]
-    plan: str | None
-    """The plan of all of its rows, if it says so in its header or its folder."""
-
-    @property
-    def rows(self) -> int:
-        return int(self.metadata.num_rows)
-
-    def list_pieces(self) -> Iterator[Piece]:
-        """Its groups of rows."""
-        for group in range(self.metadata.num_row_groups):
-            yield Piece(self.path, self.metadata, group, self.folders)
-
-
-def _open_file(path: Path, form: TableForm) -> _File:
-    """What a file says of itself; its header, which a program wrote, is believed before a folder."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            metadata, schema = file.metadata, file.schema_arrow
-    except (pa.ArrowException, OSError) as problem:
-        raise InvalidReport(f"{path} is not a file of reports, or is damaged: {problem}") from None
-    folders = _read_folders(path, form)
-    header = (schema.metadata or {}).get(PLAN_KEY)
-    if form.plan_column not in schema.names and header is not None:
-        folders[form.plan_column] = header.decode("ascii", "replace")
-    kinds = {name: "integer" if isinstance(value, int) else "text" for name, value in folders.items()}
-    kinds |= {name: _name_kind(schema.field(name).type) for name in schema.names}
-    plan = None if form.plan_column in schema.names else folders.get(form.plan_column)
-    outside = {name: value for name, value in folders.items() if name not in schema.names}
-    return _File(str(path), metadata, kinds, outside, plan)
-
-
-def _read_folders(path: Path, form: TableForm) -> dict[str, Any]:
-    """What the names of folders say (`day=2026-11-15`): text, as zeros in front matter; rounds and groups are
-    numbers.
-    """
-    numbers = {ROUND} | ({form.group[0]} if form.group else set())
-    found: dict[str, Any] = {}
-    for part in path.parent.parts:
-        name, equals, value = (unquote(one) for one in part.partition("="))
-        if equals:
-            text = None if value == "__HIVE_DEFAULT_PARTITION__" else value
-            found[name] = int(value) if name in numbers and value.isdecimal() else text
-    return found
-
-
 def open_frame(
     form: TableForm, frame: Any, keys: tuple[str, ...] = (), number: int | None = None
 ) -> FilesCount:
@@ -329,59 +201,10 @@ def open_frame(
             lambda: (batch for some in frame.collect_batches() for batch in some.to_arrow().to_batches()), 0
         )
     else:
-        table = (
-            pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else _to_arrow(frame, form)
-        )
+        table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else to_arrow(frame, form)
         schema, one = table.schema, Frame(table.to_batches, table.num_rows)
-    check_columns(form, {name: _name_kind(schema.field(name).type) for name in schema.names}, keys, number)
+    check_columns(form, {name: name_kind(schema.field(name).type) for name in schema.names}, keys, number)
     return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
-
-
-def _to_arrow(frame: Any, form: TableForm) -> pa.Table:
-    """A dataframe of any library that narwhals knows."""
-    import narwhals as nw
-
-    try:
-        given = nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise InvalidReport(
-            f"tables of reports are dataframes of pandas, Polars or pyarrow, got {type(frame).__name__}"
-        ) from None
-    table = given.to_arrow()
-    return _read_integers(table, form) if given.implementation.is_pandas() else table
-
-
-def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
-    """The same table with integers where pandas, for want of a null, has floats."""
-    import pyarrow as pa
-
-    for column in (one for columns in form.columns for one in columns):
-        at = table.schema.get_field_index(column.name)
-        # a float above 2^53 may have been another integer
-        if at < 0 or column.limit > 1 << 53 or not pa.types.is_floating(table.schema.field(at).type):
-            continue
-        floats = table.column(at).to_numpy(zero_copy_only=False)
-        whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < 1 << 53)
-        numbers = np.where(whole, floats, -1).astype(np.int64)  # what is no number of a report is refused
-        table = table.set_column(at, column.name, pa.array(numbers, mask=np.isnan(floats)))
-    return table
-
-
-def _name_kind(kind: pa.DataType) -> str:
-    """What a column holds: "integer", "list" (of integers), "text", "date", "bool" or "other"."""
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _name_kind(kind.value_type)
-    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
-        return "list" if _name_kind(kind.value_type) == "integer" else "other"
-    if types.is_integer(kind):
-        return "other" if types.is_uint64(kind) else "integer"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "text"
-    named = {"date": types.is_date, "bool": types.is_boolean, "float": types.is_floating}
-    return next((name for name, holds in named.items() if holds(kind)), "other")
 
 
 def _merge(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:

@@ -1,0 +1,193 @@
+"""Opens files and dataframes of reports, and reads them piece by piece, in blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+from urllib.parse import unquote
+
+import numpy as np
+
+from deniable.engines.form import ROUND, TableForm
+from deniable.errors import InvalidReport
+from deniable.tables import PLAN_KEY, ROWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+
+@final
+@dataclass(frozen=True)
+class Piece:
+    """A group of rows of a file, and what the names of its folders say of all of them (`round=2`)."""
+
+    path: str
+    metadata: parquet.FileMetaData
+    group: int
+    folders: Mapping[str, Any]
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return int(self.metadata.row_group(self.group).num_rows)
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The named columns of its rows, in blocks; one that folders name has the same value in all rows."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        here = [name for name in names if name not in self.folders]
+        with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
+            for batch in file.iter_batches(_rows_at_once(len(here)), [self.group], here, use_threads=False):
+                columns = {name: read_plain(batch.column(name)) for name in here}
+                one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
+                for name in names:
+                    if name in self.folders:
+                        label = pa.array([self.folders[name]])
+                        columns[name] = pa.DictionaryArray.from_arrays(one, label, safe=False)
+                yield pa.RecordBatch.from_pydict(columns)
+
+
+@final
+@dataclass(frozen=True)
+class Frame:
+    """A table in memory, or one that is computed as it is read."""
+
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    rows: int
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The named columns of its rows, in blocks."""
+        import pyarrow as pa
+
+        for batch in self.batches():
+            for start in range(0, batch.num_rows, ROWS):
+                some = batch.select(list(names)).slice(start, ROWS)
+                yield pa.RecordBatch.from_arrays(list(map(read_plain, some.columns)), names=list(names))
+
+
+@final
+@dataclass(frozen=True)
+class File:
+    """A file that is opened."""
+
+    path: str
+    metadata: parquet.FileMetaData
+    kinds: Mapping[str, str]
+    """What each column holds, also those that folders name."""
+    folders: Mapping[str, Any]
+    plan: str | None
+    """The plan of all of its rows, if it says so in its header or its folder."""
+
+    @property
+    def rows(self) -> int:
+        return int(self.metadata.num_rows)
+
+    def list_pieces(self) -> Iterator[Piece]:
+        """Its groups of rows."""
+        for group in range(self.metadata.num_row_groups):
+            yield Piece(self.path, self.metadata, group, self.folders)
+
+
+def open_file(path: Path, form: TableForm) -> File:
+    """What a file says of itself; its header, which a program wrote, is believed before a folder."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            metadata, schema = file.metadata, file.schema_arrow
+    except (pa.ArrowException, OSError) as problem:
+        raise InvalidReport(f"{path} is not a file of reports, or is damaged: {problem}") from None
+    folders = _read_folders(path, form)
+    header = (schema.metadata or {}).get(PLAN_KEY)
+    if form.plan_column not in schema.names and header is not None:
+        folders[form.plan_column] = header.decode("ascii", "replace")
+    kinds = {name: "integer" if isinstance(value, int) else "text" for name, value in folders.items()}
+    kinds |= {name: name_kind(schema.field(name).type) for name in schema.names}
+    plan = None if form.plan_column in schema.names else folders.get(form.plan_column)
+    outside = {name: value for name, value in folders.items() if name not in schema.names}
+    return File(str(path), metadata, kinds, outside, plan)
+
+
+def _read_folders(path: Path, form: TableForm) -> dict[str, Any]:
+    """What the names of folders say (`day=2026-11-15`): text, as zeros in front matter; rounds and groups are
+    numbers.
+    """
+    numbers = {ROUND} | ({form.group[0]} if form.group else set())
+    found: dict[str, Any] = {}
+    for part in path.parent.parts:
+        name, equals, value = (unquote(one) for one in part.partition("="))
+        if equals:
+            text = None if value == "__HIVE_DEFAULT_PARTITION__" else value
+            found[name] = int(value) if name in numbers and value.isdecimal() else text
+    return found
+
+
+def read_plain(array: pa.Array) -> pa.Array:
+    """The same column as text or integers of a plain type, which all steps know."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+        return array.dictionary_decode()
+    return array.cast(pa.string()) if pa.types.is_string_view(kind) else array
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return name_kind(kind) == "text"
+
+
+def _rows_at_once(columns: int) -> int:
+    """Many rows of few columns, so that what a block costs by itself is little."""
+    return max(ROWS, min(4 * ROWS, 32 * ROWS // (columns + 1)))
+
+
+def to_arrow(frame: Any, form: TableForm) -> pa.Table:
+    """A dataframe of any library that narwhals knows."""
+    import narwhals as nw
+
+    try:
+        given = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InvalidReport(
+            f"tables of reports are dataframes of pandas, Polars or pyarrow, got {type(frame).__name__}"
+        ) from None
+    table = given.to_arrow()
+    return _read_integers(table, form) if given.implementation.is_pandas() else table
+
+
+def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
+    """The same table with integers where pandas, for want of a null, has floats."""
+    import pyarrow as pa
+
+    for column in (one for columns in form.columns for one in columns):
+        at = table.schema.get_field_index(column.name)
+        # a float above 2^53 may have been another integer
+        if at < 0 or column.limit > 1 << 53 or not pa.types.is_floating(table.schema.field(at).type):
+            continue
+        floats = table.column(at).to_numpy(zero_copy_only=False)
+        whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < 1 << 53)
+        numbers = np.where(whole, floats, -1).astype(np.int64)  # what is no number of a report is refused
+        table = table.set_column(at, column.name, pa.array(numbers, mask=np.isnan(floats)))
+    return table
+
+
+def name_kind(kind: pa.DataType) -> str:
+    """What a column holds: "integer", "list" (of integers), "text", "date", "bool" or "other"."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        return name_kind(kind.value_type)
+    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
+        return "list" if name_kind(kind.value_type) == "integer" else "other"
+    if types.is_integer(kind):
+        return "other" if types.is_uint64(kind) else "integer"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    named = {"date": types.is_date, "bool": types.is_boolean, "float": types.is_floating}
+    return next((name for name, holds in named.items() if holds(kind)), "other")
