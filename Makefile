@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test test-js check format bench load endure docs services pages hashes release clean
+.PHONY: demo tour test test-js check format bench load endure scale docs services pages hashes release clean
 
 # Installs $(1), an argument of pip, and shows the packages as they come; pip's own errors are shown as they are.
 install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt $(1); echo $$? > .venv/status; } | \
@@ -77,6 +77,9 @@ load: .venv/ready  ## the collector under load, and what its parts can do alone
 
 endure: .venv/ready  ## the collector through kills, attacks, full and broken disks and a jumping clock; only as root
 	$(BIN)/python bench/endure.py
+
+scale: .venv/ready  ## what a billion reports cost, and a simulated day of a billion people; writes into docs/scale.md
+	$(BIN)/python bench/scale.py
 
 docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/python docs/api.py
