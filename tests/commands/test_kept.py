@@ -60,9 +60,23 @@ def test_new_and_changed_files_are_counted_and_others_are_not(lake: tuple[str, .
         ]
         assert pair[0] == pair[1] != ""
     Path("lake/day=1/part-0.parquet").unlink()
+    before = KEEP.read_bytes()
     outcome = run(*lake)
+    assert (outcome.code, KEEP.read_bytes()) == (2, before)
+    assert "not there any more: day=1/part-0.parquet. If files were deleted" in outcome.err
+    outcome = run(*lake, "--gone", "keep")
     assert "tallies.json has 120 records" in outcome.out
-    assert outcome.err == "not there any more: day=1/part-0.parquet\n"
+    assert outcome.err == "kept, though not there any more: day=1/part-0.parquet\n"
+    outcome = run(*lake, "--gone", "drop")
+    assert "tallies.json has 70 records" in outcome.out
+    assert outcome.err == "dropped: day=1/part-0.parquet\n"
+
+
+def test_reports_of_another_plan_make_no_file(lake: tuple[str, ...], run: Run) -> None:
+    OTHER.write("plan.json", overwrite=True)
+    outcome = run(*lake)
+    assert "none of these 100 reports was made for plan" in outcome.err
+    assert not KEEP.exists()
 
 
 def test_late_rows_of_a_database(run: Run) -> None:
@@ -89,6 +103,12 @@ def test_late_rows_of_a_database(run: Run) -> None:
         facts = json.loads(run(*arguments, "--again", "4", "--json").out)
         assert (facts["n"], facts["new"]) == (43, [])
         assert facts["changed"] == ['{"date": "2026-11-01"}']
+        database.execute("ALTER TABLE t ADD COLUMN region text DEFAULT 'eu'")
+        other = (*arguments[:5], "later", *arguments[6:])
+        assert "are of the table 't', got 'later'; name another file" in run(*other).err
+        named = run(*arguments[:6], "--keep", "regions.json", "--by", "region", "--by", "day")
+        assert "'region' must grow, as what is new comes last" in named.err
+        assert not Path("regions.json").exists()
     inside = PLAN.tally(address, "t", by="day")
     assert dict(KeptTallies.read(KEEP, PLAN).tally_windows("day")) == dict(inside)
 

@@ -27,6 +27,11 @@ from deniable.formatting import format_count, shorten_names
     show_default=True,
     help="How many of the last windows of a database are counted again, for rows that come late.",
 )
+@click.option(
+    "--gone",
+    type=click.Choice(["keep", "drop"]),
+    help="What becomes of tallies of files that are not there any more.",
+)
 @console.as_json
 def keep_tallies(
     plan: Path,
@@ -36,12 +41,14 @@ def keep_tallies(
     number: int | None,
     keep: Path,
     again: int,
+    gone: str | None,
     as_json: bool,
 ) -> None:
     """Count new reports, and keep the tallies.
 
     Files of reports are counted if they are new or changed. A database is counted from the last window on
-    that is kept, by the first --by. It may be repeated at any time: the file is replaced at once.
+    that is kept, by the first --by, which must grow with time. It may be repeated at any time: the file is
+    replaced at once.
     deniable estimate --from takes it.
     """
     from deniable.plan.kept import KeptTallies
@@ -53,7 +60,9 @@ def keep_tallies(
     console.refuse_ending(keep, [".json"], "a file of tallies")
     read = reading.read_plan(plan)
     with console.progress("counting") as show:
-        changes = KeptTallies.update(keep, read, address, table, by=by, number=number, again=again, show=show)
+        changes = KeptTallies.update(
+            keep, read, address, table, by=by, number=number, again=again, gone=gone, show=show
+        )
     total = KeptTallies.read(keep, read).tally()
     if total.refused:
         click.echo(describe_refused(total.refused), err=True)
@@ -64,4 +73,5 @@ def keep_tallies(
     counted = f"{format_count(len(changes.new), 'new partition')}, {len(changes.changed):,} changed"
     click.echo(f"counted {counted}; {keep} has {format_count(total.n, 'record')}")
     if changes.gone:
-        click.echo(f"not there any more: {shorten_names(changes.gone)}", err=True)
+        done = "dropped" if gone == "drop" else "kept, though not there any more"
+        click.echo(f"{done}: {shorten_names(changes.gone)}", err=True)

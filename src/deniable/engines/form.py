@@ -146,11 +146,13 @@ def check_columns(
     wanted = dict.fromkeys(keys, _WINDOWS) | wanted
     for name, allowed in wanted.items():
         if name not in kinds:
-            raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)))
+            hint = "" if name in keys else "; is this the plan that they were made for?"
+            raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)) + hint)
         if kinds[name] not in allowed:
             holds = " or ".join(_HOLDS[kind] for kind in allowed)
             mend = "; pandas makes floats of them where some are missing: give the file, or read it with "
             mend = f'{mend}dtype_backend="pyarrow"' if kinds[name] == "float" else ""
+            mend = "; of a time, make a column of its days" if name in keys else mend
             raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}{mend}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,9 +15,10 @@ from typing import Any, final
 
 from deniable.engines.sources import is_address, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
+from deniable.formatting import shorten_names
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Tallies, refuse_other_plan
-from deniable.plan.windows import Windows, count_windows, order_window
+from deniable.plan.windows import Windows, count_windows, order_window, refuse_nothing
 from deniable.tables import Show, replacing
 
 try:
@@ -25,6 +27,7 @@ except ImportError:  # there is none on Windows: there, one job at a time must k
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 _VERSION = 1
+_DAY = re.compile(r"\d{4}-\d{2}")
 _FOOTER = 8  # bytes at the end of a Parquet file: the length of what stands before them, and PAR1
 
 Values = tuple[Hashable, ...]
@@ -50,7 +53,7 @@ class Changes:
     changed: tuple[str, ...] = ()
     """Those that were counted again, and differ from before."""
     gone: tuple[str, ...] = ()
-    """Files that are not there any more; their tallies are kept."""
+    """Those that are not there any more."""
 
 
 @final
@@ -64,6 +67,7 @@ class KeptTallies:
     plan: Plan
     by: tuple[str, ...] = ()
     number: int | None = None
+    table: str | None = None
     partitions: Mapping[str, Partition] = field(default_factory=dict)
 
     @staticmethod
@@ -76,16 +80,19 @@ class KeptTallies:
         by: str | Sequence[str] = (),
         number: int | None = None,
         again: int = 1,
+        gone: str | None = None,
         show: Show | None = None,
     ) -> Changes:
         """Count what is not kept in a file yet, and replace the file at once; safe to repeat.
 
-        Files are counted if they are new or changed. In a database, windows are counted again from the last
-        one that is kept on, or from the last `again` ones, for rows that come late.
+        Files are counted if they are new or changed. Tallies of files that are not there any more are kept or
+        dropped, as `gone` says ("keep", "drop"); where it says nothing, they are refused. In a database,
+        windows are counted again from the last one that is kept on, or from the last `again` ones, for rows
+        that come late.
         """
         keys = (by,) if isinstance(by, str) else tuple(by)
         with _lock(Path(path)):
-            kept = KeptTallies(plan, keys, number)
+            kept = KeptTallies(plan, keys, number, table)
             if Path(path).exists():
                 kept = KeptTallies.read(path, plan)
                 if (kept.by, kept.number) != (keys, number):
@@ -93,13 +100,17 @@ class KeptTallies:
                         f"the tallies in {path} are kept by {', '.join(kept.by) or 'nothing'}, of round "
                         f"{kept.number or 'any'}; name the same, or another file"
                     )
-            found, changes = kept.count(source, table, again, show)
+            if kept.table != table:
+                raise InvalidParameter(
+                    f"the tallies in {path} are of the table {kept.table!r}, got {table!r}; name another file"
+                )
+            found, changes = kept.count(source, again, gone, show)
             if found != kept or not Path(path).exists():
                 found.write(path)
         return changes
 
     def count(
-        self, source: str | Path, table: str | None = None, again: int = 1, show: Show | None = None
+        self, source: str | Path, again: int = 1, gone: str | None = None, show: Show | None = None
     ) -> tuple[KeptTallies, Changes]:
         """These tallies with those of a source that are not kept yet; and what changed."""
         if again < 1:
@@ -109,14 +120,14 @@ class KeptTallies:
             other = "a database" if inside else "files"
             raise InvalidParameter(f"these tallies were not kept of {other}; keep them in another file")
         if not inside:
-            if table is not None:
-                raise InvalidParameter(f"only a database has tables, got table={table!r}")
-            return self._count_files(source, show)
+            if self.table is not None:
+                raise InvalidParameter(f"only a database has tables, got table={self.table!r}")
+            return self._count_files(source, gone, show)
         if not self.by:
             raise InvalidParameter(
                 'a database is counted window by window: name a column that grows, such as by="day"'
             )
-        return self._count_windows(source, table, again)
+        return self._count_windows(source, again)
 
     def tally(self) -> Tallies:
         """The tallies of all partitions."""
@@ -153,6 +164,7 @@ class KeptTallies:
             for part in sorted(self.partitions.values(), key=lambda one: one.name)
         ]
         told = {"kept_tallies": _VERSION, "plan": self.plan.id, "by": list(self.by), "round": self.number}
+        told |= {"table": self.table}
         text = json.dumps(told | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -168,7 +180,8 @@ class KeptTallies:
                 raise ValueError(f"version {told['kept_tallies']}")
             refuse_other_plan(told["plan"], plan.id)
             parts = [_read_partition(plan, one) for one in told["partitions"]]
-            return KeptTallies(plan, tuple(told["by"]), told["round"], {one.name: one for one in parts})
+            named = {one.name: one for one in parts}
+            return KeptTallies(plan, tuple(told["by"]), told["round"], told["table"], named)
         except FileNotFoundError:
             raise
         except InvalidReport:
@@ -176,13 +189,24 @@ class KeptTallies:
         except (ValueError, TypeError, KeyError, DeniableError) as problem:
             raise InvalidReport(f"{path} is not a file of kept tallies, or is damaged: {problem}") from None
 
-    def _count_files(self, source: str | Path, show: Show | None) -> tuple[KeptTallies, Changes]:
+    def _count_files(
+        self, source: str | Path, gone: str | None, show: Show | None
+    ) -> tuple[KeptTallies, Changes]:
         root = _find_root(source)
         paths = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
         digests = {name: _digest(path) for name, path in paths.items()}
         held = self.partitions
+        away = tuple(name for name in held if name not in paths)
+        if gone not in (None, "keep", "drop"):
+            raise InvalidParameter(f'tallies of files that are gone are for "keep" or "drop", got {gone!r}')
+        if away and gone is None:
+            raise InvalidParameter(
+                f"not there any more: {shorten_names(away)}. If files were deleted, their tallies are to be "
+                "kept (--gone keep); if they were renamed or merged, dropped (--gone drop), or their reports "
+                "would be counted twice"
+            )
         asked = [name for name in paths if name not in held or held[name].digest != digests[name]]
-        found = dict(held)
+        found = {name: part for name, part in held.items() if gone != "drop" or name in paths}
         for i, name in enumerate(asked):
             counted = count_windows(self.plan, paths[name], None, self.by, self.number, None, kept=True)
             found[name] = Partition(name, digests[name], counted)
@@ -190,16 +214,19 @@ class KeptTallies:
                 show(i + 1, len(asked))
         new = tuple(name for name in asked if name not in held)
         changed = tuple(name for name in asked if name in held)
-        gone = tuple(name for name in held if name not in paths)
-        return replace(self, partitions=found), Changes(new, changed, gone)
+        refuse_nothing(self.plan.table_form, [one for name in asked for one in found[name].windows.values()])
+        return replace(self, partitions=found), Changes(new, changed, away)
 
-    def _count_windows(
-        self, source: str | Path, table: str | None, again: int
-    ) -> tuple[KeptTallies, Changes]:
+    def _count_windows(self, source: str | Path, again: int) -> tuple[KeptTallies, Changes]:
         firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
         marks: list[Any] = sorted(value for value in firsts.values() if value is not None)
         since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
-        counted = count_windows(self.plan, source, table, self.by, self.number, None, kept=True, since=since)
+        counted = count_windows(
+            self.plan, source, self.table, self.by, self.number, None, kept=True, since=since
+        )
+        refuse_nothing(self.plan.table_form, counted.values())
+        for values in counted:
+            _require_growth(self.by[0], values[0])
         kept = {
             name: part
             for name, part in self.partitions.items()
@@ -216,6 +243,15 @@ class KeptTallies:
             tuple(name for name in held if name not in kept and name not in made),
         )
         return replace(self, partitions=kept | made), changes
+
+
+def _require_growth(column: str, value: Hashable) -> None:
+    """Refuse windows by text that has no order in time: a new one would stand before the watermark."""
+    if isinstance(value, str) and not _DAY.match(value):
+        raise InvalidParameter(
+            f"{column!r} must grow, as what is new comes last: a date, a whole number, or text that begins "
+            f"like 2026-11-15, got {value!r}; name such a column first"
+        )
 
 
 def _read_partition(plan: Plan, told: Mapping[str, Any]) -> Partition:

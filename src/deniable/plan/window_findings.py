@@ -121,6 +121,10 @@ class WindowFindings:
             at, middle, low, high = (
                 (list(column) for column in zip(*here, strict=True)) if here else ([],) * 4
             )
+            if len(self.by) > 1:  # neighbors are of other regions, so that no line leads from one to the next
+                axes.vlines(at, low, high, color=look["color"], alpha=0.5)
+                axes.plot(at, middle, label=value, **(look | {"linestyle": "none"}))
+                continue
             axes.fill_between(at, low, high, color=look["color"], alpha=0.16, linewidth=0)
             axes.plot(at, middle, label=value, **look)
         if values != means[:1]:

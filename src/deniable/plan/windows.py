@@ -139,7 +139,7 @@ def tally_source(
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
     tallies = count_windows(plan, source, table, keys, number, show)
-    _refuse_nothing(plan.table_form, tallies.values())
+    refuse_nothing(plan.table_form, tallies.values())
     if by is None:
         return tallies.get((), _gather(plan, {}))
     return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
@@ -206,7 +206,7 @@ def _name(plan: Plan, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -
     return Tallies(plan.id, counted.n, tallies, groups, counted.refused)
 
 
-def _refuse_nothing(form: TableForm, found: Any) -> None:
+def refuse_nothing(form: TableForm, found: Any) -> None:
     """Refuse a table that is of another plan altogether."""
     other, n = sum(one.refused.get("plan", 0) for one in found), sum(one.n for one in found)
     if other and not n and other == sum(sum(one.refused.values()) for one in found):
