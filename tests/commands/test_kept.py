@@ -98,10 +98,13 @@ def test_late_rows_of_a_database(run: Run) -> None:
         assert KEEP.read_bytes() == before
         database.execute("INSERT INTO t SELECT * FROM later")
         database.execute("INSERT INTO t SELECT * FROM t WHERE day = '2026-11-01' LIMIT 3")
-        facts = json.loads(run(*arguments, "--json").out)
-        assert (facts["n"], len(facts["new"]), facts["changed"]) == (40, 2, [])  # three are too late
+        outcome = run(*arguments, "--json")
+        facts = json.loads(outcome.out)
+        assert (facts["n"], len(facts["new"]), facts["changed"]) == (40, 2, [])
+        assert facts["late"] == 3
+        assert "warning: 3 rows of earlier windows came late, and are not counted; see --again" in outcome.err
         facts = json.loads(run(*arguments, "--again", "4", "--json").out)
-        assert (facts["n"], facts["new"]) == (43, [])
+        assert (facts["n"], facts["new"], facts["late"]) == (43, [], 0)
         assert facts["changed"] == ['{"date": "2026-11-01"}']
         database.execute("ALTER TABLE t ADD COLUMN region text DEFAULT 'eu'")
         other = (*arguments[:5], "later", *arguments[6:])

@@ -81,7 +81,8 @@ def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, sh
         if not left or earlier > each.scrubbed:
             why = f"{each.scrubbed:,} reports are scrubbed since"
             why += "" if not left else f", and it has {earlier:,}; scrub the others, too, and export again"
-            click.echo(f"left {path.parent} as it is: {why}", err=True)
+            there = f"left {path.parent} as it is" if earlier else f"there is nothing for {path.parent}"
+            click.echo(f"{there}: {why}", err=True)
             before += left
             continue
         store.access.log(find_actor(), "exported reports", plan.id, f"round {each.number}")

@@ -66,8 +66,13 @@ def keep_tallies(
     total = KeptTallies.read(keep, read).tally()
     if total.refused:
         click.echo(describe_refused(total.refused), err=True)
+    if changes.late:
+        late = format_count(changes.late, "row")
+        click.echo(
+            f"warning: {late} of earlier windows came late, and are not counted; see --again", err=True
+        )
     if as_json:
-        facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone}
+        facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone, "late": changes.late}
         console.print_json({"n": total.n, "not_counted": dict(total.refused)} | facts)
         return
     counted = f"{format_count(len(changes.new), 'new partition')}, {len(changes.changed):,} changed"

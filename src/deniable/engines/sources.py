@@ -69,26 +69,14 @@ def count_source(
     Rounds are not added up: the same people answer in each, so error bars of the sum would be too narrow.
     """
     by = tuple(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
-    if isinstance(source, str) and source.startswith(_POSTGRES):
-        if table is None:
-            raise InvalidParameter('name the table of reports in the database: table="reports"')
-        return _count_inside(open_postgres(source, tuple(table.split("."))), form, by, number, kept, since)
-    if isinstance(source, str) and source.startswith(_SPARK):
-        from deniable.engines.spark import open_spark  # and sockets, which a device does not need
-
-        if table is None:
-            raise InvalidParameter(
-                'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
-            )
-        return _count_inside(open_spark(source, table), form, by, number, kept, since)
+    inside = _open_inside(source, table)
+    if inside is not None:
+        return _count_inside(inside, form, by, number, kept, since)
     if isinstance(source, str) and "://" in source:  # which may hold a password
         scheme = source.partition("://")[0]
         raise InvalidParameter(f"reports are read from postgresql:// and spark:// addresses, got {scheme}://")
     if table is not None:
         raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
-    engine = _recognize(source)
-    if engine is not None:
-        return _count_inside(nullcontext(engine), form, by, number, kept, since)
     require_pyarrow()
     if isinstance(source, str | Path | list | tuple):
         files = open_files(form, list_paths(source), by, number)
@@ -97,6 +85,38 @@ def count_source(
     if not _mixes_rounds(files.extra, by, number, kept):
         return files.run(show)
     return _join_rounds(replace(files, keys=(*by, ROUND)).run(show))
+
+
+def count_before(source: object, table: str | None, since: Since) -> int:
+    """How many rows of a table have a smaller value of a column."""
+    inside = _open_inside(source, table)
+    assert inside is not None
+    with inside as engine:
+        where = f"{quote(since[0])} < {_write_value(since[1])}"
+        ((rows,),) = engine.run(f'SELECT COUNT(*) AS "n" FROM {engine.source} AS "reports" WHERE {where}')
+    return int(rows)
+
+
+def _open_inside(source: object, table: str | None) -> AbstractContextManager[Engine] | None:
+    """The table of an engine, or None where this machine counts by itself."""
+    if isinstance(source, str) and source.startswith(_POSTGRES):
+        if table is None:
+            raise InvalidParameter('name the table of reports in the database: table="reports"')
+        return open_postgres(source, tuple(table.split(".")))
+    if isinstance(source, str) and source.startswith(_SPARK):
+        from deniable.engines.spark import open_spark  # and sockets, which a device does not need
+
+        if table is None:
+            raise InvalidParameter(
+                'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
+            )
+        return open_spark(source, table)
+    engine = _recognize(source)
+    if engine is None:
+        return None
+    if table is not None:
+        raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
+    return nullcontext(engine)
 
 
 def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:

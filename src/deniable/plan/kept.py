@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, final
 
-from deniable.engines.sources import is_address, list_paths
+from deniable.engines.sources import count_before, is_address, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import shorten_names
 from deniable.plan.plan import Plan
@@ -54,6 +54,8 @@ class Changes:
     """Those that were counted again, and differ from before."""
     gone: tuple[str, ...] = ()
     """Those that are not there any more."""
+    late: int = 0
+    """Rows of a database that came to windows that are not counted again."""
 
 
 @final
@@ -237,10 +239,14 @@ class KeptTallies:
             found.setdefault(json.dumps(_encode(values[0])), {})[values] = one
         made = {name: Partition(name, "", windows) for name, windows in found.items()}
         held = self.partitions
+        rows = sum(
+            one.n + sum(one.refused.values()) for part in kept.values() for one in part.windows.values()
+        )
         changes = Changes(
             tuple(name for name in made if name not in held),
             tuple(name for name in made if name in held and held[name] != made[name]),
             tuple(name for name in held if name not in kept and name not in made),
+            0 if since is None else max(count_before(source, self.table, since) - rows, 0),
         )
         return replace(self, partitions=kept | made), changes
 
