@@ -4,10 +4,10 @@ import { must } from "./errors.js";
 
 type RareKinds = typeof import("./rare_kinds.js");
 
-const DISTANCES = /"kind":"(geometric|planar-geometric|grid)"|"metric":/;
+const DISTANCES = /"kind":"((planar-)?geometric|grid)"|"metric":/;
 const MAPS = /"maps":/;
 const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
-const KEPT = /"kind":"(memoized|hashed-memoized|memoized-mean|bit-flip)"/;
+const KEPT = /"kind":"(bit-flip|(hashed-)?memoized)/;
 const POOLED = /"kind":"pooled"/;
 const FAKED = /"kind":"faked"|"weights":/;
 const TABLES = /"kind":"product"|"known":/;
@@ -26,6 +26,12 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
     TABLES.test(text) ? import("./table_kinds.js") : null,
   ]);
   return {
+    ...UNNEEDED,
+    ...distances,
+    ...maps,
+    ...faked,
+    ...questions,
+    ...tables,
     mechanisms: {
       ...distances?.mechanisms,
       ...numbers?.mechanisms,
@@ -33,21 +39,25 @@ export const loadRareKinds = async (text: string): Promise<RareKinds> => {
       ...pool?.mechanisms,
     },
     domains: { ...distances?.domains, ...numbers?.domains, ...tables?.domains },
-    records: faked?.records ?? {},
-    readMaps: maps?.readMaps ?? refuse,
-    statedMetric: distances?.statedMetric ?? refuse,
-    verifiedMetric: distances?.verifiedMetric ?? (() => undefined), // nothing with distances was read
-    boundGuess: questions?.boundGuess ?? refuse,
-    boundRelated: questions?.boundRelated ?? refuse,
-    counted: questions?.counted ?? refuse,
-    guessFactor: tables?.guessFactor ?? refuse,
-    readKnown: tables?.readKnown ?? refuse,
-    checkTables: tables?.checkTables ?? (() => undefined), // no table was read
-    checkQuestions: questions?.checkQuestions ?? refuse,
-    encodeAnswers: questions?.encodeAnswers ?? refuse,
   };
 };
 
 const refuse = (): never => {
   must(false, "type", () => "the plan has a field that nothing in it needs");
+};
+
+/** What stands for a part that the plan does not need. */
+const UNNEEDED = {
+  records: {},
+  readMaps: refuse,
+  statedMetric: refuse,
+  verifiedMetric: () => undefined, // nothing with distances was read
+  boundGuess: refuse,
+  boundRelated: refuse,
+  counted: refuse,
+  guessFactor: refuse,
+  readKnown: refuse,
+  checkTables: () => undefined, // no table was read
+  checkQuestions: refuse,
+  encodeAnswers: refuse,
 };
