@@ -137,8 +137,7 @@ class FilesCount:
             flat = held if column.length is None else held.flatten()
             numbers[here] = np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(-1, numbers.shape[1])
             ranks += list(numbers.T)
-        of_group = [] if self.form.group is None else [self.form.group[0]]
-        for name in dict.fromkeys((*self.keys, *of_group)):
+        for name in self.form.list_keys(self.keys):
             codes, labels = _code(batch.column(name))
             digests = list(map(_digest, labels))
             places = {digest: i for i, digest in enumerate(sorted(digests))}

@@ -60,6 +60,10 @@ class TableForm:
     group: tuple[str, int] | None = None
     """The column that numbers the known group, and how many groups there are."""
 
+    def list_keys(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """What rows are counted by: these columns, then the known group."""
+        return tuple(dict.fromkeys((*keys, *(() if self.group is None else (self.group[0],)))))
+
     @cached_property
     def columns(self) -> tuple[tuple[Column, ...], ...]:
         """The columns of each attribute.
@@ -71,23 +75,26 @@ class TableForm:
             pairs = zip(self.names, self.mechanism.mechanisms, strict=True)
             found = tuple(list_columns(name, part, dot) for name, part in pairs)
             names = [column.name for columns in found for column in columns]
-            names += [] if self.group is None else [self.group[0]]
+            names += self.list_keys(())
             if len(set(names)) == len(names):
                 return found
             dot += "."
 
     @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of all attributes, then that of the known group."""
+        return (*(column.name for columns in self.columns for column in columns), *self.list_keys(()))
+
+    @cached_property
     def plan_column(self) -> str:
         """The column that says of which plan a row is, whatever attributes are called."""
-        taken = {name.lower() for name in (*self.names, self.group[0] if self.group else "")}
+        taken = {name.lower() for name in (*self.names, *self.list_keys(()))}
         return OTHER_PLAN if PLAN in taken else PLAN
 
     @cached_property
     def more_columns(self) -> frozenset[str]:
         """The column of the plan, and those of `round` and `id` that no attribute has, in capitals or not."""
-        taken = {column.name for columns in self.columns for column in columns}
-        taken |= {self.group[0]} if self.group else set()
-        return frozenset({ROUND, ID} - {name.lower() for name in taken}) | {self.plan_column}
+        return frozenset({ROUND, ID} - {name.lower() for name in self.column_names}) | {self.plan_column}
 
 
 @final
@@ -119,7 +126,7 @@ def check_columns(
 ) -> None:
     """Refuse a table that lacks a column, or whose column holds something else than it must.
 
-    `kinds` are "integer", "list" (of integers), "text", "date", "bool" and "other".
+    `kinds` are "integer", "list" (of integers), "text", "date", "bool", "float" and "other".
     """
     wanted: dict[str, tuple[str, ...]] = {
         column.name: ("integer",) if column.length is None else ("list",)
@@ -135,9 +142,9 @@ def check_columns(
         wanted[form.group[0]] = ("integer",)
     if form.plan_column not in kinds:
         raise InvalidReport(
-            f"this table does not say for which plan its reports were made: that is a column "
-            f"{form.plan_column!r} with "
-            "the plan's id, or the name of a folder; if it holds answers, privatize them first"
+            "this table does not say for which plan its reports were made: that is a column "
+            f"{form.plan_column!r} with the plan's id, or the name of a folder; if it holds answers, "
+            "privatize them first"
         )
     if number is not None and (ROUND not in kinds or ROUND not in form.more_columns):
         raise InvalidReport(f"round {number} is asked for, and this table has no column {ROUND!r}")

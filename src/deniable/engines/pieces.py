@@ -132,13 +132,9 @@ def read_plain(array: pa.Array) -> pa.Array:
     import pyarrow as pa
 
     kind = array.type
-    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+    if pa.types.is_dictionary(kind) and name_kind(kind.value_type) != "text":
         return array.dictionary_decode()
     return array.cast(pa.string()) if pa.types.is_string_view(kind) else array
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return name_kind(kind) == "text"
 
 
 def _rows_at_once(columns: int) -> int:

@@ -21,7 +21,6 @@ Run = Callable[[str], Iterable[Sequence[Any]]]
 
 _AT_ONCE = 400  # sums in one query: PostgreSQL's rows have at most 1,664 columns
 
-
 KEY = "key "
 """What the name of a key begins with inside of queries."""
 
@@ -132,7 +131,7 @@ class Query:
         """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
         columns = [quote(column.name) for one in self.countings for column in one.columns]
         masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
-        keys = list(map(name_key, dict.fromkeys((*self.keys, *self._group_keys))))
+        keys = list(map(name_key, self.form.list_keys(self.keys)))
         step = f'SELECT {", ".join([*keys, *masked])}, "state" FROM "final"'
         return f'{self._judged_rows()}, "sound" AS ({step})'
 
@@ -142,7 +141,7 @@ class Query:
         """
         named = [column for columns in self.form.columns for column in columns]
         columns = [quote(column.name) for one in self.countings for column in one.columns]
-        by = list(dict.fromkeys((*self.keys, *self._group_keys)))
+        by = self.form.list_keys(self.keys)
         keys = list(map(name_key, by))
         more = {PLAN: self.form.plan_column} | {name: name for name in (ROUND, ID) if name in self.extra}
         kept = [*keys, *map(quote, more)]
@@ -166,10 +165,6 @@ class Query:
             steps["numbered"] = f'SELECT *, {copy} AS "copy" FROM "judged"'
             steps["final"] = f'SELECT {", ".join([*columns, *kept])}, {state} AS "state" FROM "numbered"'
         return f"WITH {', '.join(f'{quote(name)} AS ({step})' for name, step in steps.items())}"
-
-    @property
-    def _group_keys(self) -> tuple[str, ...]:
-        return () if self.form.group is None else (self.form.group[0],)
 
     @property
     def _state(self) -> str:

@@ -63,9 +63,12 @@ class RowReader:
     @cached_property
     def names(self) -> list[str]:
         """The columns that are read."""
-        of_group = [] if self.form.group is None else [self.form.group[0]]
         more = [name for name in (self.form.plan_column, ROUND, ID) if name in self.extra]
-        return [*(column.name for columns in self.form.columns for column in columns), *of_group, *more]
+        return [
+            *(column.name for columns in self.form.columns for column in columns),
+            *self.form.list_keys(()),
+            *more,
+        ]
 
     def read(self, batch: pa.RecordBatch) -> Rows:
         """Read a block: a row that no device can have sent is refused, not mended."""

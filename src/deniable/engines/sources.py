@@ -6,7 +6,7 @@ import glob
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +68,10 @@ def count_source(
 
     Rounds are not added up: the same people answer in each, so error bars of the sum would be too narrow.
     """
-    by = tuple(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
+    by = form.list_keys(keys)
     inside = _open_inside(source, table)
     if inside is not None:
         return _count_inside(inside, form, by, number, kept, since)
-    if isinstance(source, str) and "://" in source:  # which may hold a password
-        scheme = source.partition("://")[0]
-        raise InvalidParameter(f"reports are read from postgresql:// and spark:// addresses, got {scheme}://")
-    if table is not None:
-        raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
     require_pyarrow()
     if isinstance(source, str | Path | list | tuple):
         files = open_files(form, list_paths(source), by, number)
@@ -111,12 +106,13 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
                 'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
             )
         return open_spark(source, table)
-    engine = _recognize(source)
-    if engine is None:
-        return None
+    if isinstance(source, str) and "://" in source:  # which may hold a password
+        scheme = source.partition("://")[0]
+        raise InvalidParameter(f"reports are read from postgresql:// and spark:// addresses, got {scheme}://")
     if table is not None:
         raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
-    return nullcontext(engine)
+    engine = _recognize(source)
+    return None if engine is None else nullcontext(engine)
 
 
 def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -169,8 +165,6 @@ def _count_inside(
 
 def _write_value(value: object) -> str:
     """A value of a window in SQL."""
-    if isinstance(value, datetime):
-        return f"CAST('{value.isoformat()}' AS {'TIMESTAMP' if value.tzinfo is None else 'TIMESTAMPTZ'})"
     if isinstance(value, date):
         return f"CAST('{value.isoformat()}' AS DATE)"
     return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"

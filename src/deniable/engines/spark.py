@@ -34,8 +34,11 @@ _LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", r
 
 def list_names(form: TableForm) -> list[str]:
     """The columns of a table of reports that is made on a cluster: the plan is the last one."""
-    of_group = [] if form.group is None else [form.group[0]]
-    return [*(column.name for columns in form.columns for column in columns), *of_group, form.plan_column]
+    return [
+        *(column.name for columns in form.columns for column in columns),
+        *form.list_keys(()),
+        form.plan_column,
+    ]
 
 
 def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, into: str | None) -> Any:

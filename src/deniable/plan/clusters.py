@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deniable.engines.parquet import reports_schema, to_batch
-from deniable.engines.spark import list_names, map_once
+from deniable.engines.spark import map_once
 from deniable.errors import InvalidParameter
 from deniable.plan.questions import choose_columns
 from deniable.tables import columns_of
@@ -54,13 +54,10 @@ def _privatize_blocks(
     plan = Plan.from_json(text)
     form = plan.table_form
     schema = reports_schema(form)
-    columns = list_names(form)
     for batch in batches:
         if not batch.num_rows:
             continue
         answers = pa.Table.from_batches([batch]).rename_columns(list(names))
         made = to_batch(plan.privatize(answers).records, form, schema)
-        arrays = list(made.columns)
-        if len(columns) > len(arrays):
-            arrays.append(pa.array([plan.id] * batch.num_rows))
+        arrays = [*made.columns, pa.array([plan.id] * batch.num_rows)]
         yield pa.RecordBatch.from_arrays(arrays, [f"r{i}" for i in range(len(arrays))])

@@ -164,7 +164,7 @@ def count_windows(
     windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
     for key, counted in found.items():
         group = (
-            None if form.group is None else dict(zip(_name_keys(keys, form), key, strict=True))[form.group[0]]
+            None if form.group is None else dict(zip(form.list_keys(keys), key, strict=True))[form.group[0]]
         )
         one = windows.setdefault(key[: len(keys)], {})
         one[group] = one[group] + counted if group in one else counted
@@ -178,11 +178,6 @@ def estimate_windows(plan: Plan, windows: object, smooth: bool) -> WindowResults
         raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
     reported = {window: one for window, one in windows.items() if one.n}
     return WindowResults(windows.by, {key: plan.estimate(one, smooth) for key, one in reported.items()})
-
-
-def _name_keys(keys: Sequence[str], form: TableForm) -> list[str]:
-    """What rows are counted by: the windows, then the known group."""
-    return list(dict.fromkeys((*keys, *(() if form.group is None else (form.group[0],)))))
 
 
 def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:
