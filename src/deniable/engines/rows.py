@@ -64,11 +64,7 @@ class RowReader:
     def names(self) -> list[str]:
         """The columns that are read."""
         more = [name for name in (self.form.plan_column, ROUND, ID) if name in self.extra]
-        return [
-            *(column.name for columns in self.form.columns for column in columns),
-            *self.form.list_keys(()),
-            *more,
-        ]
+        return [*self.form.column_names, *more]
 
     def read(self, batch: pa.RecordBatch) -> Rows:
         """Read a block: a row that no device can have sent is refused, not mended."""

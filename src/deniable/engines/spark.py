@@ -34,11 +34,7 @@ _LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", r
 
 def list_names(form: TableForm) -> list[str]:
     """The columns of a table of reports that is made on a cluster: the plan is the last one."""
-    return [
-        *(column.name for columns in form.columns for column in columns),
-        *form.list_keys(()),
-        form.plan_column,
-    ]
+    return [*form.column_names, form.plan_column]
 
 
 def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, into: str | None) -> Any:
