@@ -166,7 +166,7 @@ def assigned(statement: ast.stmt) -> str:
 def names() -> dict[str, object]:
     """Return every public object by the name that it is called by: `oue`, `attack.guess`."""
     found = {name: getattr(dn, name) for name in dn.__all__}
-    for room in ("attack", "audit", "data"):
+    for room in ("attack", "audit", "data", "learn"):
         module: ModuleType = getattr(dn, room)
         found |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
     return {name: one for name, one in found.items() if not isinstance(one, ModuleType)}

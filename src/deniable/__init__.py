@@ -167,7 +167,7 @@ _LATER = (
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts
 fast.
 """
-_ROOMS = ("attack", "audit", "data")
+_ROOMS = ("attack", "audit", "data", "learn")
 """Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered.
 """
 
@@ -290,6 +290,7 @@ __all__ = [
     "l_rsfd",
     "l_soue",
     "l_sue",
+    "learn",
     "lh",
     "line_wasserstein",
     "loloha",

@@ -207,7 +207,7 @@ def documented_protocols() -> Iterator[str]:
 
 
 def test_public_names() -> None:
-    assert sorted(dn.__all__) == sorted([*PUBLIC, "attack", "audit", "data"])
+    assert sorted(dn.__all__) == sorted([*PUBLIC, "attack", "audit", "data", "learn"])
     assert len(set(dn.__all__)) == len(dn.__all__)
     assert all(hasattr(dn, name) for name in PUBLIC)
 

@@ -66,6 +66,12 @@ FILES = {
         File("census-income.test", 99_762, 42),
         File("census-income-sample.data", 1891, 42),
         File("ms-fimu-marginals.json", 88_935, 6),
+        File("ms-fimu-visits.csv", 190_345, 3),
+        File("paris-mobility.csv", 3456, 9),
+        File("montgomery-911.csv", 9226, 9),
+        File("adult-26k.csv", 45_849, 11),
+        File("acs-coverage.csv", 98_739, 16),
+        File("lsac.csv", 20_427, 7),
     )
 }
 """Every file, by name, with the hashes of the originals; a copy in `$DENIABLE_DATA` is judged by content."""

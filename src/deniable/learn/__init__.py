@@ -1,0 +1,36 @@
+"""Learns from sanitized data: a scikit-learn transformer, models fitted from reports, noise on series of counts.
+
+A name is loaded when it is first used, so that a series needs no scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from deniable.errors import InvalidParameter, suggest_install
+
+if TYPE_CHECKING:
+    pass
+
+__all__: list[str] = []
+
+_FILES: dict[str, str] = {}
+"""The file that each name is in."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _FILES:
+        raise AttributeError(f"module 'deniable.learn' has no attribute {name!r}")
+    try:
+        found: object = getattr(import_module(f"deniable.learn.{_FILES[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] == "deniable":
+            raise
+        raise InvalidParameter(f"{name} needs {missing.name}: {suggest_install('learn')}") from None
+    globals()[name] = found  # so that it is looked for once
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
