@@ -184,6 +184,7 @@ ROOMS = {
         "client_of",
         "lower_bound",
     ],
+    "learn": [],
 }
 """Rooms with public names of their own."""
 

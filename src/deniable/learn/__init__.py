@@ -1,4 +1,4 @@
-"""Learns from sanitized data: a scikit-learn transformer, models fitted from reports, noise on series of counts.
+"""Learns from sanitized data: a scikit-learn transformer, models from reports, noise on series of counts.
 
 A name is loaded when it is first used, so that a series needs no scikit-learn.
 """
@@ -6,12 +6,7 @@ A name is loaded when it is first used, so that a series needs no scikit-learn.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
-
 from deniable.errors import InvalidParameter, suggest_install
-
-if TYPE_CHECKING:
-    pass
 
 __all__: list[str] = []
 

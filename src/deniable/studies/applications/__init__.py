@@ -1,1 +1,1 @@
-"""Runs the applications of the thesis on public data, with the true guarantee and the baselines beside them."""
+"""Runs the applications of the thesis on public data, the true guarantee and the baselines beside them."""
