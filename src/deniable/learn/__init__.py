@@ -6,6 +6,7 @@ A name is loaded when it is first used, so that a series needs no scikit-learn.
 from __future__ import annotations
 
 from importlib import import_module
+
 from deniable.errors import InvalidParameter, suggest_install
 
 __all__: list[str] = []
