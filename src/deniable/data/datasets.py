@@ -5,69 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, final
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Integers
+from deniable.data import coded
+from deniable.data.dataset import Dataset, encode_columns
 from deniable.data.published import FILES, FOLDER, expected, find, present, rows_of
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
-from deniable.formatting import format_count
-from deniable.simulate.population import from_column
 from deniable.words import below
 from deniable.words.simulated import seeded
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """People and their values: a row each, a column per attribute, labels as integers."""
-
-    name: str
-    attributes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    """What the integers of each attribute mean."""
-    table: npt.NDArray[np.unsignedinteger[Any]]
-    source: str
-    """Where it comes from, and what is simulated in it."""
-
-    def __post_init__(self) -> None:
-        table = np.ascontiguousarray(self.table, dtype=np.min_scalar_type(max(self.ks) - 1))
-        table.setflags(write=False)
-        object.__setattr__(self, "table", table)
-
-    def __str__(self) -> str:
-        sizes = [f"{name} ({k:,})" for name, k in zip(self.attributes, self.ks, strict=True)]
-        what = f"{self.n:,} people, {format_count(self.d, 'attribute')} with numbers of values"
-        return f"Dataset {self.name}: {what}: {', '.join(sizes)}"
-
-    def __repr__(self) -> str:
-        return f"<Dataset {self.name}: {self.n:,} people, {format_count(self.d, 'attribute')}>"
-
-    @property
-    def n(self) -> int:
-        """The number of people."""
-        return len(self.table)
-
-    @property
-    def d(self) -> int:
-        """The number of attributes."""
-        return len(self.attributes)
-
-    @property
-    def ks(self) -> tuple[int, ...]:
-        """The number of values of each attribute."""
-        return tuple(len(values) for values in self.labels)
-
-    @cached_property
-    def counts(self) -> tuple[Integers, ...]:
-        """How many people have each value, for each attribute."""
-        return tuple(
-            np.bincount(column, minlength=k) for column, k in zip(self.table.T, self.ks, strict=True)
-        )
+__all__ = ["NAMES", "Dataset", "load"]
 
 
 def load(name: str) -> Dataset:
@@ -80,22 +30,6 @@ def load(name: str) -> Dataset:
     if not isinstance(name, str) or name not in _LOADERS:
         raise InvalidParameter(not_among(str(name), "a dataset", NAMES))
     return _LOADERS[name]()
-
-
-def _encode_columns(
-    name: str, attributes: Sequence[str], rows: Sequence[Sequence[str]], source: str, ks: Sequence[int] = ()
-) -> Dataset:
-    """Labels become integers, in the order of numbers where all are numbers, else of text."""
-    columns, labels = [], []
-    for attribute, column in zip(attributes, zip(*rows, strict=True), strict=True):
-        found = from_column(column, attribute).labels or ()
-        code = {label: number for number, label in enumerate(found)}
-        columns.append([code[label] for label in column])
-        labels.append(found)
-    made = Dataset(name, tuple(attributes), tuple(labels), np.array(columns).T, source)
-    if ks and made.ks != tuple(ks):
-        raise DataUnavailable(f"{name} has attributes of {list(made.ks)} values; {list(ks)} were expected")
-    return made
 
 
 _ADULT = {
@@ -118,7 +52,7 @@ def _adult(name: str, attributes: Sequence[str], ks: Sequence[int]) -> Dataset:
     kept = [
         [row[_ADULT[attribute]].rstrip(".") for attribute in attributes] for row in rows if "?" not in row
     ]
-    return _encode_columns(
+    return encode_columns(
         name, attributes, kept, "UCI Adult (census of 1994), rows with an unknown value left out", ks
     )
 
@@ -136,7 +70,7 @@ def _nursery() -> Dataset:
         "class",
     )
     rows = rows_of(FILES["nursery.data"])
-    return _encode_columns(
+    return encode_columns(
         "nursery",
         attributes,
         rows,
@@ -155,7 +89,7 @@ def _acs_employment() -> Dataset:
         "American Community Survey 2018, Montana (the columns of folktables' ACSEmployment); -99999 is no "
         "answer"
     )
-    return _encode_columns(
+    return encode_columns(
         "acs-employment", _ACS, rows, source, (92, 25, 5, 2, 2, 9, 4, 5, 5, 4, 2, 18, 2, 2, 3, 9, 3, 6)
     )
 
@@ -220,7 +154,7 @@ def _census_income() -> Dataset:
         "value"
     )
     kept = [[row[column].rstrip(".") for column in _CENSUS.values()] for row in rows]
-    return _encode_columns("census-income", tuple(_CENSUS), kept, source)
+    return encode_columns("census-income", tuple(_CENSUS), kept, source)
 
 
 def _ms_fimu() -> Dataset:
@@ -266,7 +200,7 @@ def _ms_fimu() -> Dataset:
         "which values go together is invented, but that foreign tourists have no known gender, age and life "
         "style"
     )
-    return _encode_columns("ms-fimu", tuple(marginals), list(zip(*rows, strict=True)), source)
+    return encode_columns("ms-fimu", tuple(marginals), list(zip(*rows, strict=True)), source)
 
 
 def _shuffle(values: list[str], take: Callable[[int], npt.NDArray[np.uint64]]) -> list[str]:
@@ -307,6 +241,7 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
     "acs-employment": _acs_employment,
     "census-income": _census_income,
     "ms-fimu": _ms_fimu,
+    **{name: partial(coded.load_coded, name) for name in coded.CODED},
     **{f"synthetic-{number}": partial(_synthetic, number) for number in _SYNTHETIC},
 }
 
