@@ -15,7 +15,7 @@ install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c
 	@$(PYTHON) -m venv .venv
 
 .venv/ready: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "fetching all that the tests need, 2.1 GB, in a few minutes, only this once:"
+	@echo "fetching all that the tests need, 2.5 GB, in a few minutes, only this once:"
 	@$(call install,-e '.[dev]')
 	@touch .venv/demo-ready .venv/tour-ready $@
 
