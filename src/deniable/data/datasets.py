@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.data import coded
 from deniable.data.dataset import Dataset, encode_columns
-from deniable.data.published import FILES, FOLDER, expected, find, present, rows_of
+from deniable.data.marginals import FOREIGN, UNKNOWN, deal_values, read_marginals
+from deniable.data.published import FILES, FOLDER, present, rows_of
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.words import below
 from deniable.words.simulated import seeded
@@ -162,38 +161,23 @@ def _ms_fimu() -> Dataset:
 
     Foreign tourists have no known gender, age or life style; all else is shuffled, always in the same way.
     """
-    file = FILES["ms-fimu-marginals.json"]
-    path = find(file)
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-        marginals = {
-            str(name): {str(label): int(n) for label, n in of.items()}
-            for name, of in known["attributes"].items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise DataUnavailable(
-            f"{path} is not the counts of {file.columns} attributes in JSON: {problem!r}"
-        ) from None
-    people = {name: sum(of.values()) for name, of in marginals.items()}
-    if list(people.values()) != [file.rows] * file.columns:
-        raise DataUnavailable(f"{path} counts {people}; {expected(file)}")
+    marginals = read_marginals()
     first = next(iter(marginals))
-    foreign = marginals[first].get("Foreign tourist", 0)
+    foreign = marginals[first].get(FOREIGN, 0)
     words, rows = seeded(2021), []
     for name, of in marginals.items():
         values = list(Counter(of).elements())
         if name in ("Gender", "Age", "Geolife"):
-            if of.get("NR", 0) < foreign:
+            if of.get(UNKNOWN, 0) < foreign:
                 raise DataUnavailable(
-                    f"{path} has fewer people of unknown {name.lower()} than foreign tourists ({foreign:,})"
+                    f"ms-fimu-marginals.json has fewer people of unknown {name.lower()} than foreign "
+                    f"tourists ({foreign:,})"
                 )
-            values = ["NR"] * foreign + _shuffle(
-                list((Counter(of) - Counter(NR=foreign)).elements()), words.take
-            )
+            values = [UNKNOWN] * foreign + deal_values(of | {UNKNOWN: of[UNKNOWN] - foreign}, words)
         elif name == first:
-            values.sort(key=lambda value: value != "Foreign tourist")
+            values.sort(key=lambda value: value != FOREIGN)
         else:
-            values = _shuffle(values, words.take)
+            values = deal_values(of, words)
         rows.append(values)
     source = (
         "a stand-in for the personal table of MS-FIMU: the published counts of each attribute hold exactly, "
@@ -201,10 +185,6 @@ def _ms_fimu() -> Dataset:
         "style"
     )
     return encode_columns("ms-fimu", tuple(marginals), list(zip(*rows, strict=True)), source)
-
-
-def _shuffle(values: list[str], take: Callable[[int], npt.NDArray[np.uint64]]) -> list[str]:
-    return [values[position] for position in np.argsort(take(len(values)), kind="stable")]
 
 
 _SYNTHETIC = {
