@@ -184,7 +184,20 @@ ROOMS = {
         "client_of",
         "lower_bound",
     ],
-    "learn": [],
+    "learn": [
+        "CellFit",
+        "DayEstimate",
+        "DaySets",
+        "count_unions",
+        "day_sets",
+        "draw_people",
+        "estimate_days",
+        "linear_program",
+        "list_unions",
+        "maximum_entropy",
+        "round_counts",
+        "union_matrix",
+    ],
 }
 """Rooms with public names of their own."""
 

@@ -6,12 +6,45 @@ A name is loaded when it is first used, so that a series needs no scikit-learn.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from deniable.errors import InvalidParameter, suggest_install
 
-__all__: list[str] = []
+if TYPE_CHECKING:
+    from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days
+    from deniable.learn.entropy import CellFit, linear_program, maximum_entropy
+    from deniable.learn.synthetic import draw_people, round_counts
+    from deniable.learn.unions import count_unions, list_unions, union_matrix
 
-_FILES: dict[str, str] = {}
+__all__ = [
+    "CellFit",
+    "DayEstimate",
+    "DaySets",
+    "count_unions",
+    "day_sets",
+    "draw_people",
+    "estimate_days",
+    "linear_program",
+    "list_unions",
+    "maximum_entropy",
+    "round_counts",
+    "union_matrix",
+]
+
+_FILES = {
+    "CellFit": "entropy",
+    "DayEstimate": "days",
+    "DaySets": "days",
+    "count_unions": "unions",
+    "day_sets": "days",
+    "draw_people": "synthetic",
+    "estimate_days": "days",
+    "linear_program": "entropy",
+    "list_unions": "unions",
+    "maximum_entropy": "entropy",
+    "round_counts": "synthetic",
+    "union_matrix": "unions",
+}
 """The file that each name is in."""
 
 
