@@ -111,6 +111,11 @@ SECTIONS = (
         "`dn.audit` is loaded when it is first used. See [Auditing a client](audit.md).",
     ),
     Section(
+        "Learning",
+        ("learn",),
+        "`dn.learn` is loaded when it is first used. It learns from reports and from noisy counts.",
+    ),
+    Section(
         "Public data",
         ("data",),
         "Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache. Otherwise they are "
