@@ -34,6 +34,14 @@ the limit.
 MOVED_LAW = 0.01
 SYSTEM_REPORTS = 150_000
 """Per value, where the words come from the operating system."""
+NOISE_DRAWS = 1_500_000
+"""Draws of integer noise to compare with its table: chances that are moved by MOVED_LAW, up and down in turn,
+add 150 to a chi-square of 13 degrees of freedom.
+"""
+SERIES_TRIALS = 20_000
+"""Series of 50 counts, half of them with one person, to bound the loss from below. At a true loss of 1, no
+bound is above it but for 2 ALPHA; noise for a single count that is claimed for all has a bound above 1.5.
+"""
 SAMPLE_REPORTS = 20_000
 """To compare two samples of reports."""
 

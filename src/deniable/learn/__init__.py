@@ -13,13 +13,21 @@ from deniable.errors import InvalidParameter, suggest_install
 if TYPE_CHECKING:
     from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days
     from deniable.learn.entropy import CellFit, linear_program, maximum_entropy
+    from deniable.learn.gaussian import DiscreteGaussian
+    from deniable.learn.laplace import DiscreteLaplace
+    from deniable.learn.noise import CountNoise
+    from deniable.learn.series import PrivateSeries, private_series
     from deniable.learn.synthetic import draw_people, round_counts
     from deniable.learn.unions import count_unions, list_unions, union_matrix
 
 __all__ = [
     "CellFit",
+    "CountNoise",
     "DayEstimate",
     "DaySets",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "PrivateSeries",
     "count_unions",
     "day_sets",
     "draw_people",
@@ -27,14 +35,19 @@ __all__ = [
     "linear_program",
     "list_unions",
     "maximum_entropy",
+    "private_series",
     "round_counts",
     "union_matrix",
 ]
 
 _FILES = {
     "CellFit": "entropy",
+    "CountNoise": "noise",
     "DayEstimate": "days",
     "DaySets": "days",
+    "DiscreteGaussian": "gaussian",
+    "DiscreteLaplace": "laplace",
+    "PrivateSeries": "series",
     "count_unions": "unions",
     "day_sets": "days",
     "draw_people": "synthetic",
@@ -42,6 +55,7 @@ _FILES = {
     "linear_program": "entropy",
     "list_unions": "unions",
     "maximum_entropy": "entropy",
+    "private_series": "series",
     "round_counts": "synthetic",
     "union_matrix": "unions",
 }
