@@ -97,6 +97,7 @@ if _typing.TYPE_CHECKING:
     from deniable import attack as attack
     from deniable import audit as audit
     from deniable import data as data
+    from deniable import learn as learn
     from deniable.channels import BestChannel, best_channel
     from deniable.choose import Objective
     from deniable.cross import CrossTable

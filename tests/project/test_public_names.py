@@ -191,6 +191,7 @@ ROOMS = {
         "DaySets",
         "DiscreteGaussian",
         "DiscreteLaplace",
+        "PrivateNaiveBayes",
         "PrivateSeries",
         "count_unions",
         "day_sets",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from deniable.errors import InvalidParameter, suggest_install
 
 if TYPE_CHECKING:
+    from deniable.learn.bayes import PrivateNaiveBayes
     from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days
     from deniable.learn.entropy import CellFit, linear_program, maximum_entropy
     from deniable.learn.gaussian import DiscreteGaussian
@@ -27,6 +28,7 @@ __all__ = [
     "DaySets",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "PrivateNaiveBayes",
     "PrivateSeries",
     "count_unions",
     "day_sets",
@@ -47,6 +49,7 @@ _FILES = {
     "DaySets": "days",
     "DiscreteGaussian": "gaussian",
     "DiscreteLaplace": "laplace",
+    "PrivateNaiveBayes": "bayes",
     "PrivateSeries": "series",
     "count_unions": "unions",
     "day_sets": "days",

@@ -1,0 +1,240 @@
+"""Learns a naive Bayes classifier from reports: each person reports one column, at the whole epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from deniable.arrays import Array, Floats
+from deniable.domain import NO_ANSWER
+from deniable.errors import InvalidReport, InvalidValue
+from deniable.exact import number
+from deniable.learn.labeled import add_tallies, read_margins
+from deniable.learn.questions import Label, Questions
+from deniable.learn.shrinkage import shrink_margin
+from deniable.plan import Plan, Reports, Tallies, records_of
+from deniable.plan.windows import Windows
+from deniable.records import Records
+from deniable.tables import column_names, columns_of, is_table
+from deniable.words import Words
+
+_AT_ONCE = 1 << 22  # reports times values whose likelihoods are computed at once
+_HOTTEST = 10.0  # a larger temper is a slip
+
+
+@final
+class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A naive Bayes classifier that is learned from reports alone, and predicts the rows of a table.
+
+    `domains` has the values of each column by name, those of the label `target` among them. They are public
+    and never read from the data; neither is `prior`, the public shares of some columns' values. Each person
+    reports one column that is drawn at random, at the whole `epsilon`. A "public" label goes beside the
+    report as it is; with a "protected" one, label and column are reported together, as one value.
+
+    `fit` simulates the people from a table that somebody holds. Where nobody should hold one, a collector
+    asks `make_plan(people)` and `fit_tally` learns from its tallies. All that the model knows are these
+    tallies: `plan_` and `tallies_` give it again, and tallies of more people are added to them.
+
+    Columns that say the same thing twice make naive Bayes too sure, and one report of each person cannot tell
+    how much. So the evidence of the columns, not the shares of the classes, counts by `temper`: a half unless
+    given (decision 128), 1 for columns that are independent within a class.
+
+    >>> import numpy as np
+    >>> from deniable.words.simulated import seeded
+    >>> draw = np.random.default_rng(1)
+    >>> smokes = draw.random(20_000) < 0.5
+    >>> age = np.where(draw.random(20_000) < 0.8, np.where(smokes, "young", "old"), "young")
+    >>> domains = {"age": ["young", "old"], "sex": ["f", "m"], "smokes": [False, True]}
+    >>> people = {"age": age, "sex": draw.choice(["f", "m"], 20_000)}
+    >>> model = PrivateNaiveBayes(2.0, domains, "smokes", label="protected", words=seeded(1))
+    >>> model.fit(people, smokes).predict({"age": ["old", "young"], "sex": ["f", "f"]}).tolist()
+    [False, True]
+    >>> model.loss_ <= 2.0, model.unprotected_
+    (True, ())
+    """
+
+    classes_: Array
+    """The classes, sorted."""
+    plan_: Plan
+    """What people are asked, and how they answer."""
+    tallies_: Tallies | Windows
+    """What their reports add up to: all that the model is made of."""
+    loss_: float
+    """The exact loss of a record, rounded up; of a public label it says nothing."""
+    unprotected_: tuple[str, ...]
+    """What the collector learns as it is: a public label."""
+    class_shares_: Floats
+    """The share of each class."""
+    tables_: dict[str, Floats]
+    """For each column, the shares of its values in each class, a row for each class."""
+    n_features_in_: int
+    """The number of columns."""
+
+    def __init__(
+        self,
+        epsilon: float,
+        domains: Any,
+        target: str,
+        *,
+        label: Label = "public",
+        prior: Any = None,
+        protocol: str | Sequence[str] = "adaptive",
+        temper: float = 0.5,
+        words: Words | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.domains = domains
+        self.target = target
+        self.label = label
+        self.prior = prior
+        self.protocol = protocol
+        self.temper = temper
+        self.words = words
+
+    def make_plan(self, people: int) -> Plan:
+        """What to ask this many people: a plan that a collector serves."""
+        return Questions.of(self.domains, self.target).plan(self.epsilon, self.label, self.protocol, people)
+
+    def fit(self, X: object, y: object) -> Self:  # noqa: N803  # as in scikit-learn
+        """Simulate the people of a table, and learn from their reports. Each call makes new reports."""
+        columns = self._read(X, reset=True)
+        plan = self.make_plan(max(1, len(columns[next(iter(columns))])))
+        return self.fit_tally(plan, self._simulate(plan, columns, y))
+
+    def partial_fit(self, X: object, y: object, classes: object = None) -> Self:  # noqa: N803
+        """Add the reports of more people, who answer the same plan."""
+        if not hasattr(self, "plan_"):
+            return self.fit(X, y)
+        columns = self._read(X, reset=False)
+        return self.fit_tally(self.plan_, self.tallies_, self._simulate(self.plan_, columns, y))
+
+    def fit_tally(self, plan: Plan, *tallies: Tallies | Windows) -> Self:
+        """Learn from tallies of a plan: those of a collector, a warehouse, or both, which are added up.
+
+        A plan with the label as known group, or with the label in each of its tables, needs nothing else. Of
+        a plan that asks for the columns alone, tallies are by the column that holds the label:
+        `plan.tally(table, by="label")`.
+        """
+        questions = Questions.of(self.domains, self.target)
+        prior = questions.read_prior(self.prior)
+        label = questions.find_label(plan)
+        number("temper", self.temper, 0.0, _HOTTEST)
+        counted = add_tallies(tallies)
+        margins = read_margins(plan, counted, label, questions)
+        order = questions.order
+        self.classes_ = questions.sorted_classes
+        self.plan_ = plan
+        self.tallies_ = counted
+        self.loss_ = plan.loss.record
+        self.unprotected_ = () if label == "protected" else (self.target,)
+        self.class_shares_ = margins.classes[order]
+        self.tables_ = {
+            name: shrink_margin(margins.columns[name], margins.classes, prior.get(name))[order]
+            for name in questions.names
+        }
+        self.n_features_in_ = len(self.tables_)
+        return self
+
+    def predict(self, X: object) -> Array:  # noqa: N803
+        """The likeliest class of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self._score(X).argmax(axis=1)])
+
+    def predict_proba(self, X: object) -> Floats:  # noqa: N803
+        """How likely each class is, a column for each; a missing answer says nothing."""
+        check_is_fitted(self)
+        return _normalize(self._score(X))
+
+    def predict_reports(self, plan: Plan, reports: Reports | Iterable[Reports]) -> Array:
+        """The likeliest class of people of whom only a report is known, made for a plan of these columns."""
+        return np.asarray(self.classes_[self.predict_proba_reports(plan, reports).argmax(axis=1)])
+
+    def predict_proba_reports(self, plan: Plan, reports: Reports | Iterable[Reports]) -> Floats:
+        """How likely each class is given a report: its likelihood is summed over the values behind it.
+
+        Reports say little about one person, and that is their purpose: expect hardly more than a guess.
+        """
+        check_is_fitted(self)
+        questions = Questions.of(self.domains, self.target)
+        if questions.find_label(plan) == "protected":
+            raise InvalidReport(f"reports of this plan hold {self.target!r} itself, which is to be predicted")
+        if any(plan.mechanism.fake(j) is not None for j in range(plan.mechanism.d)):
+            raise InvalidReport("reports with fakes are not predicted: the real column is hidden in them")
+        blocks = [self._score_records(plan, one) for one in records_of(reports, plan.id)]
+        return _normalize(np.concatenate(blocks))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.words is None
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _read(self, X: object, reset: bool) -> dict[str, Any]:  # noqa: N803
+        """A column for each name, from a dataframe, a dictionary of columns, or an array in their order."""
+        names = Questions.of(self.domains, self.target).names
+        if is_table(X):
+            extra = [name for name in column_names(X) if name not in names]
+            if extra:
+                raise InvalidValue(f"{extra[0]!r} has no domain; give it one, or leave the column out of X")
+            if hasattr(X, "__dataframe__") or hasattr(X, "shape"):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            return dict(zip(names, columns_of(X, names), strict=True))
+        array = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
+        if array.shape[1] != len(names):
+            raise InvalidValue(
+                f"X has {array.shape[1]} features, but {type(self).__name__} is expecting {len(names)} "
+                f"features as input: {', '.join(names)}"
+            )
+        return dict(zip(names, array.T, strict=True))
+
+    def _simulate(self, plan: Plan, columns: dict[str, Any], y: object) -> Tallies:
+        if y is None:
+            raise InvalidValue(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: it is the label, "
+                f"{self.target!r}"
+            )
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        check_consistent_length(labels, *columns.values())
+        return plan.tally(plan.privatize({**columns, self.target: labels}, self.words))
+
+    def _score(self, X: object) -> Floats:  # noqa: N803
+        """The logarithm of each class's chance with these answers, up to what all classes share."""
+        columns = self._read(X, reset=False)
+        score: Floats = np.log(self.class_shares_)[None, :]
+        for name, domain in Questions.of(self.domains, self.target).columns:
+            codes = domain.codes(columns[name], name)
+            evidence = self.temper * np.log(self.tables_[name])
+            answered = codes != NO_ANSWER
+            score = score + np.where(answered[:, None], evidence.T[codes], 0.0)
+        return score
+
+    def _score_records(self, plan: Plan, records: Records) -> Floats:
+        score = np.tile(np.log(self.class_shares_), (records.n, 1))
+        for j, (name, part) in enumerate(zip(plan.names, plan.content.parts, strict=True)):
+            column = records.columns[j]
+            who = np.arange(records.n) if records.reporters is None else records.reporters[j]
+            step = max(1, _AT_ONCE // part.k)
+            for low in range(0, len(who), step):
+                here = slice(low, low + step)
+                likely = part.likelihoods(column[here]) @ self.tables_[name].T
+                score[who[here]] += self.temper * np.log(likely)
+        return score
+
+
+def _normalize(score: Floats) -> Floats:
+    chances = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))

@@ -1,0 +1,67 @@
+"""Adds up the tallies of a classifier, and finds those of each class, wherever a plan has the label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.learn.margins import Margins, read_cells, read_groups
+from deniable.learn.questions import Label, Questions
+from deniable.plan import Plan, Tallies
+from deniable.plan.windows import Windows
+
+
+def add_tallies(tallies: Sequence[object]) -> Tallies | Windows:
+    """The sum of tallies, or of those of each class, exactly."""
+    for one in tallies:
+        if not isinstance(one, Tallies | Windows):
+            kind = type(one).__name__
+            raise InvalidReport(f"a model is made from tallies, plan.tally(reports), got {kind}")
+    plain = [one for one in tallies if isinstance(one, Tallies)]
+    windows = [one for one in tallies if isinstance(one, Windows)]
+    if plain and windows:
+        raise InvalidReport("tallies by a column and tallies of a plan that holds the label do not add up")
+    if not tallies:
+        raise InvalidParameter("there are no tallies to learn from; plan.tally(reports) makes them")
+    if plain:
+        return sum(plain[1:], plain[0])
+    found = dict(windows[0].tallies)
+    for more in windows[1:]:
+        for key, one in more.items():
+            found[key] = found[key] + one if key in found else one
+    return Windows(windows[0].by, found)
+
+
+def read_margins(
+    plan: Plan, tallies: Tallies | Windows, label: Label | None, questions: Questions
+) -> Margins:
+    """The shares of all values in all classes, wherever the label is."""
+    if isinstance(tallies, Tallies):
+        _refuse_plan(tallies, plan)
+        if label == "protected":
+            return read_cells(plan, tallies, questions.target)
+        if label == "public" and tallies.groups:
+            return read_groups(plan, tallies.groups)
+        raise InvalidReport(
+            f"these tallies do not say which class reports are of; tally by the column that holds the label, "
+            f'plan.tally(table, by="{questions.target}"), or make it a known group of the plan'
+        )
+    if label is not None or len(tallies.by) != 1:
+        raise InvalidReport(
+            "tallies by a column are for plans that ask for the columns alone; the label is that one column"
+        )
+    nothing = dict(zip(plan.names, plan.mechanism.tally_nothing(), strict=True))
+    groups = [nothing] * questions.classes.k
+    for key, one in tallies.items():
+        _refuse_plan(one, plan)
+        [code] = questions.classes.encode([key], questions.target).tolist()
+        groups[code] = dict(one.tallies)
+    return read_groups(plan, groups)
+
+
+def _refuse_plan(tallies: Tallies, plan: Plan) -> None:
+    if tallies.plan_id != plan.id:
+        raise InvalidReport(
+            f"tallies are of plan {tallies.plan_id[:12]}, and this plan is {plan.id[:12]}; give the plan "
+            "that people answered"
+        )
