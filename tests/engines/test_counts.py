@@ -33,7 +33,8 @@ def draw_case(seed: int) -> tuple[TableForm, pa.Table, tuple[str, ...], int | No
     generator = np.random.default_rng(seed)
     mechanism = draw_mechanism(generator, seed)
     group = ("arm", 3) if seed % 3 == 0 else None
-    form = TableForm(PLAN_ID, tuple(f'a {j}."' for j in range(mechanism.d)), mechanism, group)
+    names = tuple(f'a {j}."' for j in range(mechanism.d))
+    form = TableForm(PLAN_ID, names, mechanism, group, rounds=1 + seed % 2)
     table = break_rows(form, draw_table(form, 300, generator), generator)
     n = table.num_rows
     plans = [PLAN_ID] * 8 + ["f" * 64, None]
@@ -42,12 +43,12 @@ def draw_case(seed: int) -> tuple[TableForm, pa.Table, tuple[str, ...], int | No
         ids = [None if i < 3 else f"id {i}" for i in generator.integers(0, 220, n).tolist()]
         table = table.append_column("id", pa.array(ids))
     if seed % 5 == 0:
-        rounds = [None if i == 0 else i for i in generator.integers(0, 3, n).tolist()]
+        rounds = [None if i < 0 else i for i in generator.integers(-1, 4, n).tolist()]
         table = table.append_column("round", pa.array(rounds, pa.int32()))
     days = [None if i == 0 else f"day {i}" for i in generator.integers(0, 3, n).tolist()]
     table = table.append_column("day", pa.array(days))
     keys = ("day",) if seed % 4 == 1 else ()
-    return form, table, keys if group is None else (*keys, "arm"), 1 if seed % 5 == 0 else None
+    return form, table, keys if group is None else (*keys, "arm"), 1 if seed % 10 == 0 else None
 
 
 def count_files(seed: int, folder: Path) -> dict[Key, Counted]:
@@ -95,10 +96,16 @@ def copy_table(connection: Any, table: pa.Table) -> None:
 
 @pytest.mark.parametrize(
     ("seed", "wrong", "by"),
-    [(2, " >> ", " >> 1 + "), (1, '"state" = 0 AND', "1 = 0 AND"), (1, f"'{PLAN_ID}'", "'f'")],
+    [
+        (2, " >> ", " >> 1 + "),
+        (1, '"state" = 0 AND', "1 = 0 AND"),
+        (1, f"'{PLAN_ID}'", "'f'"),
+        (5, '"round" < 1', '"round" < 0'),
+        (5, '"round" > 2', '"round" > 3'),
+    ],
 )
 def test_a_fault_would_be_seen(seed: int, wrong: str, by: str, tmp_path: Path) -> None:
-    """An engine that reads the bit beside, counts ids twice, or takes other plans counts otherwise."""
+    """An engine that reads the bit beside, counts ids twice, or takes other plans or rounds is found out."""
     engine = Faulty(DuckTable(require("duckdb").connect().from_arrow(draw_case(seed)[1])), wrong, by)
     assert count_inside(engine, seed) != count_files(seed, tmp_path)
     assert engine.changed

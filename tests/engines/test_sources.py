@@ -258,8 +258,17 @@ def test_addresses_are_never_shown(lake: Path) -> None:
 
 
 def test_a_round_that_nobody_states_is_refused(lake: Path) -> None:
-    with pytest.raises(dn.InvalidReport, match="round 3 is asked for, and this table has no column 'round'"):
+    with pytest.raises(dn.InvalidReport, match="round 1 is asked for, and this table has no column 'round'"):
+        PLAN.tally(lake, number=1)
+    with pytest.raises(dn.InvalidParameter, match="has no round 3: it asks once, in round 1"):
         PLAN.tally(lake, number=3)
+
+
+def test_rounds_that_the_plan_does_not_have_are_refused(lake: Path) -> None:
+    rows = read_rows(lake)
+    rounds = [None, 0, 2, 1] * 300
+    found = PLAN.tally(rows.append_column("round", pa.array(rounds, pa.int64())))
+    assert (found.n, found.refused) == (300, {"round": 900})
 
 
 def test_folders_keep_their_text_and_headers_win(lake: Path, tmp_path: Path) -> None:

@@ -95,6 +95,8 @@ class Table:
     def _refuse(self, row: Data, asked: int | None) -> str | None:
         if row["plan"] != self.plan["id"]:
             return "plan"
+        if row["round"] not in range(1, (self.plan["rounds"] or 1) + 1):
+            return "round"
         if asked is not None and row["round"] != asked:
             return "round"
         here = []

@@ -26,8 +26,8 @@ OTHER_PLAN = "deniable.plan"
 """The column of the plan where an attribute is called `plan`."""
 
 REASONS = ("counted", "plan", "round", "form", "repeated")
-"""What becomes of a row: it is counted, or refused as of another plan, of another round, not in canonical
-form, or a second row with the same id."""
+"""What becomes of a row: it is counted, or refused as of another plan, of a round that was not asked for, not
+in canonical form, or a second row with the same id."""
 
 WORD_BYTES = 7
 """Bytes of a packed report that share an integer: 56 bits, so that no engine sees a negative number."""
@@ -59,6 +59,8 @@ class TableForm:
     mechanism: RecordMechanism
     group: tuple[str, int] | None = None
     """The column that numbers the known group, and how many groups there are."""
+    rounds: int = 1
+    """How many rounds the plan has, counted from 1."""
 
     def list_keys(self, keys: Sequence[str]) -> tuple[str, ...]:
         """What rows are counted by: these columns, then the known group."""

@@ -170,8 +170,10 @@ class Query:
     def _state(self) -> str:
         """Which of the reasons a row has."""
         cases = [f'WHEN "plan" IS NULL OR "plan" <> \'{self.form.plan_id}\' THEN 1']
-        if ROUND in self.extra and self.round is not None:
-            cases.append(f'WHEN "round" IS NULL OR "round" <> {self.round} THEN 2')
+        if ROUND in self.extra:
+            others = f'"round" < 1 OR "round" > {self.form.rounds}'
+            others = others if self.round is None else f'"round" <> {self.round}'
+            cases.append(f'WHEN "round" IS NULL OR {others} THEN 2')
         valid = [self._holds(member, first) for member, first, _ in self.form.mechanism.members]
         for one in self.countings:
             absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in one.columns)

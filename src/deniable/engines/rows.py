@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
@@ -58,7 +58,7 @@ class RowReader:
     extra: frozenset[str] = frozenset()
     """Which of `plan`, `round` and `id` the rows have."""
     number: int | None = None
-    """The round that is read; None for all of them."""
+    """The round that is read; None for all that the plan has."""
 
     @cached_property
     def names(self) -> list[str]:
@@ -100,11 +100,24 @@ class RowReader:
         states = np.zeros(n, dtype=np.int8)
         if not sound.all():
             states[~sound] = _FORM
-        if ROUND in self.extra and self.number is not None:
-            _mark_others(batch.column(ROUND), self.number, states, _ROUND)
+        if ROUND in self.extra:
+            _mark_others(batch.column(ROUND), self._has_round, states, _ROUND)
         if self.form.plan_column in self.extra:  # it is not asked for where a file's header said it
-            _mark_others(batch.column(self.form.plan_column), self.form.plan_id, states, _PLAN)
+            _mark_others(batch.column(self.form.plan_column), self._has_plan, states, _PLAN)
         return Rows(states, tuple(reports))
+
+    def _has_round(self, array: pa.Array) -> Flags:
+        from pyarrow import compute
+
+        if self.number is not None:
+            return _read_flags(compute.equal(array, self.number))
+        least, most = compute.greater_equal(array, 1), compute.less_equal(array, self.form.rounds)
+        return _read_flags(compute.and_(least, most))
+
+    def _has_plan(self, array: pa.Array) -> Flags:
+        from pyarrow import compute
+
+        return _read_flags(compute.equal(array, self.form.plan_id))
 
     def read_records(self, batch: pa.RecordBatch) -> Records:
         """The records of a block in which every row must be a report of the plan."""
@@ -171,24 +184,23 @@ def _select(rows: Flags) -> Integers | slice:
     return slice(None) if rows.all() else np.flatnonzero(rows)
 
 
-def _mark_others(array: pa.Array, value: object, states: States, mark: int) -> None:
-    """Mark rows with another value, or none."""
+def _mark_others(array: pa.Array, holds: Callable[[pa.Array], Flags], states: States, mark: int) -> None:
+    """Mark rows whose value is another one than it must be, or none."""
     import pyarrow as pa
 
     if not isinstance(array, pa.DictionaryArray):
-        same = _equals(array, value)
+        same = holds(array)
     else:
-        each = _equals(array.dictionary, value)
+        each = holds(array.dictionary)
         if not array.null_count and each.all():
             return
         same = np.append(each, False)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     states[~same] = mark
 
 
-def _equals(array: pa.Array, value: object) -> Flags:
-    from pyarrow import compute
-
-    return np.asarray(compute.equal(array, value).fill_null(False).to_numpy(zero_copy_only=False))
+def _read_flags(array: pa.Array) -> Flags:
+    """Booleans, of which those that are not known do not hold."""
+    return np.asarray(array.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def _read_numbers(

@@ -69,6 +69,9 @@ def count_source(
     Rounds are not added up: the same people answer in each, so error bars of the sum would be too narrow.
     """
     by = form.list_keys(keys)
+    if number is not None and not 1 <= number <= form.rounds:
+        has = f"has rounds 1 to {form.rounds}" if form.rounds > 1 else "asks once, in round 1"
+        raise InvalidParameter(f"plan {form.plan_id[:12]} has no round {number}: it {has}")
     inside = _open_inside(source, table)
     if inside is not None:
         return _count_inside(inside, form, by, number, kept, since)
@@ -77,7 +80,7 @@ def count_source(
         files = open_files(form, list_paths(source), by, number)
     else:
         files = open_frame(form, source, by, number)
-    if not _mixes_rounds(files.extra, by, number, kept):
+    if not _mixes_rounds(form, files.extra, by, number, kept):
         return files.run(show)
     return _join_rounds(replace(files, keys=(*by, ROUND)).run(show))
 
@@ -158,7 +161,7 @@ def _count_inside(
             column, value = quote(since[0]), _write_value(since[1])
             source = f"(SELECT * FROM {source} WHERE {column} >= {value} OR {column} IS NULL)"
         query = Query(form, source, form.more_columns & set(kinds), number, keys)
-        if not _mixes_rounds(query.extra, keys, number, kept):
+        if not _mixes_rounds(form, query.extra, keys, number, kept):
             return query.run(engine.run)
         return _join_rounds(replace(query, keys=(*keys, ROUND)).run(engine.run))
 
@@ -170,9 +173,11 @@ def _write_value(value: object) -> str:
     return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
 
 
-def _mixes_rounds(extra: Collection[str], keys: Sequence[str], number: int | None, kept: bool) -> bool:
+def _mixes_rounds(
+    form: TableForm, extra: Collection[str], keys: Sequence[str], number: int | None, kept: bool
+) -> bool:
     """Whether a count could add up the reports of several rounds; what is kept is added to other counts."""
-    mixes = number is None and ROUND in extra and ROUND not in keys
+    mixes = form.rounds > 1 and number is None and ROUND in extra and ROUND not in keys
     if mixes and kept:
         raise InvalidParameter(
             "these reports are of rounds, which are not added up: choose one with --round (number=1 in "
@@ -192,7 +197,7 @@ def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:
             rounds.setdefault(key, []).append(number)
     several = max(rounds.values(), key=len, default=[])
     if len(several) > 1:
-        named = format_members("round", sorted(several, key=lambda one: (one is None, one)))
+        named = format_members("round", sorted(several, key=str))
         raise InvalidParameter(
             f"the same people answered in {named}, which are not added up; choose one with --round "
             "(number=1 in Python), or see each by itself with --by round"

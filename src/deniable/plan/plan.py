@@ -600,7 +600,7 @@ class Plan:
         """Its reports as a table, which any engine can count (spec/wire.md)."""
         known = self.content.known
         group = None if known is None else (known.name, known.size)
-        return TableForm(self.id, self.names, self.mechanism, group)
+        return TableForm(self.id, self.names, self.mechanism, group, self.content.rounds or 1)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _REASONS = {
     "plan": "of another plan",
-    "round": "of another round",
+    "round": "of a round that was not asked for",
     "form": "not in the form that devices send",
     "repeated": "with an id that was counted already",
 }
