@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,14 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from deniable.plan import Reports
     from deniable.tables import Show
+
+    Block = tuple[Reports, pa.Table | None]
+
+_GROUPS = 100_000  # combinations that are told apart
 
 
 @click.command("privatize")
@@ -36,6 +43,11 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="The column that says who answers, for a plan that asks again.  [default: row 1 is person 1]",
 )
+@options.name_option(
+    "--beside",
+    "Columns of DATA, such as day,region, that are copied beside each report as they are: nothing protects "
+    "them.",
+)
 @click.option(
     "--engine", type=click.Choice(["spark"]), help="Let a cluster do it, where DATA is a table of Parquet."
 )
@@ -49,6 +61,7 @@ def privatize_file(
     seed: int | None,
     number: int | None,
     person: str | None,
+    beside: Sequence[str],
     engine: str | None,
     master: str | None,
     separator: str | None,
@@ -58,7 +71,8 @@ def privatize_file(
 
     DATA is a CSV or Parquet file with a row per person. Use this for data that you already hold, and for
     simulations; devices make their own reports, with a client. Random words come from the operating system.
-    If any answer is refused, nothing is written.
+    If any answer is refused, nothing is written. With --beside day, deniable estimate --by day shows each day
+    by itself.
     """
     if engine is not None:
         if (seed, number, person, separator, force) != (None, None, None, None, False):
@@ -66,23 +80,29 @@ def privatize_file(
                 "on a cluster, random words come from the operating systems of its tasks, and folders are "
                 "not replaced; leave out --seed, --round, --person, --separator and --force"
             )
-        _privatize_on_spark(plan, str(data), str(out), master or "local[*]")
+        _privatize_on_spark(plan, str(data), str(out), master or "local[*]", beside)
         return
     if master is not None:
         raise InvalidParameter("--master names a cluster, with --engine spark")
+    from deniable.plan.beside import write_blocks
+
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
     read = reading.read_plan(plan)
     again = read.content.rounds is not None
     if not again and (number, person) != (None, None):
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
-    answers = Answers(read, data, separator, person)
+    answers = Answers(read, data, separator, person, beside=tuple(beside))
+    answers.refuse_beside()
+    groups: Counter[tuple[object, ...]] = Counter()
     with console.progress("privatizing") as show:
         made = (
             _privatize_again(answers, seed, number, show) if again else _privatize_once(answers, seed, show)
         )
-        n = read.write_reports(out, made, overwrite=force)
+        n = write_blocks(out, read, _count_groups(made, groups), overwrite=force)
     click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
+    if beside:
+        click.echo(_describe_beside(beside, groups), err=True)
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
         missing = format_count(answers.absent.total(), "missing answer")
@@ -94,7 +114,26 @@ def privatize_file(
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
 
 
-def _privatize_on_spark(plan: Path, data: str, out: str, master: str) -> None:
+def _count_groups(made: Iterator[Block], groups: Counter[tuple[object, ...]]) -> Iterator[Block]:
+    """The same blocks; how many reports there are of each combination of what stands beside them."""
+    for reports, beside in made:
+        if beside is not None and len(groups) <= _GROUPS:
+            groups.update(zip(*(column.to_pylist() for column in beside.columns), strict=True))
+        yield reports, beside
+
+
+def _describe_beside(beside: Sequence[str], groups: Counter[tuple[object, ...]] | None) -> str:
+    """What stands beside reports as it is, and how few reports share it."""
+    text = f"not protected, beside each report as in the file: {', '.join(beside)}"
+    if not groups:
+        return text
+    if len(groups) > _GROUPS:
+        return f"{text}; more than {_GROUPS:,} combinations may point to single people"
+    smallest = format_count(min(groups.values()), "report")
+    return f"{text}; {format_count(len(groups), 'combination')}, the smallest of {smallest}"
+
+
+def _privatize_on_spark(plan: Path, data: str, out: str, master: str, beside: Sequence[str]) -> None:
     """Reports of a table of Parquet, made by the tasks of a cluster."""
     from deniable.engines.spark import open_session, plain_errors
 
@@ -102,20 +141,22 @@ def _privatize_on_spark(plan: Path, data: str, out: str, master: str) -> None:
     with open_session(master) as session:
         with plain_errors():
             people = session.read.parquet(data)
-        made = read.privatize(people, into=out)
+        made = read.privatize(people, into=out, beside=beside)
         click.echo(f"wrote {format_count(made.count(), 'report')} to {out}", err=True)
+    if beside:
+        click.echo(_describe_beside(beside, None), err=True)
 
 
-def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Reports]:
+def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Block]:
     """Reports block by block."""
     from deniable.words import simulated
 
     source = None if seed is None else simulated.seeded(seed)
-    for codes in answers.codes(show):
-        yield answers.plan.privatize_codes(codes, source)
+    for codes, beside in answers.blocks(show):
+        yield answers.plan.privatize_codes(codes, source), answers.to_arrow([beside])
 
 
-def _privatize_again(answers: Answers, seed: int | None, number: int | None, show: Show) -> Iterator[Reports]:
+def _privatize_again(answers: Answers, seed: int | None, number: int | None, show: Show) -> Iterator[Block]:
     """Reports of people who keep their first answers, all at once."""
     import numpy as np
 
@@ -131,5 +172,8 @@ def _privatize_again(answers: Answers, seed: int | None, number: int | None, sho
         raise InvalidParameter(
             f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}"
         )
-    codes = np.concatenate(list(answers.codes(show)), axis=1)
-    yield answers.plan.privatize_codes(codes, simulated.remembering(seed, round=number), answers.people())
+    blocks = list(answers.blocks(show))
+    codes = np.concatenate([one for one, _ in blocks], axis=1)
+    words = simulated.remembering(seed, round=number)
+    made = answers.plan.privatize_codes(codes, words, answers.people())
+    yield made, answers.to_arrow([beside for _, beside in blocks])

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, final
 from uuid import uuid4
 
 from deniable.engines.counting import quote
 from deniable.engines.query import KEY
-from deniable.errors import DeniableError, InvalidParameter, suggest_install
+from deniable.errors import DeniableError, FileMissing, InvalidParameter, suggest_install
 
 _INTEGERS = (
     "TINYINT",
@@ -207,6 +208,26 @@ def translate(sql: str, dialect: Any) -> str:
             if call.name == "BIT_COUNT":
                 call.set("expressions", [exp.cast(call.expressions[0], bits)])
     return str(tree.sql(dialect=dialect))
+
+
+@contextmanager
+def open_duckdb(path: Path, name: tuple[str, ...]) -> Iterator[DuckTable]:
+    """A table of the database in this file; only read from."""
+    require("duckdb", "duckdb")
+    import duckdb
+
+    if not path.is_file():
+        raise FileMissing(f"there is no DuckDB database {path}")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as problem:
+        raise DeniableError(f"the database cannot be opened: {_first_line(problem)}") from None
+    with connection:
+        try:
+            relation = connection.sql(f"SELECT * FROM {'.'.join(map(quote, name))}")
+        except duckdb.CatalogException:
+            raise InvalidParameter(f"there is no table {'.'.join(name)!r} in {path}") from None
+        yield DuckTable(relation)
 
 
 @contextmanager

@@ -124,9 +124,13 @@ class Counted:
 
 
 def check_columns(
-    form: TableForm, kinds: Mapping[str, str], keys: Sequence[str] = (), number: int | None = None
+    form: TableForm,
+    kinds: Mapping[str, str],
+    keys: Sequence[str] = (),
+    number: int | None = None,
+    path: str | None = None,
 ) -> None:
-    """Refuse a table that lacks a column, or whose column holds something else than it must.
+    """Refuse a table that lacks a column, or whose column holds something else than it must; files by name.
 
     `kinds` are "integer", "list" (of integers), "text", "date", "bool", "float" and "other".
     """
@@ -142,27 +146,45 @@ def check_columns(
             )
     if form.group is not None:
         wanted[form.group[0]] = ("integer",)
+    this, where = ("this table", "the table of reports") if path is None else (path, path)
     if form.plan_column not in kinds:
         raise InvalidReport(
-            "this table does not say for which plan its reports were made: that is a column "
+            f"{this} does not say for which plan its reports were made: that is a column "
             f"{form.plan_column!r} with the plan's id, or the name of a folder; if it holds answers, "
             "privatize them first"
         )
     if number is not None and (ROUND not in kinds or ROUND not in form.more_columns):
-        raise InvalidReport(f"round {number} is asked for, and this table has no column {ROUND!r}")
+        raise InvalidReport(f"round {number} is asked for, and {this} has no column {ROUND!r}")
     wanted[form.plan_column] = ("text",)
     wanted |= {name: allowed for name, allowed in _MORE.items() if name in form.more_columns & set(kinds)}
     wanted = dict.fromkeys(keys, _WINDOWS) | wanted
     for name, allowed in wanted.items():
         if name not in kinds:
             hint = "" if name in keys else "; is this the plan that they were made for?"
-            raise InvalidReport(not_among(name, "a column of the table of reports", list(kinds)) + hint)
+            raise InvalidReport(not_among(name, f"a column of {where}", list(kinds)) + hint)
         if kinds[name] not in allowed:
             holds = " or ".join(_HOLDS[kind] for kind in allowed)
             mend = "; pandas makes floats of them where some are missing: give the file, or read it with "
             mend = f'{mend}dtype_backend="pyarrow"' if kinds[name] == "float" else ""
             mend = "; of a time, make a column of its days" if name in keys else mend
-            raise InvalidReport(f"the column {name!r} of a table of reports holds {holds}{mend}")
+            there = "a table of reports" if path is None else path
+            raise InvalidReport(f"the column {name!r} of {there} must hold {holds}{mend}")
+
+
+def check_beside(form: TableForm, kinds: Mapping[str, str]) -> None:
+    """Refuse columns that cannot stand beside reports: answers, what reports have, or no windows."""
+    for name, kind in kinds.items():
+        if name in form.names:
+            raise InvalidParameter(
+                f"{name!r} is an answer that reports protect: beside them it would stand as it is"
+            )
+        if name.lower() in {one.lower() for one in (*form.column_names, *form.more_columns)}:
+            raise InvalidParameter(f"a table of reports has a column {name!r} of its own; rename the other")
+        if kind not in _WINDOWS:
+            holds = " or ".join(_HOLDS[one] for one in _WINDOWS)
+            raise InvalidParameter(
+                f"the column {name!r} beside reports must hold {holds}; of a time, make a column of its days"
+            )
 
 
 _HOLDS = {

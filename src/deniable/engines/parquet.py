@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.engines.form import Column, TableForm, integer_type, to_columns
+from deniable.engines.form import Column, TableForm, check_beside, integer_type, to_columns
+from deniable.engines.pieces import name_kind
 from deniable.engines.rows import RowReader
 from deniable.errors import InvalidReport, InvalidValue
+from deniable.formatting import format_count
 from deniable.records import Records
 from deniable.tables import PLAN_KEY, ROWS, Show, replacing, require_file, require_pyarrow
 
@@ -21,14 +24,19 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 
-def write_reports(path: Path, form: TableForm, blocks: Iterable[Records]) -> int:
-    """Write blocks of reports to a Parquet file; how many records there were."""
+def write_reports(path: Path, form: TableForm, blocks: Iterable[tuple[Records, pa.Table | None]]) -> int:
+    """Write blocks of reports to a Parquet file, with columns that stand beside them; how many records."""
     require_pyarrow()
     from pyarrow import parquet
 
     if path.suffix.lower() != ".parquet":
         raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
-    schema = reports_schema(form)
+    pairs = iter(blocks)
+    first = list(islice(pairs, 1))  # whose columns are those of the file
+    plain_schema = reports_schema(form)
+    schema = plain_schema
+    for _, beside in first:
+        schema = plain_schema if beside is None else _join_schemas(form, plain_schema, beside.schema)
     n = 0
     # words of packed bits are noise: to compress them only takes time
     plain = {column.name for columns in form.columns for column in columns if column.word is not None}
@@ -37,10 +45,53 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Records]) -> int
         "compression": {name: "NONE" if name in plain else "SNAPPY" for name in schema.names},
     }
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
-        for records in blocks:
-            writer.write_batch(to_batch(records, form, schema))
+        for records, beside in chain(first, pairs):
+            batch = to_batch(records, form, plain_schema)
+            if beside is not None:
+                batch = _join_columns(batch, beside, schema)
+            writer.write_batch(batch)
             n += records.n
     return n
+
+
+def _join_schemas(form: TableForm, schema: pa.Schema, beside: pa.Schema) -> pa.Schema:
+    """The columns of reports, then those beside them."""
+    check_beside(form, {one.name: name_kind(one.type) for one in beside})
+    for one in beside:
+        schema = schema.append(one)
+    return schema
+
+
+def _join_columns(batch: pa.RecordBatch, beside: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    if beside.num_rows != batch.num_rows:
+        raise InvalidValue(
+            f"columns beside reports have a row for each, got {beside.num_rows:,} rows for "
+            f"{format_count(batch.num_rows, 'report')}"
+        )
+    more = [column.combine_chunks() for column in beside.columns]
+    return pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
+
+
+def is_flat(path: Path, form: TableForm) -> bool:
+    """Whether a file is a plain table of reports: its rows, or its folder, say what a header says of files
+    that `write_reports` wrote.
+    """
+    require_pyarrow()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        schema = parquet.read_schema(path)
+    except (pa.ArrowException, OSError):
+        return False
+    names = set(schema.names)
+    if PLAN_KEY in (schema.metadata or {}):
+        return bool(names & form.more_columns)
+    return form.plan_column in names or any(
+        part.startswith(f"{form.plan_column}=") for part in path.parent.parts
+    )
 
 
 def read_reports(path: Path, form: TableForm, show: Show | None = None) -> Iterator[Records]:
@@ -55,7 +106,7 @@ def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[Rec
     reader = RowReader(form)
     with _open_reports(path, form) as file:
         total, done = file.metadata.num_rows, 0
-        for batch in file.iter_batches(batch_size=ROWS):
+        for batch in file.iter_batches(batch_size=ROWS, columns=list(form.column_names)):
             yield reader.read_records(batch)
             done += batch.num_rows
             if show is not None:
@@ -88,7 +139,8 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
             raise InvalidReport(
                 f"the reports in {path.name} were made for plan {made_for}, this plan is {form.plan_id[:12]}"
             )
-        if not file.schema_arrow.equals(reports_schema(form), check_metadata=False):
+        found_columns = {one.name: one.type for one in file.schema_arrow}
+        if any(found_columns.get(one.name) != one.type for one in reports_schema(form)):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         yield file
 

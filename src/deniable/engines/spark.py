@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from deniable.engines.addresses import SPARK
 from deniable.engines.databases import SparkTable, require
 from deniable.engines.form import TableForm, integer_type
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue, suggest_install
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 """What a task does with its blocks of rows."""
 
-_SPARK = "spark://"
 _ANSWERS = 10  # seconds that a master has to answer
 _COMMITTER = "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version"
 _WORKS = 60  # seconds that a cluster has to give the first executor
@@ -37,8 +37,16 @@ def list_names(form: TableForm) -> list[str]:
     return [*form.column_names, form.plan_column]
 
 
-def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, into: str | None) -> Any:
-    """The dataframe that tasks make of these columns, computed now and never again.
+def map_once(
+    frame: Any,
+    columns: Sequence[str],
+    work: Work,
+    form: TableForm,
+    into: str | None,
+    beside: Sequence[str] = (),
+) -> Any:
+    """The dataframe that tasks make of these columns, computed now and never again; `beside` are the last
+    columns of both.
 
     Spark computes a dataframe at every action. Reports that are made twice have two noises, whose mean says
     more than either; so they are kept, in a folder or by the executors, and what is lost is not replaced.
@@ -55,13 +63,16 @@ def map_once(frame: Any, columns: Sequence[str], work: Work, form: TableForm, in
         raise InvalidParameter(
             f"{_COMMITTER} is 2, by which a repeated task may leave two reports of a person; set it to 1"
         )
-    plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in enumerate(columns)))
+    read = enumerate([*columns, *beside])
+    plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in read))
     kinds = [_type_name(column) for columns in form.columns for column in columns]
     kinds += [] if form.group is None else ["SMALLINT"]
     names = list_names(form)
     kinds += ["STRING"] * (len(names) - len(kinds))
+    types = dict(frame.dtypes)
+    kinds += [types[name] for name in beside]
     schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
-    made = plain.mapInArrow(work, schema).toDF(*names)
+    made = plain.mapInArrow(work, schema).toDF(*names, *beside)
     with plain_errors():
         if into is None:
             return made.localCheckpoint(eager=True)
@@ -147,7 +158,7 @@ def open_session(address: str) -> Iterator[Any]:
         yield there
         return
     _require_java()
-    if address.startswith(_SPARK):
+    if address.startswith(SPARK):
         _require_master(address)
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -170,7 +181,7 @@ def _require_java() -> None:
 def _require_master(address: str) -> None:
     """Refuse an address where no master listens, which Spark would try for a minute."""
     problem: Exception | None = None
-    for one in address.removeprefix(_SPARK).split(","):
+    for one in address.removeprefix(SPARK).split(","):
         host, _, port = one.rpartition(":")
         if not host or not port.isdecimal():
             raise InvalidParameter(f"the address of a Spark master is spark://host:7077, got {address!r}")
@@ -206,7 +217,7 @@ def _start_quietly(address: str) -> Any:
 def _require_executor(session: Any, address: str) -> None:
     """Refuse a cluster that gives nobody to work, which Spark would wait for without an end."""
     if (
-        not address.startswith(_SPARK)
+        not address.startswith(SPARK)
         or session.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
     ):
         return

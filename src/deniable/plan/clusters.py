@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from deniable.engines.databases import name_kind
+from deniable.engines.form import check_beside
 from deniable.engines.parquet import reports_schema, to_batch
 from deniable.engines.spark import map_once
 from deniable.errors import InvalidParameter
+from deniable.plan.beside import refuse_beside
 from deniable.plan.questions import choose_columns
 from deniable.tables import columns_of
 from deniable.tables.answers import split_locations
@@ -21,9 +24,16 @@ if TYPE_CHECKING:
 
 
 def privatize_frame(
-    plan: Plan, frame: Any, words: Words | None = None, people: object = None, into: str | None = None
+    plan: Plan,
+    frame: Any,
+    words: Words | None = None,
+    people: object = None,
+    into: str | None = None,
+    beside: Sequence[str] = (),
 ) -> Any:
-    """A dataframe of reports, a row for each row of answers: the columns of the table form, and no others."""
+    """A dataframe of reports, a row for each row of answers: the columns of the table form, those that are to
+    stand `beside` them as they are, and no others.
+    """
     if words is not None or people is not None:
         raise InvalidParameter(
             "the tasks of a cluster take their words from their own operating systems: a task that runs "
@@ -39,8 +49,11 @@ def privatize_frame(
     nothing: dict[str, list[Any]] = {name: [] for name in frame.columns}
     columns_of(nothing, asked, locations)  # refuses here what a task would refuse
     columns = split_locations(asked, frame.columns, locations)
+    types = dict(frame.dtypes)
+    refuse_beside(plan, columns, beside, list(types))
+    check_beside(plan.table_form, {name: name_kind(types[name], "spark") for name in beside})
     work = partial(_privatize_blocks, plan.to_json(), tuple(columns))
-    return map_once(frame, columns, work, plan.table_form, into)
+    return map_once(frame, columns, work, plan.table_form, into, beside)
 
 
 def _privatize_blocks(
@@ -57,7 +70,7 @@ def _privatize_blocks(
     for batch in batches:
         if not batch.num_rows:
             continue
-        answers = pa.Table.from_batches([batch]).rename_columns(list(names))
+        answers = pa.Table.from_batches([batch.select(range(len(names)))]).rename_columns(list(names))
         made = to_batch(plan.privatize(answers).records, form, schema)
-        arrays = [*made.columns, pa.array([plan.id] * batch.num_rows)]
+        arrays = [*made.columns, pa.array([plan.id] * batch.num_rows), *batch.columns[len(names) :]]
         yield pa.RecordBatch.from_arrays(arrays, [f"r{i}" for i in range(len(arrays))])

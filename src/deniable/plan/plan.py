@@ -298,14 +298,20 @@ class Plan:
 
     @overload
     def privatize(  # type: ignore[overload-overlap]  # a dataframe is an object, too
-        self, answers: DataFrame, *, into: str | None = None
+        self, answers: DataFrame, *, into: str | None = None, beside: Sequence[str] = ()
     ) -> DataFrame: ...
 
     @overload
     def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports: ...
 
     def privatize(
-        self, answers: object, words: Words | None = None, people: object = None, *, into: str | None = None
+        self,
+        answers: object,
+        words: Words | None = None,
+        people: object = None,
+        *,
+        into: str | None = None,
+        beside: Sequence[str] = (),
     ) -> Reports | DataFrame:
         """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of
         dictionaries.
@@ -316,14 +322,18 @@ class Plan:
 
         Of a dataframe of Spark, tasks make the reports, with the random words of their operating systems. It
         gives another dataframe, a table of reports, which is kept in the folder `into`, or by the executors.
+        Columns that are to stand `beside` the reports, such as the day, are copied as they are.
         """
         if is_spark_frame(answers):
             from deniable.plan.clusters import privatize_frame
 
-            made: DataFrame = privatize_frame(self, answers, words, people, into)
+            made: DataFrame = privatize_frame(self, answers, words, people, into, beside)
             return made
-        if into is not None:
-            raise InvalidParameter("into is for dataframes of Spark; plan.write_reports writes other reports")
+        if into is not None or beside:
+            raise InvalidParameter(
+                "into and beside are for dataframes of Spark; plan.write_reports writes other reports, and "
+                "takes columns beside them"
+            )
         source = checked_source(words)
         if self.content.rounds is not None and not source.remember:
             raise InvalidParameter(
@@ -581,11 +591,22 @@ class Plan:
         return compare_linked(self, earlier, later, of, by, level)
 
     def write_reports(
-        self, path: str | Path, reports: Reports | Iterable[Reports], overwrite: bool = False
+        self,
+        path: str | Path,
+        reports: Reports | Iterable[Reports],
+        overwrite: bool = False,
+        beside: object = None,
     ) -> int:
-        """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were."""
+        """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were.
+
+        Columns that stand `beside` them, such as the day, are a table with a row for each report. They are
+        written as they are, and no loss counts them: `plan.tally(path, by="day")` counts by them.
+        """
+        from deniable.plan.beside import align_blocks
+
         files.refuse_existing(Path(path), overwrite)
-        return parquet.write_reports(Path(path), self.table_form, records_of(reports, self.id))
+        blocks = align_blocks(records_of(reports, self.id), beside)
+        return parquet.write_reports(Path(path), self.table_form, blocks)
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
         """Blocks of reports from a Parquet file, which must have been made for this plan.

@@ -7,7 +7,7 @@ position. A number that is too large is one kind, whichever number it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -16,10 +16,21 @@ from deniable.domain import NO_ANSWER, Categories, is_missing, people_of, to_lis
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue
 from deniable.formatting import format_count
+from deniable.plan.beside import refuse_beside
 from deniable.plan.questions import choose_columns, drop_skipped, encode_alone, spread_columns
-from deniable.tables import Show, find_lacking, header_of, locate_rows, read_answers, separator_of
+from deniable.tables import (
+    Show,
+    find_lacking,
+    header_of,
+    locate_rows,
+    read_answers,
+    separator_of,
+    split_locations,
+)
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from deniable.arrays import Integers
     from deniable.plan import Attribute, Plan
 
@@ -45,11 +56,18 @@ class Answers:
     """
     absent: Counter[str] = field(default_factory=Counter)
     """How many answers were missing among those that were read, by attribute, where they are to be random."""
+    beside: tuple[str, ...] = ()
+    """Columns that are copied beside reports as they are."""
     _people: list[Any] = field(default_factory=list)
 
     def codes(self, show: Show) -> Iterator[Integers]:
         """The answers as integers, in blocks, up to the first that holds something that is refused."""
+        return (codes for codes, _ in self.blocks(show))
+
+    def blocks(self, show: Show) -> Iterator[tuple[Integers, dict[str, Any]]]:
+        """The same, with the columns beside each block."""
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
+        columns |= dict.fromkeys(self.beside, ())
         kinds = _Kinds(self.plan, not self.analyzed)
         for block in read_answers(
             self.path, columns | self._choose_columns(), show, self.separator, self.plan.locations
@@ -66,10 +84,36 @@ class Answers:
                 if not kinds.found:
                     missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
                     self.absent.update(dict(zip(self.plan.names, missing, strict=True)))
-                    yield codes
+                    yield codes, {name: block[name] for name in self.beside}
             kinds.rows += len(next(iter(block.values())))
         if kinds.found:
             raise InvalidValue(self._describe_kinds(kinds))
+
+    def refuse_beside(self) -> None:
+        """Refuse columns beside reports that are answers, or that the file does not have."""
+        header = self._header()
+        read = split_locations(list(self._choose_columns()), header, self.plan.locations, self.path.name)
+        if header:
+            refuse_beside(self.plan, [*read, *self._choose_columns()], self.beside, header)
+
+    def to_arrow(self, blocks: Sequence[Mapping[str, Any]]) -> pa.Table | None:
+        """The columns beside some blocks; text, unless the file says what they hold."""
+        if not self.beside:
+            return None
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        kinds = dict.fromkeys(self.beside, pa.string())
+        if separator_of(self.path, self.separator) is None:
+            schema = parquet.read_schema(self.path)
+            kinds = {name: schema.field(name).type for name in self.beside}
+        plain = {name: getattr(kind, "value_type", kind) for name, kind in kinds.items()}
+        return pa.table(
+            {
+                name: pa.chunked_array([pa.array(block[name], kind) for block in blocks], kind)
+                for name, kind in plain.items()
+            }
+        )
 
     def _choose_columns(self) -> dict[str, Any]:
         """Chooses the columns to read, with the labels of their values; asks for all if none is there."""

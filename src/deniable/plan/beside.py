@@ -1,0 +1,66 @@
+"""Puts columns beside reports, such as the day, to count reports by them; nothing protects these columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.engines import parquet
+from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.formatting import format_count
+from deniable.plan.reports import Reports
+from deniable.records import Records
+from deniable.tables import column_names, columns_of
+from deniable.tables.files import refuse_existing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deniable.plan.plan import Plan
+
+
+def refuse_beside(plan: Plan, read: Sequence[str], beside: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse columns beside reports that hold answers, by whatever name, or that are not there."""
+    for name in beside:
+        if name in read or name in plan.names:
+            raise InvalidParameter(
+                f"{name!r} holds answers, which reports protect: beside them it would stand as it is"
+            )
+        if name not in columns:
+            raise InvalidValue(not_among(name, "a column of the table of answers", list(columns)))
+    if len(set(beside)) < len(beside):
+        raise InvalidParameter(f"a column is named twice beside reports: {', '.join(beside)}")
+
+
+def align_blocks(blocks: Iterable[Records], beside: object) -> Iterator[tuple[Records, pa.Table | None]]:
+    """Each block of reports with its rows of a table."""
+    table = None if beside is None else _to_arrow(beside)
+    start = 0
+    for records in blocks:
+        yield records, None if table is None else table.slice(start, records.n)
+        start += records.n
+    if table is not None and table.num_rows != start:
+        raise InvalidValue(
+            f"columns beside reports have a row for each, got {table.num_rows:,} rows for "
+            f"{format_count(start, 'report')}"
+        )
+
+
+def write_blocks(
+    path: Path, plan: Plan, blocks: Iterable[tuple[Reports, pa.Table | None]], overwrite: bool = False
+) -> int:
+    """Write blocks of reports, each with the columns beside it, to a Parquet file; how many records."""
+    refuse_existing(path, overwrite)
+    pairs = ((reports.records, beside) for reports, beside in blocks)
+    return parquet.write_reports(path, plan.table_form, pairs)
+
+
+def _to_arrow(table: Any) -> pa.Table:
+    """A dataframe, a dictionary of columns, or a list of dictionaries as a table of pyarrow."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    names = column_names(table)
+    return pa.table(dict(zip(names, columns_of(table, names), strict=True)))
