@@ -94,7 +94,7 @@ def test_floats_of_pandas_are_read_where_they_are_exact(lake: Path, right: dict[
     """Pandas makes floats of integers that may be missing; above 2^53 they are others, and refused."""
     rows = read_rows(lake)
     with pytest.raises(
-        dn.InvalidReport, match=r"the column 'home.0' of a table of reports holds signed .*dtype_backend="
+        dn.InvalidReport, match=r"the column 'home.0' of a table of reports must hold signed .*dtype_backend="
     ):
         PLAN.tally(rows.to_pandas())
     plan = Study(
@@ -182,7 +182,7 @@ def test_what_cannot_be_counted_is_refused_with_what_to_do(lake: Path) -> None:
         (rows.drop_columns(["travel"]), "'travel' is not a column of the table of reports"),
         (
             rows.set_column(0, "travel", rows.column("travel").cast(pa.string())),
-            "'travel' of a table of reports holds signed integers",
+            "'travel' of a table of reports must hold signed integers",
         ),
         (
             rows.set_column(rows.column_names.index("plan"), "plan", pa.array(["0" * 64] * rows.num_rows)),
@@ -251,14 +251,14 @@ def test_a_file_that_is_named_twice_is_counted_once(lake: Path, right: dict[str,
 def test_addresses_are_never_shown(lake: Path) -> None:
     for scheme in ("mysql", "postgresql+psycopg", "s3"):
         with pytest.raises(
-            dn.InvalidParameter, match=r"from postgresql:// and spark:// addresses, got"
+            dn.InvalidParameter, match=r"from postgresql://, spark:// and duckdb:/// addresses, got"
         ) as caught:
             PLAN.tally(f"{scheme}://ann:secret@host/db", table="t")
         assert "secret" not in str(caught.value)
 
 
 def test_a_round_that_nobody_states_is_refused(lake: Path) -> None:
-    with pytest.raises(dn.InvalidReport, match="round 1 is asked for, and this table has no column 'round'"):
+    with pytest.raises(dn.InvalidReport, match=r"round 1 is asked for, and .* has no column 'round'"):
         PLAN.tally(lake, number=1)
     with pytest.raises(dn.InvalidParameter, match="has no round 3: it asks once, in round 1"):
         PLAN.tally(lake, number=3)
@@ -307,7 +307,7 @@ def test_columns_beside_reports_may_have_any_type(lake: Path, right: dict[str, T
         copy_table(connection, read_rows(lake))
         connection.execute("ALTER TABLE t ADD COLUMN v tsvector, ADD COLUMN w timestamptz DEFAULT now()")
     check(right, address, table="t")
-    with pytest.raises(dn.InvalidReport, match="'w' of a table of reports holds text or signed integers"):
+    with pytest.raises(dn.InvalidReport, match="'w' of a table of reports must hold text or signed integers"):
         PLAN.tally(address, table="t", by="w")
 
 

@@ -44,7 +44,7 @@ def read_cross(
     reports: Path | None,
     of: str,
     by: str,
-    source: str | None,
+    source: sources.Source | None,
     table: str | None,
     number: int | None,
     since: str | None,
@@ -73,14 +73,18 @@ def read_cross(
     read = reading.read_plan(plan)
     asked: dict[str, object] = {}
     shown: CrossTable | TableChange
+    given = reports
+    if since is None:
+        reports, source = sources.choose_reading(read, reports, source, number is not None)
     if reports is not None:
         shown = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
     else:
-        token = reading.find_token(str(source), token_file)
-        number, result = results.fetch_result(read, str(source), table, number, token)
-        shown, asked = result.cross(of, by, level), {"round": number}
+        assert source is not None
+        token = reading.find_token(source, token_file)
+        number, result = results.fetch_result(read, source, table, number, token)
+        shown, asked = result.cross(of, by, level), {} if given is not None else {"round": number}
         if before is not None:
-            earlier = results.fetch_result(read, str(source), table, before, token)[1]
+            earlier = results.fetch_result(read, source, table, before, token)[1]
             shown = result.change(earlier, level, _plain(people)).cross(of, by)
     asked |= {} if since is None else {"since": since}
     about = shown.about() | asked

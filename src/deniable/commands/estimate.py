@@ -90,7 +90,7 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 def estimate_file(
     plan: Path,
     reports: Path | None,
-    source: str | None,
+    source: sources.Source | None,
     table: str | None,
     by: Sequence[str],
     number: int | None,
@@ -116,10 +116,10 @@ def estimate_file(
     """Estimate shares, with error bars.
 
     REPORTS is a Parquet file; with --from, a collector or its store is asked instead, or a table of reports
-    is counted where it is. The shares that are shown are possible ones: the most likely, or the nearest to
-    the unbiased. For long ranges and large grids, the table and the plot show groups of neighboring values:
-    the shares of groups are known far better than those of single values. Files and JSON have all of these.
-    The mean of a range without open ends is shown below, and its median.
+    is counted where it is. Several files are counted together. The shares that are shown are possible ones:
+    the most likely, or the nearest to the unbiased. For long ranges and large grids, the table and the plot
+    show groups of neighboring values: the shares of groups are known far better than those of single values.
+    Files and JSON have all of these. The mean of a range without open ends is shown below, and its median.
     """
     from deniable.collect.reading import fetch_health
     from deniable.plan.findings import Findings
@@ -144,16 +144,20 @@ def estimate_file(
         )
     if by and (since is not None or model or figure_folder):
         raise InvalidParameter("--by shows windows; leave out --change-from, --recover and --figures")
-    if by and not counts:
+    if by and reports is None and not counts:
         raise InvalidParameter(
-            "--by names columns of a table of reports: --from 'reports/*.parquet' --by day"
+            "--by names columns of a table of reports, and this is a collector or its store"
         )
     pushed = _read_targets(targets)
     writing.check(out, plot_files, force)
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
+    given = reports
+    reports, source = sources.choose_reading(read, reports, source, bool(by) or number is not None)
+    counts = sources.is_table(source, table)
     if by:
-        tallied = sources.tally_windows(read, str(source), table, number, by)
+        assert source is not None
+        tallied = sources.tally_windows(read, source, table, number, by)
         with console.progress("estimating") as show:
             windows = WindowFindings.of(
                 read.estimate(tallied, smooth),
@@ -164,17 +168,18 @@ def estimate_file(
         return
     watch = HealthWatch(read)
     token = None if source is None else reading.find_token(source, token_file)
-    if reports is not None:
+    if source is not None:
+        number, tallies = sources.fetch_tallies(read, source, table, number, token)
+    else:
+        assert reports is not None
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show, watch)
-    else:
-        number, tallies = sources.fetch_tallies(read, str(source), table, number, token)
     if since is not None:
-        if reports is not None:
-            with console.progress("counting") as show:
-                before = since, reading.read_tallies(read, Path(since), show)
+        if given is not None:
+            before = since, sources.tally_file(read, Path(since))
         else:
-            before = _fetch_earlier(read, str(source), table, earlier_round(since), number, token)
+            assert source is not None
+            before = _fetch_earlier(read, source, table, earlier_round(since), number, token)
         change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
         _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
         return
@@ -196,7 +201,7 @@ def estimate_file(
     if source is None or counts:
         health = watch.health(found.result)
     else:
-        health = fetch_health(read, source, number, token)
+        health = fetch_health(read, str(source), number, token)
     about = found.about() | asked | {"health": health.about()}
     if counts:
         about["not_counted"] = dict(tallies.refused)
@@ -228,7 +233,12 @@ def _show_search(show: Show, _step: int, gap: float) -> None:
 
 
 def _fetch_earlier(
-    plan: Plan, source: str, table: str | None, since: int, number: int | None, token: str | None
+    plan: Plan,
+    source: sources.Source,
+    table: str | None,
+    since: int,
+    number: int | None,
+    token: str | None,
 ) -> tuple[str, Tallies]:
     """The tallies of an earlier round."""
     if since == number:

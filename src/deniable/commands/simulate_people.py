@@ -43,7 +43,7 @@ def write_people(
     target: str,
     people: int,
     seed: int,
-    source: str | None,
+    source: sources.Source | None,
     table: str | None,
     number: int | None,
     token_file: Path | None,

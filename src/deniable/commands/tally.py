@@ -8,17 +8,20 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console, options, reading, sources
-from deniable.commands.shared.options import COUNT, FILE
+from deniable.commands.shared.options import COUNT, FILE, ROUND
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, shorten_names
 
 
 @click.command("tally")
 @click.argument("plan", type=FILE)
-@options.source
+@options.source_option(
+    "The table of reports: a folder, 'reports/*.parquet', or with --table a database: postgresql://…, "
+    "spark://… or file.duckdb."
+)
 @sources.table
-@sources.by
-@options.source_round
+@sources.by_option("Keep each window by itself, such as each day, so that it can be estimated by itself")
+@click.option("--round", "number", type=ROUND, help="The one round that is counted.")
 @click.option("--keep", type=FILE, required=True, help="The JSON file of tallies, which is made or updated.")
 @click.option(
     "--again",
@@ -35,7 +38,7 @@ from deniable.formatting import format_count, shorten_names
 @console.as_json
 def keep_tallies(
     plan: Path,
-    source: str | None,
+    source: sources.Source | None,
     table: str | None,
     by: Sequence[str],
     number: int | None,
@@ -46,15 +49,19 @@ def keep_tallies(
 ) -> None:
     """Count new reports, and keep the tallies.
 
-    Files of reports are counted if they are new or changed. A database is counted from the last window on
-    that is kept, by the first --by, which must grow with time. It may be repeated at any time: the file is
-    replaced at once.
-    deniable estimate --from takes it.
+    This is for a job that runs every day: it counts only what is not in the file of --keep yet, and adds it
+    there. Files of reports are counted if they are new or changed. A database is counted from the last window
+    that is kept on, by the first --by, which must grow with time. The job may be repeated or killed at any
+    time: the file is replaced at once. For estimates, give it to deniable estimate: --from tallies.json.
     """
     from deniable.plan.kept import KeptTallies
     from deniable.plan.windows import describe_refused
 
     address = sources.find_source(None, source)
+    if isinstance(address, tuple):
+        raise InvalidParameter(
+            "tallies are kept of one folder, pattern or table; keep those of each --from in a file of its own"
+        )
     if address is None or not sources.is_table(address, table):
         raise InvalidParameter("a collector keeps its own tallies; name a table of reports with --from")
     console.refuse_ending(keep, [".json"], "a file of tallies")

@@ -169,7 +169,7 @@ def open_files(
     mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
     skipped = sum(one.rows for one, other in zip(opened, theirs, strict=True) if other)
     for one in mine:
-        check_columns(form, one.kinds, keys, number)
+        check_columns(form, one.kinds, keys, number, one.path)
     extra = form.more_columns & {name for one in mine for name in one.kinds}
     for one in mine:
         for name in sorted(extra - set(one.kinds)):

@@ -10,12 +10,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from deniable.engines.addresses import POSTGRES, SPARK, find_duckdb
 from deniable.engines.counting import quote
 from deniable.engines.databases import (
     DuckTable,
     Engine,
     IbisTable,
     SparkTable,
+    open_duckdb,
     open_postgres,
     require,
 )
@@ -25,9 +27,6 @@ from deniable.engines.query import Query
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
-
-_POSTGRES = ("postgresql://", "postgres://")
-_SPARK = "spark://"
 
 Since = tuple[str, Any]
 """A column, and its least value."""
@@ -40,11 +39,6 @@ def is_source(given: object) -> bool:
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(one, str | Path) for one in given)
     return _find_library(given) in ("duckdb", "_duckdb", "pyspark", "ibis", "polars", "pandas", "pyarrow")
-
-
-def is_address(given: object) -> bool:
-    """Whether something is the address of an engine, and not the name of files."""
-    return isinstance(given, str) and given.startswith((*_POSTGRES, _SPARK))
 
 
 def is_spark_frame(given: object) -> bool:
@@ -97,11 +91,11 @@ def count_before(source: object, table: str | None, since: Since) -> int:
 
 def _open_inside(source: object, table: str | None) -> AbstractContextManager[Engine] | None:
     """The table of an engine, or None where this machine counts by itself."""
-    if isinstance(source, str) and source.startswith(_POSTGRES):
+    if isinstance(source, str) and source.startswith(POSTGRES):
         if table is None:
             raise InvalidParameter('name the table of reports in the database: table="reports"')
         return open_postgres(source, tuple(table.split(".")))
-    if isinstance(source, str) and source.startswith(_SPARK):
+    if isinstance(source, str) and source.startswith(SPARK):
         from deniable.engines.spark import open_spark  # and sockets, which a device does not need
 
         if table is None:
@@ -109,9 +103,16 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
                 'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
             )
         return open_spark(source, table)
+    database = find_duckdb(source)
+    if database is not None:
+        if table is None:
+            raise InvalidParameter('name the table of reports in the database: table="reports"')
+        return open_duckdb(database, tuple(table.split(".")))
     if isinstance(source, str) and "://" in source:  # which may hold a password
         scheme = source.partition("://")[0]
-        raise InvalidParameter(f"reports are read from postgresql:// and spark:// addresses, got {scheme}://")
+        raise InvalidParameter(
+            f"reports are read from postgresql://, spark:// and duckdb:/// addresses, got {scheme}://"
+        )
     if table is not None:
         raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")
     engine = _recognize(source)
@@ -127,9 +128,14 @@ def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
             path = Path(name)
             found += _list_folder(path) if path.is_dir() else [path]
     missing = [path for path in found if not path.exists()]
-    if missing or not found:
-        named = missing[0] if missing else source
-        raise FileMissing(f"there is no file {named}; name files of reports, such as 'reports/*.parquet'")
+    if missing and set(str(missing[0])) & set("*?["):
+        raise FileMissing(f"no file of reports has a name like {missing[0]}; put quotes around a pattern")
+    if missing:
+        raise FileMissing(
+            f"there is no file {missing[0]}; name files of reports, their folder, or 'folder/*.parquet'"
+        )
+    if not found:
+        raise FileMissing(f"there is no Parquet file of reports in {source}")
     return list({path.resolve(): path for path in found}.values())
 
 

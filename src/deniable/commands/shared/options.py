@@ -162,12 +162,22 @@ separator = click.option(
     help="The character between the cells of a CSV file.  [default: a comma; in .tsv, a tab]",
 )
 
-source = click.option(
-    "--from",
-    "source",
-    metavar="ADDRESS",
-    help="A collector (http://…), its store (sqlite:///…, postgresql://…), or a table of reports: a folder, "
-    "'reports/*.parquet', or a database with --table; instead of REPORTS.  [default: DENIABLE_FROM]",
+
+def source_option(text: str) -> Callable[[Any], Any]:
+    """An option that takes the address of reports; several of them are files, which are counted together."""
+    return click.option(
+        "--from",
+        "source",
+        metavar="ADDRESS",
+        multiple=True,
+        callback=lambda _context, _parameter, given: given[0] if len(given) == 1 else given or None,
+        help=f"{text}  [default: DENIABLE_FROM]",
+    )
+
+
+source = source_option(
+    "A collector (http://…), its store (sqlite:///…, postgresql://…), or a table of reports: a folder, "
+    "'reports/*.parquet', or a database with --table; instead of REPORTS. Files may be repeated."
 )
 source_round = click.option("--round", "number", type=ROUND, help="The round, with --from.")
 change_from = click.option(

@@ -87,11 +87,11 @@ def read_tallies(plan: Plan, path: Path, show: Show, watch: HealthWatch | None =
     return total
 
 
-def find_token(source: str, token_file: Path | None) -> str | None:
-    """The token for a collector; a store takes none."""
+def find_token(source: str | tuple[str, ...], token_file: Path | None) -> str | None:
+    """The token for a collector; a store takes none, and neither do files."""
     from deniable.collect import reading
 
-    if not source.startswith(("http://", "https://")):
+    if isinstance(source, tuple) or not source.startswith(("http://", "https://")):
         return None
     file = reading.token_file_for(source, token_file)
     if file is not None and token_file is None:

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 def read_result(
     plan: Plan,
     reports: Path | None,
-    source: str | None,
+    source: sources.Source | None,
     table: str | None,
     number: int | None,
     token_file: Path | None,
 ) -> Result:
     """What the reports of a file say, those of a table, or those of a round at a collector."""
+    reports, source = sources.choose_reading(plan, reports, source, number is not None)
     if source is not None:
         return fetch_result(plan, source, table, number, reading.find_token(source, token_file))[1]
     assert reports is not None
@@ -28,7 +29,7 @@ def read_result(
 
 
 def fetch_result(
-    plan: Plan, source: str, table: str | None, number: int | None, token: str | None
+    plan: Plan, source: sources.Source, table: str | None, number: int | None, token: str | None
 ) -> tuple[int | None, Result]:
     """The round that a collector, a store or a table was asked for, and what its reports say."""
     number, tallies = sources.fetch_tallies(plan, source, table, number, token)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deniable.commands.shared import console
+from deniable.commands.shared.reading import read_tallies
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
@@ -23,20 +24,24 @@ VARIABLE = "DENIABLE_FROM"
 _COLLECTORS = ("http://", "https://", "sqlite:")
 _DATABASES = ("postgresql://", "postgres://")
 
-by = click.option(
-    "--by",
-    multiple=True,
-    metavar="COLUMN",
-    help="Estimate each window by itself, such as each day, from a table of reports; may be repeated.",
-)
+Source = str | tuple[str, ...]
+"""An address, or several files, folders and patterns."""
+
+
+def by_option(text: str) -> Callable[[Any], Any]:
+    """An option that names columns, whose values are windows."""
+    return click.option("--by", multiple=True, metavar="COLUMN", help=f"{text}; may be repeated.")
+
+
+by = by_option("Estimate each window by itself, such as each day, from a table of reports")
 table = click.option(
     "--table",
     metavar="NAME",
-    help="The table of reports, with --from postgresql://… or spark://…; of Spark also a path.",
+    help="The table of reports, with --from postgresql://…, spark://… or file.duckdb; of Spark also a path.",
 )
 
 
-def find_source(reports: Path | None, source: str | None) -> str | None:
+def find_source(reports: Path | None, source: Source | None) -> Source | None:
     """The address that is named, or the one in the environment; refuses reports from nowhere, or from two."""
     if reports is None and source is None:
         source = os.environ.get(VARIABLE) or None
@@ -45,11 +50,35 @@ def find_source(reports: Path | None, source: str | None) -> str | None:
             "reports come from a file, or with --from from a collector, its store or a table of reports; "
             "give one of both"
         )
+    from deniable.engines.addresses import hide_password, is_address
+
+    for one in source if isinstance(source, tuple) else ():
+        if "://" in one or one.startswith(_COLLECTORS) or one.endswith(".json") or is_address(one):
+            raise InvalidParameter(
+                f"several --from are files of reports, which are counted together, got {hide_password(one)}; "
+                "ask collectors, databases and files of tallies one at a time"
+            )
     return source
 
 
-def is_table(source: str | None, table: str | None) -> bool:
+def choose_reading(
+    plan: Plan, reports: Path | None, source: Source | None, windows: bool
+) -> tuple[Path | None, Source | None]:
+    """A file as a table, where it does not have the form that `privatize` writes, or windows are asked for.
+
+    Files in that form are read record by record, which tells more: their health, and whole reports.
+    """
+    from deniable.engines.parquet import is_flat
+
+    if reports is None or not (windows or is_flat(reports, plan.table_form)):
+        return reports, source
+    return None, str(reports)
+
+
+def is_table(source: Source | None, table: str | None) -> bool:
     """Whether a source is a table of reports, which is counted here; a collector has counted its own."""
+    if isinstance(source, tuple):
+        return True
     if source is None or source.startswith(_COLLECTORS):
         if table is not None:
             raise InvalidParameter(
@@ -59,18 +88,13 @@ def is_table(source: str | None, table: str | None) -> bool:
     return table is not None or not source.startswith(_DATABASES)
 
 
-def hide_password(source: str) -> str:
-    """An address as it may be shown: without what is secret in it."""
-    scheme, sign, rest = source.partition("://")
-    return f"{scheme}{sign}{rest.rpartition('@')[2].partition('?')[0]}" if sign else source
-
-
 def fetch_tallies(
-    plan: Plan, source: str, table: str | None, number: int | None, token: str | None
+    plan: Plan, source: Source, table: str | None, number: int | None, token: str | None
 ) -> tuple[int | None, Tallies]:
     """The tallies of a round at a collector or in its store, or of a table of reports; and the round."""
-    if not is_table(source, table):
+    if isinstance(source, str) and not is_table(source, table):
         from deniable.collect.reading import fetch_tallies
+        from deniable.engines.addresses import hide_password
 
         number, found = fetch_tallies(plan, source, number, token)
         if not found.n:
@@ -86,8 +110,18 @@ def fetch_tallies(
     return number, found
 
 
+def tally_file(plan: Plan, path: Path) -> Tallies:
+    """The tallies of a file of reports, or of a table in one."""
+    reports, source = choose_reading(plan, path, None, False)
+    if source is not None:
+        return fetch_tallies(plan, source, None, None, None)[1]
+    assert reports is not None
+    with console.progress("counting") as show:
+        return read_tallies(plan, reports, show)
+
+
 def tally_windows(
-    plan: Plan, source: str, table: str | None, number: int | None, by: Sequence[str]
+    plan: Plan, source: Source, table: str | None, number: int | None, by: Sequence[str]
 ) -> Windows:
     """The tallies of each window of a table of reports."""
     kept = _read_kept(plan, source, number)
@@ -100,9 +134,9 @@ def tally_windows(
     return found
 
 
-def _read_kept(plan: Plan, source: str, number: int | None) -> KeptTallies | None:
+def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | None:
     """The tallies in a file that `deniable tally` keeps; None of other sources."""
-    if not source.endswith(".json"):
+    if isinstance(source, tuple) or not source.endswith(".json"):
         return None
     from deniable.plan.kept import KeptTallies
 
@@ -114,11 +148,13 @@ def _read_kept(plan: Plan, source: str, number: int | None) -> KeptTallies | Non
     return kept
 
 
-def _report(plan: Plan, source: str, number: int | None, n: int, refused: Mapping[str, int]) -> None:
+def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Mapping[str, int]) -> None:
+    from deniable.engines.addresses import hide_password
     from deniable.plan.windows import describe_refused
 
     if refused:
         click.echo(describe_refused(refused), err=True)
     if not n:
         where = "" if number is None else f" of round {number}"
-        raise InvalidReport(f"there are no reports of plan {plan.id[:12]}{where} in {hide_password(source)}")
+        named = " and ".join(map(hide_password, (source,) if isinstance(source, str) else source))
+        raise InvalidReport(f"there are no reports of plan {plan.id[:12]}{where} in {named}")
