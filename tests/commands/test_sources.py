@@ -13,15 +13,17 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.commands.shared.sources import hide_password
+from deniable.engines.addresses import hide_password
 from deniable.engines.databases import require
 from deniable.errors import DeniableError
 from tests import services
 from tests.engines.test_counts import copy_table
+from tests.engines.test_counts import require as require_module
 from tests.running import Run
 
 COLORS = ["red", "green", "blue"]
 PLAN = dn.Plan.of({"color": COLORS, "smokes": ["yes", "no"]}, dn.spl([3, 2], 4.0), people=400)
+AGAIN = dn.Plan.of({"color": COLORS}, dn.l_grr(3, 2.0, 4.0), people=400, rounds=2)
 OTHER = dn.Plan.of({"color": COLORS}, dn.grr(3, 1.0), people=400)
 DAYS = ["2026-11-01", "2026-11-02"]
 
@@ -119,9 +121,15 @@ def test_a_database_counts_the_same(lake: pa.Table, run: Run, monkeypatch: pytes
         ("--from sqlite:///reports.db --table t", 2, "--table names a table of a database"),
         ("--from sqlite:///reports.db --by day", 2, "--by names columns of a table of reports"),
         ("--from lake --by dya", 1, "did you mean 'day'?"),
-        ("--from nowhere/*.parquet", 1, "there is no file nowhere/*.parquet"),
+        ("--from nowhere/*.parquet", 1, "no file of reports has a name like nowhere/*.parquet"),
+        ("--from nowhere", 1, "there is no file nowhere; name files of reports"),
+        ("--from lake --from http://127.0.0.1:1", 2, "several --from are files of reports"),
+        ("--from lake --from tallies.json", 2, "several --from are files of reports"),
+        ("--from lake/none.duckdb --table t", 1, "there is no DuckDB database lake/none.duckdb"),
+        ("--from lake/none.duckdb", 2, "name the table of reports in the database"),
         ("--from lake --by day --change-from 1", 2, "--by shows windows"),
-        ("--from lake --round 2", 1, "there are no reports of plan"),
+        ("--from lake --round 1", 1, "there are no reports of plan"),
+        ("--from lake --round 2", 2, "has no round 2: it asks once, in round 1"),
         ("", 2, "reports come from a file, or with --from"),
         ("--from postgresql://u:s3cret@127.0.0.1:1/db --table t", 1, "the database cannot be opened"),
         ("--from postgresql://u:s3cret%zz@127.0.0.1/db --table t", 2, "this is not the address"),
@@ -134,7 +142,7 @@ def test_what_is_wrong_is_said_in_words(
     if "--round" in options:
         table = parquet.read_table("lake/0.parquet")
         Path("lake/1.parquet").unlink()
-        parquet.write_table(table.append_column("round", pa.array([1] * 200)), "lake/0.parquet")
+        parquet.write_table(table.append_column("round", pa.array([2] * 200)), "lake/0.parquet")
     outcome = run("estimate", "plan.json", *options.split())
     assert outcome.code == code
     assert message in outcome.err
@@ -152,24 +160,30 @@ def test_a_table_that_is_missing_or_holds_something_else_is_refused(lake: pa.Tab
     outcome = run(*arguments, "t")
     assert (outcome.code, outcome.err) == (
         1,
-        "error: the column 'color' of a table of reports holds signed integers of at most 64 bits\n",
+        "error: the column 'color' of a table of reports must hold signed integers of at most 64 bits\n",
     )
 
 
 def test_rounds_are_not_added_up(lake: pa.Table, run: Run) -> None:
-    for i in range(2):
-        path = Path(f"lake/round={i + 1}/{i}.parquet")
-        path.parent.mkdir()
-        Path(f"lake/{i}.parquet").rename(path)
-    outcome = run("estimate", "plan.json", "--from", "lake")
+    AGAIN.write("plan.json", overwrite=True)
+    for i, n in ((1, 189), (2, 200)):
+        reports = AGAIN.privatize({"color": ["red", "blue"] * 100}, dn.remembering(1, round=i))
+        AGAIN.write_reports("all.parquet", reports, overwrite=True)
+        rows = parquet.read_table("all.parquet").replace_schema_metadata().slice(0, n)
+        rows = rows.append_column("plan", pa.array([AGAIN.id] * n)).append_column(
+            "day", pa.array([f"{i}"] * n)
+        )
+        Path(f"rounds/round={i}").mkdir(parents=True)
+        parquet.write_table(rows, f"rounds/round={i}/0.parquet")
+    outcome = run("estimate", "plan.json", "--from", "rounds")
     assert outcome.code == 2
     assert "the same people answered in rounds 1 and 2, which are not added up" in outcome.err
-    about = json.loads(run("estimate", "plan.json", "--from", "lake", "--round", "2", "--json").out)
-    assert (about["n"], about["not_counted"]["round"], about["round"]) == (200, 190, 2)
-    assert run("estimate", "plan.json", "--from", "lake", "--by", "day").code == 0
-    both = json.loads(run("estimate", "plan.json", "--from", "lake", "--by", "round", "--json").out)
+    about = json.loads(run("estimate", "plan.json", "--from", "rounds", "--round", "2", "--json").out)
+    assert (about["n"], about["not_counted"]["round"], about["round"]) == (200, 189, 2)
+    assert run("estimate", "plan.json", "--from", "rounds", "--by", "day").code == 0
+    both = json.loads(run("estimate", "plan.json", "--from", "rounds", "--by", "round", "--json").out)
     assert [(one["window"]["round"], one["n"]) for one in both["windows"]] == [(1, 189), (2, 200)]
-    change = run("estimate", "plan.json", "--from", "lake", "--round", "2", "--change-from", "1", "--json")
+    change = run("estimate", "plan.json", "--from", "rounds", "--round", "2", "--change-from", "1", "--json")
     assert json.loads(change.out)["since"] == "1"
 
 
@@ -195,3 +209,80 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_password_is_shown() -> None:
     assert hide_password("postgresql://me:s@cret@host:5432/db?password=x") == "postgresql://host:5432/db"
     assert hide_password("lake/*.parquet") == "lake/*.parquet"
+
+
+def test_several_files_are_counted_together(lake: pa.Table, run: Run) -> None:
+    both = run("estimate", "plan.json", "--from", "lake/0.parquet", "--from", "lake/1.parquet", "--json")
+    assert both.code == 0, both.err
+    assert both.out == run("estimate", "plan.json", "--from", "lake", "--json").out
+    outcome = run("tally", "plan.json", "--from", "lake", "--from", "more", "--keep", "tallies.json")
+    assert (outcome.code, "tallies are kept of one folder" in outcome.err) == (2, True)
+
+
+def test_a_file_without_a_header_is_a_table(lake: pa.Table, run: Run) -> None:
+    parquet.write_table(lake, "flat.parquet")
+    named = run("estimate", "plan.json", "flat.parquet", "--json")
+    assert named.code == 0, named.err
+    assert json.loads(named.out)["not_counted"] == {"plan": 10, "repeated": 1}
+    assert named.out == run("estimate", "plan.json", "--from", "flat.parquet", "--json").out
+    days = run("estimate", "plan.json", "flat.parquet", "--by", "day", "--json")
+    assert days.out == run("estimate", "plan.json", "--from", "lake", "--by", "day", "--json").out
+    change = run("estimate", "plan.json", "flat.parquet", "--change-from", "lake/0.parquet", "--json")
+    assert change.code == 0, change.err
+    parquet.write_table(lake.drop_columns(["plan"]), "flat.parquet")
+    assert "flat.parquet does not say for which plan" in run("estimate", "plan.json", "flat.parquet").err
+
+
+def test_a_stray_file_is_named(lake: pa.Table, run: Run) -> None:
+    parquet.write_table(lake.drop_columns(["plan"]), "lake/answers.parquet")
+    assert (
+        "lake/answers.parquet does not say for which plan"
+        in run("estimate", "plan.json", "--from", "lake").err
+    )
+    parquet.write_table(lake.drop_columns(["color"]), "lake/answers.parquet")
+    assert (
+        "'color' is not a column of lake/answers.parquet"
+        in run("estimate", "plan.json", "--from", "lake").err
+    )
+
+
+def test_a_database_of_duckdb_is_a_file(lake: pa.Table, run: Run) -> None:
+    duckdb = require_module("duckdb")
+    with duckdb.connect("lake.duckdb") as connection:
+        connection.register("rows", lake)
+        connection.execute("CREATE SCHEMA study")
+        connection.execute("CREATE TABLE study.reports AS SELECT * FROM rows")
+        connection.execute("CREATE VIEW recent AS SELECT * FROM study.reports")
+    expected = run("estimate", "plan.json", "--from", "lake", "--by", "day", "--json").out
+    for source, table in (("lake.duckdb", "study.reports"), ("duckdb:///lake.duckdb", "recent")):
+        found = run("estimate", "plan.json", "--from", source, "--table", table, "--by", "day", "--json")
+        assert found.out == expected, found.err
+    missing = run("estimate", "plan.json", "--from", "lake.duckdb", "--table", "none")
+    assert (missing.code, "there is no table 'none' in lake.duckdb" in missing.err) == (2, True)
+    Path("wrong.duckdb").write_text("text" * 5000)
+    outcome = run("estimate", "plan.json", "--from", "wrong.duckdb", "--table", "none")
+    assert (outcome.code, "the database cannot be opened" in outcome.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "titles"),
+    [
+        ("--project norm-sub", ["color, made consistent (norm-sub)"]),
+        ("--mle", ["color, most likely shares", "of the best in every window"]),
+        ("--fakes 0.01", ["color, if up to 1 % of reports are fake"]),
+    ],
+)
+def test_windows_show_what_is_asked_for(options: str, titles: list[str], lake: pa.Table, run: Run) -> None:
+    arguments = ("estimate", "plan.json", "--from", "lake", "--by", "day", *options.split())
+    outcome = run(*arguments)
+    assert outcome.code == 0, outcome.err
+    for title in titles:
+        assert title in outcome.out
+    about = json.loads(run(*arguments, "--json").out)
+    name = {"--project": "projected", "--mle": "mle", "--fakes": "fakes low"}[options.split()[0]]
+    rows = [row for row in about["windows"][0]["rows"] if row["attribute"] == "color"]
+    shown = outcome.out.partition(titles[0])[2].splitlines()[2]
+    for row in rows:
+        assert f"{100 * row[name]:.1f}" in shown
+    plain = run(*arguments[:6])
+    assert titles[0] not in plain.out

@@ -25,6 +25,8 @@ AMONG = "among"
 """The kind of rows that are about those who answered, beside rows about everybody."""
 WORST = ("fakes low", "fakes high")
 """The columns of the worst case."""
+PROJECTED, MLE = "projected", "mle"
+"""The columns of shares that were made consistent, and of the most likely ones."""
 _LAST = ("n", "level", "plan")  # of a table's columns
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
@@ -173,7 +175,7 @@ class FoundRows:
         """Other shares of single values that were asked for, by name."""
         found = []
         if self.found.project is not None:
-            found.append(("projected", self._project(name, self.found.project)))
+            found.append((PROJECTED, self._project(name, self.found.project)))
         found += [(of, one[name].frequencies) for of, one in self.found.likelihoods if name in one]
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.errors import InvalidReport
 from deniable.formatting import format_count, format_percent, format_table
 from deniable.plan.findings import Findings
-from deniable.plan.rows import AMONG
+from deniable.plan.rows import AMONG, MLE, PROJECTED, WORST
 from deniable.plan.windows import Window, WindowResults, name_values
 
 if TYPE_CHECKING:
@@ -84,7 +85,32 @@ class WindowFindings:
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
             parts.append("\n".join([name, *lines]))
+            parts += [self._write_others(name, shown, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
+
+    def _list_others(self, name: str) -> list[str]:
+        """What was asked for beside the shares that are shown, if any window has it."""
+        rows = [row for some in self._rows.values() for (one, _), row in some.items() if one == name]
+        found = [of for of in (PROJECTED, MLE) if any(row.get(of) is not None for row in rows)]
+        fakes = WORST[0] in rows[0] and any(row["kind"] == "value" for row in rows)
+        return [*found, *(WORST[:1] if fakes else ())]
+
+    def _write_others(self, name: str, shown: Sequence[str], of: str) -> str:
+        """A table of other shares, or of their worst case, in every window."""
+        first = next(iter(self.windows.values()))
+        values = [value for value in shown if not self._is_number(name, value)]
+        rows = []
+        for window, some in self._rows.items():
+            cells = [_format_other(some.get((name, value)), of) for value in values]
+            rows.append([*name_values(window), *cells])
+        titles = {PROJECTED: f"made consistent ({first.project})", MLE: "most likely shares"}
+        title = titles.get(of) or f"if up to {format_percent(first.fakes or 0.0)} of reports are fake"
+        lines = format_table([*self.by, *map(str, values)], rows, self.by, "  ")
+        if of == MLE:
+            gaps = [found.likely[name].gap for found in self.windows.values() if name in found.likely]
+            best = f"log-likelihood per report within {max(gaps):.2g} of the best in every window"
+            lines.append(f"  {best if max(gaps) < math.inf else 'some windows have no certificate'}")
+        return "\n".join([f"{name}, {title}", *lines])
 
     def __str__(self) -> str:
         return self.text()
@@ -192,6 +218,16 @@ def _read_point(row: Row, unbiased: bool) -> tuple[float | None, float | None, f
         return row["unbiased"], row["unbiased_low"], row["unbiased_high"]
     value = next((row[of] for of in ("share", "mean", "quantile") if row.get(of) is not None), None)
     return value, row["low"], row["high"]
+
+
+def _format_other(row: Row | None, of: str) -> str:
+    if row is None or (row["kind"] == "group" and of == WORST[0]):
+        return ""
+    if row[of] is None:
+        return "impossible"
+    if of == WORST[0]:
+        return f"{100 * row[WORST[0]]:.1f} to {100 * row[WORST[1]]:.1f} %"
+    return f"{100 * row[of]:.1f} %"
 
 
 def _format_cell(row: Row | None, unbiased: bool) -> str:
