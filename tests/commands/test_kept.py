@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import date
@@ -18,7 +19,7 @@ import deniable as dn
 from deniable.plan import kept
 from deniable.plan.kept import KeptTallies
 from tests import services
-from tests.engines.test_counts import copy_table
+from tests.engines.test_counts import copy_table, require
 from tests.running import Run
 
 PLAN = dn.Plan.of({"color": ["red", "green", "blue"]}, dn.grr(3, 2.0), people=400)
@@ -150,6 +151,53 @@ def test_what_does_not_fit_is_refused(lake: tuple[str, ...], run: Run) -> None:
     KEEP.write_text("{}")
     assert "is not a file of kept tallies" in run(*lake).err
     os.rename("lake", "round=1")
+    asks_again = dn.Plan.of({"color": ["red", "blue"]}, dn.l_grr(2, 1.0, 2.0), people=400, rounds=2)
+    asks_again.write("plan.json", overwrite=True)
+    reports = asks_again.privatize({"color": ["red"] * 9}, dn.remembering(1, round=1))
+    asks_again.write_reports("round=1/day=1/part-0.parquet", reports, overwrite=True)
+    Path("round=1/day=2/part-0.parquet").unlink()
     again = ("tally", "plan.json", "--from", "round=1", "--keep", "more.json", "--by", "day")
     assert "these reports are of rounds, which are not added up" in run(*again).err
     assert run(*again, "--round", "1").code == 0
+
+
+def test_another_folder_with_the_same_names_is_refused(lake: tuple[str, ...], run: Run) -> None:
+    run(*lake)
+    before = KEEP.read_bytes()
+    assert json.loads(before)["source"] == "lake"
+    shutil.copytree("lake", "other")
+    PLAN.write_reports("other/day=1/part-0.parquet", PLAN.privatize({"color": ["red"] * 7}), overwrite=True)
+    other = tuple("other" if one == "lake" else one for one in lake)
+    outcome = run(*other)
+    assert (outcome.code, KEEP.read_bytes()) == (2, before)
+    assert "the tallies in tallies.json are of the reports in lake, got other" in outcome.err
+    shutil.rmtree("other")
+    os.rename("lake", "other")
+    assert run(*other).out.startswith("counted 0 new partitions, 0 changed; ")
+    assert json.loads(KEEP.read_bytes())["source"] == "other"
+    Path("moved").mkdir()
+    os.rename("other", "moved/other")
+    os.rename(KEEP, f"moved/{KEEP}")
+    absolute = str(Path("moved/other").resolve())
+    moved = ("tally", "plan.json", "--from", absolute, "--keep", f"moved/{KEEP}", "--by", "day")
+    assert run(*moved).out.startswith("counted 0 new partitions, 0 changed; ")
+    assert json.loads(Path(f"moved/{KEEP}").read_bytes())["source"] == "other"
+
+
+def test_another_database_is_refused(run: Run) -> None:
+    """Its rows have the same columns, and its windows the same names."""
+    PLAN.write("plan.json")
+    PLAN.write_reports("all.parquet", PLAN.privatize({"color": ["red", "blue"] * 20}, dn.seeded(1)))
+    rows = parquet.read_table("all.parquet").replace_schema_metadata()
+    rows = rows.append_column("plan", pa.array([PLAN.id] * 40))
+    rows = rows.append_column("day", pa.array(["2026-11-01"] * 40))
+    duckdb = require("duckdb")
+    for name in ("one", "two"):
+        with duckdb.connect(f"{name}.duckdb") as connection:
+            connection.register("rows", rows)
+            connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+    arguments = ("tally", "plan.json", "--table", "t", "--keep", str(KEEP), "--by", "day", "--from")
+    assert "has 40 records" in run(*arguments, "one.duckdb").out
+    outcome = run(*arguments, "two.duckdb")
+    assert (outcome.code, "are of the reports in one.duckdb, got two.duckdb" in outcome.err) == (2, True)
+    assert "0 new partitions, 0 changed" in run(*arguments, "duckdb:///one.duckdb").out

@@ -13,7 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, final
 
-from deniable.engines.sources import count_before, is_address, list_paths
+from deniable.engines.addresses import find_duckdb, hide_password, is_address
+from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import shorten_names
 from deniable.plan.plan import Plan
@@ -71,6 +72,8 @@ class KeptTallies:
     number: int | None = None
     table: str | None = None
     partitions: Mapping[str, Partition] = field(default_factory=dict)
+    source: str | None = None
+    """Where reports are: a folder, as it is found from the file of tallies, or the address of a database."""
 
     @staticmethod
     def update(
@@ -106,10 +109,32 @@ class KeptTallies:
                 raise InvalidParameter(
                     f"the tallies in {path} are of the table {kept.table!r}, got {table!r}; name another file"
                 )
-            found, changes = kept.count(source, again, gone, show)
+            found, changes = kept._settle(Path(path), source).count(source, again, gone, show)
             if found != kept or not Path(path).exists():
                 found.write(path)
         return changes
+
+    def _settle(self, path: Path, source: str | Path) -> KeptTallies:
+        """The same for reports at this source; refuses those of another one, which may have equal names.
+
+        A folder that was moved has the same files: it is not another one.
+        """
+        here = _name_source(path, source)
+        if self.source not in (None, here) and not self._holds_files(source):
+            raise InvalidParameter(
+                f"the tallies in {path} are of the reports in {self.source}, got {here}; keep others in "
+                f'another file, or if the same reports were moved, write {json.dumps(here)} as "source" there'
+            )
+        return replace(self, source=here)
+
+    def _holds_files(self, source: str | Path) -> bool:
+        """Whether files that are kept are at a source, and none of them differs."""
+        if is_address(source):
+            return False
+        root = _find_root(source)
+        there = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
+        shared = [(part, there[name]) for name, part in self.partitions.items() if name in there]
+        return bool(shared) and all(part.digest == _digest(found) for part, found in shared)
 
     def count(
         self, source: str | Path, again: int = 1, gone: str | None = None, show: Show | None = None
@@ -166,7 +191,7 @@ class KeptTallies:
             for part in sorted(self.partitions.values(), key=lambda one: one.name)
         ]
         told = {"kept_tallies": _VERSION, "plan": self.plan.id, "by": list(self.by), "round": self.number}
-        told |= {"table": self.table}
+        told |= {"table": self.table, "source": self.source}
         text = json.dumps(told | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -183,7 +208,8 @@ class KeptTallies:
             refuse_other_plan(told["plan"], plan.id)
             parts = [_read_partition(plan, one) for one in told["partitions"]]
             named = {one.name: one for one in parts}
-            return KeptTallies(plan, tuple(told["by"]), told["round"], told["table"], named)
+            where = told["table"], named, told.get("source")
+            return KeptTallies(plan, tuple(told["by"]), told["round"], *where)
         except FileNotFoundError:
             raise
         except InvalidReport:
@@ -291,6 +317,23 @@ def _digest(path: Path) -> str:
         length = int.from_bytes(file.read(4), "little")
         file.seek(max(size - _FOOTER - length, 0))
         return sha256(str(size).encode() + file.read()).hexdigest()
+
+
+def _name_source(path: Path, source: str | Path) -> str:
+    """What tells a source from others: an address without its password, or a folder as it is found from the
+    file of tallies, so that both can be moved together.
+    """
+    if is_address(source):
+        database = find_duckdb(source)
+        if database is None:
+            return hide_password(str(source))
+        folder = database
+    else:
+        folder = _find_root(source)
+    try:
+        return Path(os.path.relpath(folder.resolve(), path.resolve().parent)).as_posix()
+    except ValueError:  # on Windows, another drive
+        return folder.resolve().as_posix()
 
 
 def _find_root(source: str | Path) -> Path:
