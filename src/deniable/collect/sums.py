@@ -9,7 +9,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidReport
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Reports, Tallies
+from deniable.plan import Plan, Tallies
 from deniable.plan.known import add_groups
 from deniable.records import Records
 
@@ -18,22 +18,23 @@ _STORED = np.dtype("<i8")
 
 @final
 class Sums:
-    """The layout of the row: n, then for each attribute its n, its counts, and how many were asked.
+    """The layout of the row: n, then for each attribute its n, its cells, and how many were asked.
 
-    Where groups are known, all that follows n is there for each of them.
+    Cells are what batches add up to. Counts of values are made of them when a row is read: for hashes of a
+    pool that takes far longer than to count a batch. Where groups are known, all that follows n is there for
+    each of them.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.content.parts]
-        nothing = plan.tally(
-            Reports(plan.id, Records(0, tuple(part.blank(0) for part in plan.content.parts)))
-        )
+        nothing = [part.count_cells(part.blank(0)) for part in self._mechanisms]
         self._parts = [
-            (name, tally.counts.size, tally.asked is not None) for name, tally in nothing.tallies.items()
+            (name, tally.counts.size, tally.asked is not None)
+            for name, tally in zip(plan.names, nothing, strict=True)
         ]
         self._known = plan.content.known
         blocks = 1 if self._known is None else self._known.size
-        self.size = 1 + blocks * sum(1 + k * (1 + asked) for _, k, asked in self._parts)
+        self.size = 1 + blocks * sum(1 + size * (1 + asked) for _, size, asked in self._parts)
 
     def zero(self) -> Integers:
         """Nothing counted yet."""
@@ -44,8 +45,8 @@ class Sums:
         pieces: list[Integers | list[int]] = [[records.n]]
         for group in [records] if self._known is None else self._known.split(records):
             for part, column in zip(self._mechanisms, group.columns, strict=True):
-                tally = part.tally_checked(column)
-                pieces += [[tally.n], tally.counts, *([] if tally.asked is None else [tally.asked])]
+                cells = part.count_cells(column)
+                pieces += [[cells.n], cells.counts, *([] if cells.asked is None else [cells.asked])]
         return np.concatenate(pieces)
 
     def tallies(self, row: Integers) -> Tallies:
@@ -59,11 +60,12 @@ class Sums:
     def _read_block(self, row: Integers, position: int) -> dict[str, Tally]:
         """The tallies of everybody, or of a group, from where they begin."""
         found = {}
-        for name, k, asked in self._parts:
-            ends = position + 1, position + 1 + k, position + 1 + k * (1 + asked)
-            found[name] = Tally(
+        for part, (name, size, asked) in zip(self._mechanisms, self._parts, strict=True):
+            ends = position + 1, position + 1 + size, position + 1 + size * (1 + asked)
+            cells = Tally(
                 int(row[position]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None
             )
+            found[name] = part.finish_cells(cells)
             position = ends[2]
         return found
 
