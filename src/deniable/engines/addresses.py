@@ -20,8 +20,8 @@ def is_address(given: object) -> bool:
 def find_duckdb(given: object) -> Path | None:
     """The file of a DuckDB database, by its ending or by its address; None of anything else.
 
-    >>> find_duckdb("lake.duckdb"), find_duckdb("duckdb:///lake.db"), find_duckdb("lake")
-    (PosixPath('lake.duckdb'), PosixPath('lake.db'), None)
+    >>> str(find_duckdb("lake.duckdb")), str(find_duckdb("duckdb:///lake.db")), find_duckdb("lake")
+    ('lake.duckdb', 'lake.db', None)
     """
     if not isinstance(given, str | Path):
         return None
