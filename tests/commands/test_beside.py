@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ DAYS = ["2026-11-01", "2026-11-02"]
 
 def write_people(name: str, n: int = 90) -> None:
     """A file of answers with the day, the region and the hour beside them."""
-    columns = {
+    columns: dict[str, list[Any]] = {
         "name": [f"person {i}" for i in range(n)],
         "color": [["red", "green", "blue"][i % 3] for i in range(n)],
         "smokes": [["yes", "no"][i % 2] for i in range(n)],
