@@ -113,7 +113,8 @@ SECTIONS = (
     Section(
         "Learning",
         ("learn",),
-        "`dn.learn` is loaded when it is first used. It learns from reports and from noisy counts.",
+        "`dn.learn` is loaded when it is first used. It learns from reports and from noisy counts. See "
+        "[Reports in a scikit-learn pipeline](applications/privatizer.md).",
     ),
     Section(
         "Public data",

@@ -144,6 +144,12 @@ PLANTED, PLANTED_ONE_BY_ONE = 200_000, 1000
 its bound has a false alarm in 10^9; a range of right clients leaves out 3 in 10^8.
 """
 
+LEARN_ROWS, MEMO_LABELS = 40_000, 4000
+"""Rows of one value that a transformer reports, and labels that a memo keeps the reports of. Noise that is
+drawn once for many rows, shared by two tables, or shared by two values of a label lies 20 standard errors or
+more beyond the limit.
+"""
+
 SMALL_CELL = 8.0
 """Cells with a smaller expectation are counted together: the chi-square law is not true of them."""
 

@@ -193,6 +193,7 @@ ROOMS = {
         "DiscreteLaplace",
         "PrivateNaiveBayes",
         "PrivateSeries",
+        "Privatizer",
         "count_unions",
         "day_sets",
         "draw_people",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniable.learn.gaussian import DiscreteGaussian
     from deniable.learn.laplace import DiscreteLaplace
     from deniable.learn.noise import CountNoise
+    from deniable.learn.privatizer import Privatizer
     from deniable.learn.series import PrivateSeries, private_series
     from deniable.learn.synthetic import draw_people, round_counts
     from deniable.learn.unions import count_unions, list_unions, union_matrix
@@ -30,6 +31,7 @@ __all__ = [
     "DiscreteLaplace",
     "PrivateNaiveBayes",
     "PrivateSeries",
+    "Privatizer",
     "count_unions",
     "day_sets",
     "draw_people",
@@ -51,6 +53,7 @@ _FILES = {
     "DiscreteLaplace": "laplace",
     "PrivateNaiveBayes": "bayes",
     "PrivateSeries": "series",
+    "Privatizer": "privatizer",
     "count_unions": "unions",
     "day_sets": "days",
     "draw_people": "synthetic",

@@ -1,0 +1,106 @@
+"""Divides a budget among columns, and makes the record mechanism that keeps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import positive_epsilon
+from deniable.learn.columns import Column
+from deniable.mechanisms import PROTOCOLS, SetMechanism, grr
+from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
+
+Budget = Literal["split", "sample"] | Mapping[Any, float]
+Output = Literal["value", "support"]
+
+
+def make_mechanism(
+    columns: Sequence[Column], epsilon: float | None, budget: object, protocol: object, output: Output
+) -> RecordMechanism:
+    """How a row becomes a report: every column with its part of epsilon, or one of them with all of it."""
+    names = _name_protocols(protocol, columns)
+    budgets = _divide(columns, epsilon, budget)
+    made = [
+        _make_part(column, name, one, output)
+        for column, name, one in zip(columns, names, budgets, strict=True)
+    ]
+    if len(made) == 1:
+        return Single(made[0])
+    return Sample(tuple(made)) if budget == "sample" else Split(tuple(made))
+
+
+def _divide(columns: Sequence[Column], epsilon: float | None, budget: object) -> list[float]:
+    """The epsilon of each column."""
+    if isinstance(budget, Mapping):
+        return _read_budgets(columns, epsilon, budget)
+    if budget not in ("split", "sample"):
+        raise InvalidParameter(
+            f"budget is 'split', 'sample' or {{column: epsilon}} for every protected column, got {budget!r}"
+        )
+    if epsilon is None:
+        raise InvalidParameter("epsilon is missing: give what one report of a row may lose, such as 1.0")
+    one = positive_epsilon(epsilon) if budget == "sample" else equal_part(epsilon, len(columns))
+    return [one] * len(columns)
+
+
+def _read_budgets(
+    columns: Sequence[Column], epsilon: float | None, budget: Mapping[object, object]
+) -> list[float]:
+    """Budgets by column, which together are at most epsilon."""
+    keys = {column.name: column for column in columns}
+    found = {}
+    for key, one in budget.items():
+        name = key if key in keys else next((c.name for c in columns if c.position == key), None)
+        if name is None:
+            raise InvalidParameter(not_among(key, "a protected column with a budget", keys))
+        found[name] = positive_epsilon(one, f"the budget of {name!r}")  # type: ignore[arg-type]  # checked there
+    lacking = [name for name in keys if name not in found]
+    if lacking:
+        raise InvalidParameter(f"the budget has no epsilon for {', '.join(map(repr, lacking))}")
+    budgets = [found[name] for name in keys]
+    if epsilon is None:
+        return budgets
+    total = positive_epsilon(epsilon)
+    # as floats, or as they are written: 0.1 and 0.2 are 0.3 in all, although their floats are a little more
+    written = sum(Fraction(repr(one)) for one in budgets) <= Fraction(repr(total))
+    if not written and sum(map(Fraction, budgets)) > Fraction(total):
+        raise InvalidParameter(
+            f"the budgets of the columns add up to {math.fsum(budgets):.9g}, more than epsilon {total:.9g}; "
+            "lower one of them, or leave epsilon out"
+        )
+    while sum(map(Fraction, budgets)) > Fraction(total):
+        budgets = [math.nextafter(one, 0.0) for one in budgets]
+    return budgets
+
+
+def _name_protocols(protocol: object, columns: Sequence[Column]) -> list[str]:
+    """The protocol of each column, by name."""
+    each: dict[object, object] = {column.name: protocol for column in columns}
+    if isinstance(protocol, Mapping):
+        for key in protocol:
+            if key not in each:
+                raise InvalidParameter(not_among(key, "a protected column with a protocol", map(str, each)))
+        each = {name: protocol.get(name, "adaptive") for name in each}
+    allowed = [row.name for row in PROTOCOLS.values() if row.exact]
+    for name in each.values():
+        if name not in allowed:
+            raise InvalidParameter(not_among(name, "a protocol of a transformer", allowed))
+    return [str(name) for name in each.values()]
+
+
+def _make_part(column: Column, protocol: str, epsilon: float, output: Output) -> SetMechanism:
+    k = column.domain.k
+    if output == "support":
+        return PROTOCOLS[protocol].make_exact(k, epsilon)
+    if protocol == "adaptive":
+        return grr(k, epsilon)
+    made = PROTOCOLS[protocol].make_exact(k, epsilon)
+    if not made.names_value:
+        raise InvalidParameter(
+            f"a report of {protocol} is no value of {column.name!r}: it supports a set of values; use "
+            "output='support', or protocol 'grr'"
+        )
+    return made
