@@ -118,6 +118,28 @@ def test_reports_that_come_after_others_were_scrubbed_go_beside_them(run: Run) -
     store.close()
 
 
+def test_reports_that_only_the_tallies_count_are_named(run: Run) -> None:
+    address = "sqlite:///reports.db"
+    fill(address, (AGAIN, 1))
+    AGAIN.write("plan.json")
+    run("store", "scrub", "plan.json", "--round", "1", "--yes")
+    outcome = run("export", "--store", address, "-o", "lake")
+    assert "all of its 60 reports were scrubbed, and only the tallies of the store count them" in outcome.err
+    fill(address, (AGAIN, 1), first=100)
+    for where in ("lake", "reports.parquet"):
+        outcome = run("export", "plan.json", "--store", address, "-o", where)
+        assert "; 60 others were scrubbed and only the tallies of the store count them: " in outcome.err
+    run("store", "scrub", "plan.json", "--round", "1", "--yes")
+    outcome = run("export", "--store", address, "-o", "lake")
+    assert "120 reports are scrubbed since; 60 others are only in the tallies of the store" in outcome.err
+    fill(address, (AGAIN, 1), first=200)
+    outcome = run("export", "--store", address, "-o", "lake")
+    told = (
+        "; 60 others were scrubbed and only the tallies of the store count them, and 60 are in the files of"
+    )
+    assert told in outcome.err
+
+
 def test_a_failure_leaves_what_was_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     address = "sqlite:///reports.db"
     fill(address, (AGAIN, 1))

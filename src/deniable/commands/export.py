@@ -79,17 +79,44 @@ def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, sh
         # what earlier files have is scrubbed, and so is in no later file
         earlier = sum(_count_rows(one) for one in path.parent.glob("part-*.parquet") if one != path)
         if not left or earlier > each.scrubbed:
-            why = f"{each.scrubbed:,} reports are scrubbed since"
-            why += "" if not left else f", and it has {earlier:,}; scrub the others, too, and export again"
-            there = f"left {path.parent} as it is" if earlier else f"there is nothing for {path.parent}"
-            click.echo(f"{there}: {why}", err=True)
+            click.echo(_explain_left(path.parent, each.scrubbed, earlier, left), err=True)
             before += left
             continue
         store.access.log(find_actor(), "exported reports", plan.id, f"round {each.number}")
         n = plan.write_reports(path, _read_reports(store, plan, each.number, show, before, total), True)
         before += left
-        others = f"; {each.scrubbed:,} others are scrubbed" if each.scrubbed else ""
+        others = _name_others(each.scrubbed, earlier)
         click.echo(f"wrote {format_count(n, 'report')} to {path}{others}", err=True)
+
+
+def _explain_left(folder: Path, scrubbed: int, earlier: int, left: int) -> str:
+    """Why nothing is written to the folder of a round."""
+    if left:
+        return (
+            f"left {folder} as it is: {scrubbed:,} reports are scrubbed since, and it has {earlier:,}; scrub "
+            "the others, too, and export again"
+        )
+    if not earlier:
+        return (
+            f"there is nothing for {folder}: all of its {scrubbed:,} reports were scrubbed, and only the "
+            "tallies of the store count them"
+        )
+    lost = scrubbed - earlier
+    more = f"; {lost:,} others are only in the tallies of the store" if lost else ""
+    return f"left {folder} as it is: {scrubbed:,} reports are scrubbed since{more}"
+
+
+def _name_others(scrubbed: int, earlier: int) -> str:
+    """Where reports are that were scrubbed: in files of earlier exports, and in the tallies alone."""
+    lost = scrubbed - earlier
+    if not lost:
+        return f"; {earlier:,} others are in the files of earlier exports" if earlier else ""
+    are = "other was" if lost == 1 else "others were"
+    also = f", and {earlier:,} are in the files of earlier exports" if earlier else ""
+    return (
+        f"; {lost:,} {are} scrubbed and only the tallies of the store count them{also}: estimates with all "
+        "reports come from the store"
+    )
 
 
 def name_file(folder: Path, plan: Plan, each: Round) -> Path:
@@ -137,8 +164,7 @@ def _export_file(address: str, plan_file: Path | None, number: int, out: Path) -
             err=True,
         )
         return
-    others = f"; {gone:,} others are scrubbed" if gone else ""
-    click.echo(f"wrote {format_count(n, 'report')} to {out}{others}", err=True)
+    click.echo(f"wrote {format_count(n, 'report')} to {out}{_name_others(gone, 0)}", err=True)
 
 
 def _read_reports(
