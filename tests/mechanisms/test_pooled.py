@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.exact import PRIME
+from deniable.plan.pools import compare_variances
 from deniable.simulate import population
 from deniable.simulate.tallies import draw_tally
 from tests import statistics
@@ -127,3 +129,24 @@ def test_pools_that_cannot_be_are_refused() -> None:
         dn.Pooled(100, 4, 1 << 63)
     with pytest.raises(dn.InvalidParameter, match=r"at most 4,194,304 pairs .* take fewer buckets"):
         dn.Pooled(100_000, 251, 1 << 63)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "cost"), [(1000, 1.0, "It takes 2.1 % more people"), (100, 4.0, "no more")]
+)
+def test_plans_explain_what_a_pool_costs(k: int, epsilon: float, cost: str) -> None:
+    """The variance of a share that nobody has is larger by a factor that both laws give."""
+    part = dn.plh(k, epsilon)
+    plan = dn.Plan.of({"town": [str(i) for i in range(k)]}, part, people=1000)
+    text = " ".join(plan.explain().split())
+    counted = (
+        f"'town' is hashed by one of {part.pool.size:,} public functions, and its reports are counted by"
+    )
+    assert f"{counted} function and bucket: {part.pool.cells:,} numbers" in text
+    assert cost in text
+    p, q = Fraction(part.keep, 1 << 64), part.pool.collision
+    q = p * q + (1 - p) * (1 - q) / (part.g - 1)
+    alone = dn.olh(k, part.loss()).law
+    exact = float(q * (1 - q) / (p - q) ** 2) / (alone.q * (1 - alone.q) / (alone.p - alone.q) ** 2)
+    assert compare_variances(part) == pytest.approx(exact, rel=1e-9)
+    assert "public functions" not in dn.Plan.of({"town": ["a", "b"]}, dn.grr(2, 1.0), people=9).explain()

@@ -34,6 +34,7 @@ from deniable.plan.document import Content
 from deniable.plan.factors import list_answer_guesses
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated
+from deniable.plan.pools import explain_pools
 from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
@@ -166,6 +167,7 @@ def _attributes(content: Content, here: Considered) -> str:
         )
     if any(part.numeric for part in content.parts):
         lines.append("a number: the guess is in which half of its range it is")
+    lines += explain_pools(content)
     return "\n".join(lines)
 
 
