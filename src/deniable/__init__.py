@@ -134,6 +134,7 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
+    from deniable.plan.kept import KeptTallies
     from deniable.plan.maps import Map
     from deniable.plan.study import Study
     from deniable.plan.texts import Texts
@@ -156,6 +157,7 @@ _LATER = (
     "domain.grid",
     "domain.number",
     "metric",
+    "plan.kept",
     "plan.maps",
     "plan.study",
     "plan.texts",
@@ -209,6 +211,7 @@ __all__ = [
     "InvalidPlan",
     "InvalidReport",
     "InvalidValue",
+    "KeptTallies",
     "Law",
     "Ledger",
     "Likelihood",

@@ -50,6 +50,7 @@ PUBLIC = [
     "InvalidPlan",
     "InvalidReport",
     "InvalidValue",
+    "KeptTallies",
     "Law",
     "Ledger",
     "Likelihood",
