@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from deniable.learn.bayes import PrivateNaiveBayes
     from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days
     from deniable.learn.entropy import CellFit, linear_program, maximum_entropy
+    from deniable.learn.forecast import ForecastScore, RidgeForecast, calendar_columns, score_forecast
     from deniable.learn.gaussian import DiscreteGaussian
     from deniable.learn.laplace import DiscreteLaplace
     from deniable.learn.noise import CountNoise
@@ -29,9 +30,12 @@ __all__ = [
     "DaySets",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "ForecastScore",
     "PrivateNaiveBayes",
     "PrivateSeries",
     "Privatizer",
+    "RidgeForecast",
+    "calendar_columns",
     "count_unions",
     "day_sets",
     "draw_people",
@@ -41,6 +45,7 @@ __all__ = [
     "maximum_entropy",
     "private_series",
     "round_counts",
+    "score_forecast",
     "union_matrix",
 ]
 
@@ -51,9 +56,12 @@ _FILES = {
     "DaySets": "days",
     "DiscreteGaussian": "gaussian",
     "DiscreteLaplace": "laplace",
+    "ForecastScore": "forecast",
     "PrivateNaiveBayes": "bayes",
     "PrivateSeries": "series",
     "Privatizer": "privatizer",
+    "RidgeForecast": "forecast",
+    "calendar_columns": "forecast",
     "count_unions": "unions",
     "day_sets": "days",
     "draw_people": "synthetic",
@@ -63,6 +71,7 @@ _FILES = {
     "maximum_entropy": "entropy",
     "private_series": "series",
     "round_counts": "synthetic",
+    "score_forecast": "forecast",
     "union_matrix": "unions",
 }
 """The file that each name is in."""

@@ -6,6 +6,7 @@ import click
 
 from deniable.commands.reproduce.allomfree import reproduce_allomfree
 from deniable.commands.reproduce.crosstabs import reproduce_crosstabs
+from deniable.commands.reproduce.forecasting import reproduce_forecasting
 from deniable.commands.reproduce.geometric import reproduce_geometric
 from deniable.commands.reproduce.poisoning import reproduce_poisoning
 from deniable.commands.reproduce.revisited import reproduce_revisited
@@ -32,5 +33,6 @@ for _command in (
     reproduce_poisoning,
     reproduce_whole,
     reproduce_crosstabs,
+    reproduce_forecasting,
 ):
     reproduce_paper.add_command(_command)

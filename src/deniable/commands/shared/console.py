@@ -36,6 +36,10 @@ _TEXTS = (
     "method",
     "drawn",
     "what it does",
+    "model",
+    "calendar",
+    "noise",
+    "per",
 )  # columns of text, the others being numbers
 _LINE_EVERY = 30.0  # seconds; a log needs no more, and short work none
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line

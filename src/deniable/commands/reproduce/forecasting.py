@@ -1,0 +1,58 @@
+"""`deniable reproduce forecasting`: forecasts counts of people from noisy counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from deniable.commands.reproduce.applications import report_rows
+from deniable.commands.shared import console, options, studies
+from deniable.commands.shared.options import positive
+from deniable.formatting import format_count, format_up
+
+
+@click.command("forecasting")
+@studies.options(
+    "5",
+    "Make only 2 runs, at three epsilons, of ridge and the baselines. Takes half a minute.",
+    options.name_option("--part", "Parts: baselines, ridge, input, trees.  [default: all]"),
+    options.numbers_option("--epsilons", positive, "Epsilons of a person.  [default: 0.25,0.5,1,2,4,8]"),
+)
+def reproduce_forecasting(part: Sequence[str], epsilons: Sequence[float], choices: studies.Choices) -> None:
+    """Forecasts of counts of people over time.
+
+    Forecasts mobile phones by half hour in a commune and five of its zones. Noise is added to the counts once
+    (input). The table has the true epsilon of each, and whom it protects. Trees need the extra `learn`. The
+    data are read from the folder $DENIABLE_DATA.
+    """
+    from deniable.studies.applications import forecasting
+    from deniable.studies.plot.forecasting import plot_forecasting
+
+    runs = choices.runs or (forecasting.QUICK_RUNS if choices.quick else forecasting.RUNS)
+    parts = part or (forecasting.QUICK_PARTS if choices.quick else None)
+    budgets = epsilons or (forecasting.QUICK_EPSILONS if choices.quick else forecasting.EPSILONS)
+    with console.progress("forecasting") as show:
+        heard = studies.announce_duration(show)
+        rows = list(forecasting.reproduce(parts, runs, choices.seed, heard, budgets))
+    report_rows(
+        choices,
+        f"{format_count(runs, 'run')} of noise, seed {choices.seed}; RMSE of a series, mean of six",
+        rows,
+        plot_forecasting,
+        (
+            ("model", lambda row: row.model),
+            ("calendar", lambda row: row.calendar),
+            ("noise", lambda row: row.noise),
+            ("epsilon", lambda row: "" if row.epsilon is None else format_up(row.epsilon)),
+            ("per", lambda row: row.per),
+            ("sigma", lambda row: "" if row.sigma is None else f"{row.sigma:.4g}"),
+            ("RMSE", lambda row: f"{row.rmse:.1f}"),
+            ("sd", lambda row: "" if row.rmse_sd is None else f"{row.rmse_sd:.1f}"),
+            ("MAE", lambda row: f"{row.mae:.1f}"),
+            ("specification", lambda row: "" if row.stated is None else f"{row.stated:g}"),
+            ("", lambda row: "differs" if row.differs else ""),
+            ("seconds", lambda row: f"{row.seconds:.2f}"),
+        ),
+        forecasting.state_guarantees(),
+    )

@@ -1,0 +1,182 @@
+"""Fits each model of the study of forecasting once: to true or noisy counts, scored against true ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Literal, NamedTuple, final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.data.series import CountSeries, load_paris
+from deniable.errors import InvalidParameter, suggest_install
+from deniable.learn.forecast import (
+    LAGS,
+    ForecastScore,
+    RidgeForecast,
+    calendar_columns,
+    score_forecast,
+    stack_lags,
+)
+from deniable.learn.gaussian import DiscreteGaussian
+from deniable.words.simulated import seeded
+
+Calendar = Literal["dates", "rows"]
+"""Where the weekday comes from: the date, or the number of the row. A missing day moves the latter by one."""
+
+TEST = 336
+"""The last rows, a week, are forecast."""
+APPEARANCES = 2
+"""A person in a zone is also in its commune."""
+
+_DAY, _WEEK = 48, 336
+_RECENT = (1, 2, 3, 4, 5, 6)
+
+
+@final
+@dataclass(frozen=True)
+class ForecastTask:
+    """One fit: a model, the noise of its counts, and the seed of both."""
+
+    model: str
+    calendar: Calendar = "dates"
+    sigma: Fraction | None = None
+    penalty: float = 1e-4
+    seed: int = 1
+
+
+class Outcome(NamedTuple):
+    """The errors of a fit, and how long it took."""
+
+    score: ForecastScore
+    seconds: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What a model has: counts, perhaps noisy, and the public calendar."""
+
+    series: CountSeries
+    counts: Floats
+    calendar: Calendar
+
+    @property
+    def start(self) -> int:
+        """The first row that is forecast."""
+        return len(self.counts) - TEST
+
+    @property
+    def slots(self) -> Floats:
+        """The half hour of each row, the weekday of each row."""
+        rows = np.arange(len(self.counts))
+        if self.calendar == "rows":
+            return np.column_stack([rows % _DAY, rows // _DAY % 7]).astype(float)
+        days = self.series.times.astype("datetime64[D]")
+        minutes = (self.series.times - days).astype(np.int64)
+        return np.column_stack([minutes // 30, (days.astype(np.int64) + 3) % 7]).astype(float)
+
+
+def forecast_task(task: ForecastTask) -> Outcome:
+    """Fit a model, and score its forecasts of the test week against the true counts."""
+    series = _load()
+    counts = series.counts.astype(float)
+    if task.sigma is not None:
+        noise = _table(task.sigma)
+        counts += noise.draw(counts.size, seeded(task.seed)).reshape(counts.shape)
+    known = Known(series, counts, task.calendar)
+    began = time.perf_counter()
+    forecast = MODELS[task.model](known, task)
+    return Outcome(score_forecast(series.counts[known.start :], forecast), time.perf_counter() - began)
+
+
+@cache
+def _load() -> CountSeries:
+    return load_paris()
+
+
+@cache
+def _table(sigma: Fraction) -> DiscreteGaussian:
+    return DiscreteGaussian.of(sigma)
+
+
+def _persist(known: Known, _task: ForecastTask) -> Floats:
+    return known.counts[known.start - 1 : -1]
+
+
+def _repeat_week(known: Known, _task: ForecastTask) -> Floats:
+    return known.counts[known.start - _WEEK : -_WEEK]
+
+
+def _average_weekday(known: Known, _task: ForecastTask) -> Floats:
+    """The mean of the same half hour of the same weekday."""
+    cells = (known.slots[:, 0] + _DAY * known.slots[:, 1]).astype(np.int64)
+    weights = np.eye(7 * _DAY)[cells]
+    past = weights[: known.start]
+    means = past.T @ known.counts[: known.start] / past.sum(axis=0)[:, None]
+    return np.asarray(weights[known.start :] @ means)
+
+
+def _ridge(known: Known, task: ForecastTask, lags: tuple[int, ...], columns: Floats | None) -> Floats:
+    past = None if columns is None else columns[: known.start]
+    model = RidgeForecast.fit(known.counts[: known.start], past, lags=lags, penalty=task.penalty)
+    return model.predict(known.counts, columns, start=known.start)
+
+
+def _ridge_recent(known: Known, task: ForecastTask) -> Floats:
+    return _ridge(known, task, _RECENT, None)
+
+
+def _ridge_waves(known: Known, task: ForecastTask) -> Floats:
+    """Sines and cosines of a day and of a week, by the number of the row."""
+    angles = 2 * np.pi * np.arange(len(known.counts))[:, None] * np.arange(1, 4)
+    waves = [wave(angles / period) for period in (_DAY, _WEEK) for wave in (np.sin, np.cos)]
+    return _ridge(known, task, (*_RECENT, 48, 336, 337), np.hstack(waves))
+
+
+def _ridge_best(known: Known, task: ForecastTask) -> Floats:
+    if known.calendar == "dates":
+        return _ridge(known, task, LAGS, calendar_columns(known.series.times))
+    slot, weekday = known.slots.astype(np.int64).T
+    return _ridge(known, task, LAGS, np.eye(2 * _DAY)[slot + _DAY * (weekday >= 5)])
+
+
+def _boost_trees(known: Known, task: ForecastTask) -> Floats:
+    """The change of each series by LightGBM, one thread: threads that wait for each other spin."""
+    try:
+        from lightgbm import LGBMRegressor
+    except ModuleNotFoundError:
+        raise InvalidParameter(f"LightGBM is not installed: {suggest_install('learn')}") from None
+    columns = np.hstack([stack_lags(known.counts, _RECENT), known.slots])
+    change = np.diff(known.counts, axis=0, prepend=np.nan)
+    past = slice(max(_RECENT), known.start)
+    forecast = known.counts[known.start - 1 : -1].copy()
+    for one in range(change.shape[1]):
+        trees = LGBMRegressor(
+            n_estimators=200,
+            learning_rate=0.05,
+            num_leaves=15,
+            n_jobs=1,
+            force_row_wise=True,
+            verbose=-1,
+            random_state=task.seed,
+        )
+        trees.fit(columns[past], change[past, one])
+        forecast[:, one] += trees.predict(columns[known.start :])
+    return forecast
+
+
+MODELS: dict[str, Callable[[Known, ForecastTask], Floats]] = {
+    "persistence": _persist,
+    "a week before": _repeat_week,
+    "weekday mean": _average_weekday,
+    "ridge, 6 lags": _ridge_recent,
+    "ridge, waves": _ridge_waves,
+    "ridge": _ridge_best,
+    "LightGBM": _boost_trees,
+}
+"""Every model, by the name that a row has."""

@@ -1,0 +1,83 @@
+"""The study of forecasting: its numbers are those of the specification, and its guarantees are true."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from deniable.commands.reproduce import reproduce_paper
+from deniable.data.series import load_paris
+from deniable.errors import InvalidParameter
+from deniable.studies.applications import forecasting
+from deniable.studies.plot.forecasting import plot_forecasting
+
+
+@pytest.fixture(autouse=True)
+def _data() -> None:
+    folder = os.environ.get("DENIABLE_DATA")
+    if not folder or not (Path(folder) / "paris-mobility.csv").is_file():
+        pytest.skip("paris-mobility.csv is not in the folder $DENIABLE_DATA")
+
+
+def test_the_counts_lack_a_day() -> None:
+    series = load_paris()
+    assert series.counts.shape == (forecasting.TIMES, 6)
+    steps = np.diff(series.times).astype(int)
+    assert sorted(set(steps.tolist())) == [30, 24 * 60 + 30]
+    assert str(series.times[int(steps.argmax()) + 1]) == "2020-09-18T00:00"
+    assert not series.counts.flags.writeable
+
+
+def test_persistence_and_ridge_are_those_of_the_specification() -> None:
+    rows = list(forecasting.reproduce(["baselines", "ridge"], processes=1))
+    assert not [row for row in rows if row.differs]
+    errors = {(row.model, row.calendar): row for row in rows}
+    persistence = errors["persistence", "dates"]
+    assert (round(persistence.rmse, 1), round(persistence.mae, 1)) == (1503.6, 1107.1)
+    assert errors["ridge", "dates"].rmse < errors["ridge", "rows"].rmse
+    assert replace(persistence, rmse=1504.0).differs
+
+
+def test_a_person_is_protected_at_a_small_cost() -> None:
+    rows = list(forecasting.reproduce(["input"], runs=2, epsilons=(1.0,), processes=1))
+    assert not [row for row in rows if row.differs]
+    noisy = {(row.model, row.calendar, round(row.epsilon or 0, 2)): row for row in rows}
+    assert round(noisy["ridge", "rows", 1.0].sigma or 0) == 389
+    assert {2.59, 5.02} <= {epsilon for _, _, epsilon in noisy}
+    assert noisy["ridge", "dates", 1.0].rmse < 1215
+    again = list(forecasting.reproduce(["input"], runs=2, epsilons=(1.0,), processes=1))
+    assert [row.rmse for row in again] == [row.rmse for row in rows]
+    assert [axes.get_xlabel() for axes in plot_forecasting(rows).axes] == ["epsilon of a person, delta 1e-7"]
+
+
+def test_guarantees_are_stated_as_published_and_as_true() -> None:
+    (_, first), (_, second), *_ = forecasting.state_guarantees()
+    assert "123.4" in first.published
+    assert "224.6" in second.published
+    assert all(number in first.true for number in ("2.595", "4.751", "0.03445"))
+    assert all(number in second.true for number in ("5.019", "0.0649"))
+    assert first.unit == "person"
+
+
+def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
+    asked = ["forecasting", "--part", "baselines", "--part", "ridge", "--quick"]
+    shown = CliRunner().invoke(reproduce_paper, asked)
+    assert shown.exit_code == 0, shown.output
+    assert "published: epsilon 0.0357 for each count" in shown.output
+    assert "true (for one person): epsilon 2.595" in shown.output
+    assert "differs" not in shown.output
+    printed = CliRunner().invoke(reproduce_paper, [*asked, "--json", "--plot", str(tmp_path / "errors.svg")])
+    rows = json.loads(printed.stdout)
+    assert {row["model"] for row in rows} >= {"persistence", "ridge", "weekday mean"}
+    assert (tmp_path / "errors.svg").stat().st_size > 1000
+
+
+def test_parts_are_checked() -> None:
+    with pytest.raises(InvalidParameter, match="'tree' is not a part of this study"):
+        next(forecasting.reproduce(["tree"]))
