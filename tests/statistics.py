@@ -129,9 +129,9 @@ DEMAND_DAYS, DEMAND_MOVED = 400, 0.1
 for ALPHA. Where p is taken for DEMAND_MOVED more than it is, it is 17 standard errors off.
 """
 SHARE_EXCESS = (0.02, 0.22)
-"""How much more than the oracle a forecast from shares at epsilon 1 may err, in records: 0.12 on average, with
-a standard deviation of 0.023 over simulated cities and noise, so that a right one is outside for one seed in
-100,000. If the history begins 30 days before the test, it errs more than twice as much.
+"""How much more than the oracle a forecast from shares at epsilon 1 may err, in records. On average it is
+0.12, with a standard deviation of 0.023 over simulated cities and noise, so that a right one is outside for
+one seed in 100,000. If the history begins 30 days before the test, it errs more than twice as much.
 """
 PLACES_RISE = 0.25
 """How much the error of a response time must rise from true places to a radius of 1 km, in minutes: it rises

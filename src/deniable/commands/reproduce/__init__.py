@@ -6,9 +6,11 @@ import click
 
 from deniable.commands.reproduce.allomfree import reproduce_allomfree
 from deniable.commands.reproduce.crosstabs import reproduce_crosstabs
+from deniable.commands.reproduce.demand import reproduce_demand
 from deniable.commands.reproduce.forecasting import reproduce_forecasting
 from deniable.commands.reproduce.geometric import reproduce_geometric
 from deniable.commands.reproduce.poisoning import reproduce_poisoning
+from deniable.commands.reproduce.response_time import reproduce_response_time
 from deniable.commands.reproduce.revisited import reproduce_revisited
 from deniable.commands.reproduce.risks import reproduce_risks
 from deniable.commands.reproduce.rsfd import reproduce_rsfd
@@ -34,5 +36,7 @@ for _command in (
     reproduce_whole,
     reproduce_crosstabs,
     reproduce_forecasting,
+    reproduce_demand,
+    reproduce_response_time,
 ):
     reproduce_paper.add_command(_command)
