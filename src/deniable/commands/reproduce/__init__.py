@@ -9,6 +9,7 @@ from deniable.commands.reproduce.crosstabs import reproduce_crosstabs
 from deniable.commands.reproduce.demand import reproduce_demand
 from deniable.commands.reproduce.forecasting import reproduce_forecasting
 from deniable.commands.reproduce.geometric import reproduce_geometric
+from deniable.commands.reproduce.mobility import reproduce_mobility
 from deniable.commands.reproduce.poisoning import reproduce_poisoning
 from deniable.commands.reproduce.response_time import reproduce_response_time
 from deniable.commands.reproduce.revisited import reproduce_revisited
@@ -38,5 +39,6 @@ for _command in (
     reproduce_forecasting,
     reproduce_demand,
     reproduce_response_time,
+    reproduce_mobility,
 ):
     reproduce_paper.add_command(_command)
