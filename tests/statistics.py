@@ -113,6 +113,14 @@ WEEK_PEOPLE = 20_000
 """People whose days are one report at epsilon 1: the share of a union errs by 4 to 5 points. Days in another
 order are 36 points off, which is 9 standard errors.
 """
+MOBILE_PEOPLE, MOBILE_RUNS = 3000, 2
+"""People of a week whose losses are counted, and runs with those of MS-FIMU: their error is then 4 % off, and
+10 % are allowed. A seventh of epsilon gives nine times the error.
+"""
+UNION_RUNS = 5
+"""Fits of counts that people report: the mean of their distances errs by 0.007, and 0.02 are allowed. A fixed
+weight of evenness is 0.3 off.
+"""
 HASH_FUNCTIONS = 20_000
 """Functions drawn from the hash family to compare averages over it."""
 ATTACKED = 20_000

@@ -15,6 +15,7 @@ from deniable.commands.reproduce.response_time import reproduce_response_time
 from deniable.commands.reproduce.revisited import reproduce_revisited
 from deniable.commands.reproduce.risks import reproduce_risks
 from deniable.commands.reproduce.rsfd import reproduce_rsfd
+from deniable.commands.reproduce.synthetic_mobility import reproduce_synthetic_mobility
 from deniable.commands.reproduce.whole import reproduce_whole
 from deniable.commands.shared.options import InOrder
 
@@ -40,5 +41,6 @@ for _command in (
     reproduce_demand,
     reproduce_response_time,
     reproduce_mobility,
+    reproduce_synthetic_mobility,
 ):
     reproduce_paper.add_command(_command)

@@ -22,7 +22,7 @@ _QUICK_RUNS, _QUICK_EPSILONS = 2, (1.0, 4.0)
 @studies.options(
     "10",
     f"Make only {_QUICK_RUNS} runs at two epsilons.",
-    options.name_option("--method", "The ways to report, such as sample or split.  [default: all]"),
+    options.name_option("--method", "The ways to report, such as sample or two-buckets.  [default: all]"),
     budgets,
 )
 def reproduce_mobility(method: Sequence[str], epsilons: Sequence[float], choices: studies.Choices) -> None:

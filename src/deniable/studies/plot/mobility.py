@@ -61,7 +61,7 @@ def _draw_errors(axes: Axes, members: Sequence[MobilityPoint]) -> None:
 
 
 def _draw_losses(axes: Axes, members: Sequence[MobilityPoint]) -> None:
-    claimed = [row.epsilon or 0.0 for row in members]
+    claimed = sorted({row.epsilon or 0.0 for row in members})
     for name, line in grouped(members, _name_method).items():
         known = [(row.epsilon or 0.0, row.loss) for row in line if row.loss is not None]
         if known:
@@ -69,7 +69,7 @@ def _draw_losses(axes: Axes, members: Sequence[MobilityPoint]) -> None:
     unbounded = dict.fromkeys(_name_method(row) for row in members if row.loss is None)
     for name in unbounded:
         axes.text(0.98, 0.02, f"{name}: no bound", transform=axes.transAxes, ha="right", va="bottom")
-    axes.plot([min(claimed), max(claimed)], [min(claimed), max(claimed)], "--", color="gray", label="claimed")
+    axes.plot(claimed, claimed, "--", color="gray", linewidth=1, label="claimed")
     axes.set_ylabel("true loss of a week")
 
 

@@ -37,10 +37,10 @@ EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 RUNS = 10
 METHODS: dict[str, tuple[Method, Noise]] = {
     "sample": ("sample", "fresh"),
-    "sample, kept": ("sample", "kept"),
-    "sample, a seventh": ("sample", "seventh"),
-    "sample, two rounds": ("sample", "two rounds"),
-    "sample, two buckets": ("sample", "two buckets"),
+    "kept": ("sample", "kept"),
+    "seventh": ("sample", "seventh"),
+    "two-rounds": ("sample", "two rounds"),
+    "two-buckets": ("sample", "two buckets"),
     "split": ("split", "fresh"),
 }
 """What is reported, and where its noise comes from. The first is what was published (M2)."""
@@ -51,7 +51,7 @@ _PAPER = (0.0583, 0.0282, 0.0103, 0.0053, 0.0035, 0.0030, 0.0029)
 _STATED: dict[tuple[str, str], Sequence[float]] = {
     ("sample", "clip"): (0.0558, 0.0256, 0.0091, 0.0050, 0.0036, 0.0032, 0.0029),
     ("sample", "norm-sub"): (0.0472, 0.0220, 0.0083, 0.0047, 0.0035, 0.0031, 0.0030),
-    ("sample, a seventh", "clip"): (0.141, 0.117, 0.085, 0.063, 0.050, 0.040, 0.032),
+    ("seventh", "clip"): (0.141, 0.117, 0.085, 0.063, 0.050, 0.040, 0.032),
 }
 """What other runs of the same steps have found."""
 
