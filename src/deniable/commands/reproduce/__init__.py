@@ -7,6 +7,7 @@ import click
 from deniable.commands.reproduce.allomfree import reproduce_allomfree
 from deniable.commands.reproduce.crosstabs import reproduce_crosstabs
 from deniable.commands.reproduce.demand import reproduce_demand
+from deniable.commands.reproduce.fairness import reproduce_fairness
 from deniable.commands.reproduce.forecasting import reproduce_forecasting
 from deniable.commands.reproduce.geometric import reproduce_geometric
 from deniable.commands.reproduce.mobility import reproduce_mobility
@@ -42,5 +43,6 @@ for _command in (
     reproduce_response_time,
     reproduce_mobility,
     reproduce_synthetic_mobility,
+    reproduce_fairness,
 ):
     reproduce_paper.add_command(_command)

@@ -22,14 +22,16 @@ def report_rows(
     draw: Callable[[Any], Figure],
     columns: Sequence[tuple[str, Callable[[Any], str]]],
     guarantees: Sequence[tuple[str, Guarantee]],
+    shown: Sequence[Any] | None = None,
 ) -> None:
     """Write and draw the rows; unless they went to --json, print a table and the guarantees below it.
 
     `columns` are headings, each with what it shows of a row; `guarantees` have a heading each.
+    The table has all rows, or those that are `shown`.
     """
     if studies.write_measurements(choices, rows, draw):
         return
-    cells = [[show(row) for _, show in columns] for row in rows]
+    cells = [[show(row) for _, show in columns] for row in (rows if shown is None else shown)]
     console.print_table(title, [heading for heading, _ in columns], cells)
     for heading, guarantee in guarantees:
         click.echo(f"{heading}\n" + "\n".join(f"  {line}" for line in str(guarantee).splitlines()))
