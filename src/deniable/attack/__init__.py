@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from deniable.attack.chances import profile, profile_of_surveys, success
 from deniable.attack.examination import examine
+from deniable.attack.inference import AttributeInference, attribute_inference
 from deniable.attack.likelihoods import Chance
+from deniable.attack.membership import MembershipAttack, membership, membership_bound
 from deniable.attack.page import Examination, ReidentificationRate
 from deniable.attack.pie import pie_alpha, pie_epsilon
 from deniable.attack.reidentification import reidentify
@@ -21,19 +23,24 @@ from deniable.attack.values import ValueAttack, guess, guess_from_collections
 __all__ = [
     "KNOWLEDGE",
     "AttributeAttack",
+    "AttributeInference",
     "AttributeSuccess",
     "Chance",
     "Examination",
+    "MembershipAttack",
     "ProfileSuccess",
     "Reidentification",
     "ReidentificationRate",
     "Success",
     "TrainedAttack",
     "ValueAttack",
+    "attribute_inference",
     "chance_after",
     "examine",
     "guess",
     "guess_from_collections",
+    "membership",
+    "membership_bound",
     "pie_alpha",
     "pie_epsilon",
     "profile",

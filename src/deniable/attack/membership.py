@@ -1,0 +1,227 @@
+"""Asks a trained model who was in its training data: by a threshold on the loss, or by shadow models.
+
+Members have smaller losses (yeom2018). Models that are trained with and without a row say how its confidence
+is distributed in both cases, and so give a likelihood ratio (carlini2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array, Floats
+from deniable.attack.models import (
+    Classifier,
+    check_people,
+    count_rows,
+    find_confidence,
+    read_chances,
+    take_rows,
+)
+from deniable.attack.tables import LEVEL, find_mean_interval, find_share_interval
+from deniable.errors import InvalidParameter
+from deniable.exact import number, positive_epsilon, whole_number
+from deniable.formatting import format_percent
+from deniable.simulate.population import numbers_from
+from deniable.tables import Backend, frame_of_rows
+
+Method = Literal["loss", "likelihood ratio"]
+Train = Callable[[Any, Any, int], Classifier]
+"""Trains a model as the attacked one was: from rows, labels and a seed."""
+RATES = (0.001, 0.01)
+"""Shares of others that are taken for members, at which an attack is judged."""
+_LEAST_SPREAD = 1e-3  # of confidences, so that models that never change are no certain evidence
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MembershipAttack:
+    """How surely a row that a model learned from is told from one that it never saw."""
+
+    method: Method
+    scores: Floats
+    """One for each row: the larger, the more it looks like a member."""
+    members: npt.NDArray[np.bool_]
+    """Whether each row is one."""
+    seed: int = 1
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.scores.size)
+
+    @cached_property
+    def _placements(self) -> tuple[Floats, Floats]:
+        """For each member the share of others below it, and for each other the share of members above it."""
+        inside, outside = self.scores[self.members], self.scores[~self.members]
+        return _place(inside, np.sort(outside)), 1 - _place(outside, np.sort(inside))
+
+    @property
+    def auc(self) -> float:
+        """How often a member has a larger score than another row; a tie counts half."""
+        return float(self._placements[0].mean())
+
+    @property
+    def auc_stderr(self) -> float:
+        """Its standard error (DeLong et al., 1988)."""
+        return math.sqrt(sum(float(part.var(ddof=1)) / part.size for part in self._placements))
+
+    @property
+    def advantage(self) -> float:
+        """The share of members that are found, less the share of others that are taken for members.
+
+        The threshold for one half of the rows is the best of the other half, so that chance finds nothing.
+        """
+        found, mistaken = self._judge
+        return found / int(self.members.sum()) - mistaken / int((~self.members).sum())
+
+    @cached_property
+    def _judge(self) -> tuple[int, int]:
+        """Members that are found, and others that are taken for members."""
+        half = numbers_from(self.seed, "halves").permutation(self.n) % 2 == 0
+        claimed = np.zeros(self.n, dtype=bool)
+        for one in (half, ~half):
+            claimed[~one] = self.scores[~one] >= _find_threshold(self.scores[one], self.members[one])
+        return int((claimed & self.members).sum()), int((claimed & ~self.members).sum())
+
+    def true_positives(self, rate: float) -> float:
+        """The share of members that are found where at most this share of others is taken for members."""
+        others = np.sort(self.scores[~self.members])[::-1]
+        allowed = math.floor(number("rate", rate, 0.0, 1.0) * others.size)
+        return float((self.scores[self.members] > others[allowed]).mean())
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Where the true advantage is, with this confidence: exact intervals of both shares."""
+        each = 1 - (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        counts = zip(self._judge, (self.members, ~self.members), strict=True)
+        found, mistaken = (find_share_interval(hits, int(who.sum()), each) for hits, who in counts)
+        return found["low"] - mistaken["high"], found["high"] - mistaken["low"]
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        rates = ", ".join(
+            f"{format_percent(self.true_positives(rate))} of members at {100 * rate:g} % false alarms"
+            for rate in RATES
+        )
+        return (
+            f"Membership by {self.method}, {self.n:,} rows: advantage {self.advantage:.3f} ({low:.3f} to "
+            f"{high:.3f}), area under the curve {self.auc:.3f}, {rates}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
+        """A dataframe: the advantage, the area under the curve, and the members found at low rates."""
+        low, high = self.interval(level)
+        inside = int(self.members.sum())
+        rows = [{"measure": "advantage", "value": self.advantage, "low": low, "high": high}]
+        area = find_mean_interval(self.auc, self.auc_stderr, level)
+        rows.append({"measure": "auc", "value": self.auc, "low": area["low"], "high": area["high"]})
+        for rate in RATES:
+            found = self.true_positives(rate)
+            ends = find_share_interval(found * inside, inside, level)
+            name = f"true positives at {100 * rate:g} %"
+            rows.append({"measure": name, "value": found, "low": ends["low"], "high": ends["high"]})
+        return frame_of_rows([{"attack": self.method, "n": self.n, **row} for row in rows], backend)
+
+
+def membership(
+    model: Classifier,
+    rows: object,
+    labels: object,
+    members: object,
+    *,
+    train: Train | None = None,
+    shadows: int = 16,
+    seed: int = 1,
+) -> MembershipAttack:
+    """Asks a model which rows it learned from, and judges the answers by `members`.
+
+    Without `train`, a row is taken for a member where its loss is small. With it, `shadows` models are
+    trained, each on half of the rows, by `train(rows, labels, seed)`: the score of a row is how much likelier
+    its confidence is under models that saw it.
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> draw = np.random.default_rng(1)
+    >>> rows, labels, members = draw.random((1000, 5)), draw.integers(0, 2, 1000), np.arange(1000) < 500
+    >>> model = DecisionTreeClassifier(random_state=1).fit(rows[members], labels[members])
+    >>> found = membership(model, rows, labels, members)  # it learned by heart
+    >>> found.advantage > 0.4, found.interval()[0] > 0.3
+    (True, True)
+    """
+    known, inside = check_people(labels, members)
+    if count_rows(rows) != known.size:
+        raise InvalidParameter(f"there are {known.size} labels for {count_rows(rows)} rows")
+    confidence = find_confidence(read_chances(model, rows, known))
+    if train is None:
+        return MembershipAttack("loss", confidence, inside, seed)
+    each = whole_number("shadows, the number of models", shadows, 2)
+    scores = _compare_shadows(confidence, rows, known, train, each, seed)
+    return MembershipAttack("likelihood ratio", scores, inside, seed)
+
+
+def membership_bound(epsilon: float) -> float:
+    """The largest advantage of any attack on membership where all that a person gives away is protected.
+
+    It holds where the guarantee covers the whole row: all columns and the label. A public label is outside of
+    it. With epsilon 1 the advantage is at most 0.462.
+
+    >>> round(membership_bound(1.0), 3)
+    0.462
+
+    Reference: kairouz2015.
+    """
+    return math.tanh(positive_epsilon(epsilon) / 2)
+
+
+def _compare_shadows(
+    confidence: Floats, rows: object, labels: Array, train: Train, shadows: int, seed: int
+) -> Floats:
+    """How much likelier each confidence is under models that saw the row, as a logarithm.
+
+    Shadows come in pairs, of which one has each row. Few of them know a mean for each row, but no variance:
+    that is one for all rows.
+    """
+    seen: tuple[list[Floats], list[Floats]] = ([], [])
+    for number_ in range((shadows + 1) // 2):
+        half = numbers_from(seed, "shadow", number_).permutation(labels.size) % 2 == 0
+        found = []
+        for part, trained in enumerate((half, ~half)):
+            shadow = train(take_rows(rows, trained), labels[trained], 2 * number_ + part)
+            found.append(find_confidence(read_chances(shadow, rows, labels)))
+        seen[0].append(np.where(half, found[0], found[1]))
+        seen[1].append(np.where(half, found[1], found[0]))
+    scores = [_log_density(confidence, np.stack(some)) for some in seen]
+    return np.asarray(scores[0] - scores[1])
+
+
+def _log_density(confidence: Floats, seen: Floats) -> Floats:
+    mean = seen.mean(axis=0)
+    spread = math.sqrt(float(seen.var(axis=0, ddof=1).mean())) if len(seen) > 1 else float(seen.std())
+    spread = max(spread, _LEAST_SPREAD)
+    return np.asarray(-0.5 * ((confidence - mean) / spread) ** 2 - math.log(spread))
+
+
+def _place(values: Floats, ordered: Floats) -> Floats:
+    """The share of sorted numbers that are below each value; a tie counts half."""
+    below = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return np.asarray(below / (2 * ordered.size))
+
+
+def _find_threshold(scores: Floats, members: npt.NDArray[np.bool_]) -> float:
+    """The score from which on rows are best taken for members."""
+    order = np.argsort(-scores, kind="stable")
+    inside = members[order]
+    gain = np.cumsum(inside) / max(1, inside.sum()) - np.cumsum(~inside) / max(1, (~inside).sum())
+    ranked = scores[order]
+    ends = np.append(ranked[:-1] != ranked[1:], True)  # a threshold takes all rows of one score
+    best = int(np.argmax(np.where(ends, gain, -np.inf)))
+    return float(ranked[best])
