@@ -10,6 +10,7 @@ from deniable.commands.reproduce.demand import reproduce_demand
 from deniable.commands.reproduce.fairness import reproduce_fairness
 from deniable.commands.reproduce.forecasting import reproduce_forecasting
 from deniable.commands.reproduce.geometric import reproduce_geometric
+from deniable.commands.reproduce.learning import reproduce_learning
 from deniable.commands.reproduce.mobility import reproduce_mobility
 from deniable.commands.reproduce.poisoning import reproduce_poisoning
 from deniable.commands.reproduce.response_time import reproduce_response_time
@@ -44,5 +45,6 @@ for _command in (
     reproduce_mobility,
     reproduce_synthetic_mobility,
     reproduce_fairness,
+    reproduce_learning,
 ):
     reproduce_paper.add_command(_command)

@@ -1,0 +1,92 @@
+"""Trains the classifiers of the study: on raw rows, on some columns, on sanitized rows, and from reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Array, Integers
+from deniable.learn.bayes import PrivateNaiveBayes
+from deniable.mechanisms import grr, oue
+from deniable.plan import Plan
+from deniable.records import spl
+from deniable.studies.applications.learning.people import TARGET, Lesson
+from deniable.words.simulated import seeded
+
+BEST_OF = ("grr", "oue")
+"""What a person who reports one column chooses between, as specified."""
+_TREES = 100
+_SEEDS = 1000  # of columns of one run, so that no two share words
+
+
+def make_trees(seed: int) -> Any:
+    """LightGBM with one thread: threads that wait for each other spin."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_estimators=_TREES, random_state=seed, n_jobs=1, force_row_wise=True, verbosity=-1)
+
+
+def sanitize_rows(
+    rows: Integers, ks: Sequence[int], columns: Sequence[int], epsilon: float, protocol: str, seed: int
+) -> Array:
+    """An indicator for each value of each column; those of some columns from reports at equal parts."""
+    make = {"grr": grr, "oue": oue}[protocol]
+    blocks = []
+    for j, k in enumerate(ks):
+        if j in columns:
+            mechanism = make(k, epsilon / len(columns))
+            reports = mechanism.privatize(rows[:, j], seeded(_SEEDS * seed + j))
+            blocks.append(mechanism.support(reports))
+        else:
+            blocks.append(show_values(rows[:, [j]], [k]))
+    return np.concatenate(blocks, axis=1).astype(np.float32)
+
+
+def show_values(rows: Integers, ks: Sequence[int]) -> Array:
+    """An indicator for each value of each column, as it is."""
+    columns = [rows[:, [j]] == np.arange(k) for j, k in enumerate(ks)]
+    return np.concatenate(columns, axis=1).astype(np.float32)
+
+
+def fit_raw_bayes(lesson: Lesson, rows: Integers, labels: Integers) -> Any:
+    """The usual naive Bayes classifier of categories."""
+    from sklearn.naive_bayes import CategoricalNB
+
+    return CategoricalNB(min_categories=list(lesson.ks)).fit(rows, labels)
+
+
+def fit_bayes(
+    lesson: Lesson, rows: Integers, labels: Integers, epsilon: float, seed: int, **options: Any
+) -> PrivateNaiveBayes:
+    """Naive Bayes from one report of each person."""
+    model = PrivateNaiveBayes(
+        epsilon, lesson.domains, TARGET, protocol=BEST_OF, words=seeded(seed), **options
+    )
+    return model.fit(lesson.name_columns(rows), labels)
+
+
+def plan_split(lesson: Lesson, epsilon: float, people: int) -> Plan:
+    """Every column is reported, at an equal part of epsilon, by OUE; the label is known."""
+    asked = {name: lesson.domains[name] for name in lesson.names}
+    plan = Plan.of(asked, spl(lesson.ks, epsilon, "oue"), people)
+    return plan.with_known({TARGET: lesson.domains[TARGET]})
+
+
+def fit_split_bayes(lesson: Lesson, epsilon: float, seed: int) -> PrivateNaiveBayes:
+    """Naive Bayes from the reports of all columns, that LightGBM has as bits."""
+    plan = plan_split(lesson, epsilon, len(lesson.train))
+    people = lesson.name_columns(lesson.train) | {TARGET: lesson.train_labels}
+    tallies = plan.tally(plan.privatize(people, seeded(seed)))
+    return PrivateNaiveBayes(epsilon, lesson.domains, TARGET, prior=lesson.prior).fit_tally(plan, tallies)
+
+
+Fit = Callable[[Lesson, float | None, int], float]
+"""The accuracy of a model that learned from a lesson, at an epsilon, with a seed."""
+
+
+def score_trees(lesson: Lesson, train: Array, test: Array, seed: int) -> float:
+    """The accuracy of LightGBM on these tables of indicators."""
+    model = make_trees(seed).fit(train, lesson.train_labels)
+    return float((model.predict(test) == lesson.test_labels).mean())
