@@ -9,6 +9,7 @@ import importlib as _importlib
 import typing as _typing
 
 from deniable.client import AboveCap, Client, CopiedLedger, Ledger, NotSent, composed_loss
+from deniable.crowd import Shuffled, shuffled
 from deniable.domain import Categories, Range, Several
 from deniable.errors import (
     DeniableError,
@@ -55,7 +56,7 @@ from deniable.mechanisms import (
     the,
     ue,
 )
-from deniable.plan import InvalidPlan, Plan, Shuffled, shuffled
+from deniable.plan import InvalidPlan, Plan
 from deniable.records import (
     Blank,
     Fake,

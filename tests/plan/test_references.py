@@ -16,8 +16,8 @@ def test_the_bound_of_a_shuffler_is_cited_where_it_is_explained() -> None:
     once = Plan.of(ASKED, dn.smp([3, 2], 1.0), people=1000)
     again = Plan.of(ASKED, dn.allomfree([3, 2], 1.0, 2.0), people=1000, rounds=5)
     for plan in (once, again):
-        assert ("shuffler" in plan.explain()) == ("{feldman2021," in plan.cite())
-    assert "{feldman2021," in once.cite()
+        assert ("shuffler" in plan.explain()) == ("{feldman2023," in plan.cite())
+    assert "{feldman2023," in once.cite()
 
 
 @pytest.mark.parametrize("key", references._ENTRIES)

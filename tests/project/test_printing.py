@@ -91,7 +91,7 @@ def test_an_object_prints_words_and_numbers_that_people_know(name: str) -> None:
 
 def test_what_depends_on_computations_prints_its_numbers() -> None:
     shuffled = dn.shuffled(1.0, 1000)
-    assert str(shuffled).startswith("Shuffled: epsilon 0.1825 with delta 1e-06 (Feldman")
+    assert str(shuffled).startswith("Shuffled: epsilon 0.1487 with delta 1e-06 (stronger clones")
     best = consider([10, 2], 1.0, 1000)[0]
     assert str(best).startswith(f"{best.name}, 1,000 people: standard error ")
     assert "loss 1.0000 per record" in str(best)

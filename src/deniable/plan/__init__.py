@@ -8,7 +8,6 @@ from deniable.plan.plan import Plan, Tallies
 from deniable.plan.questions import encode_alone, settle_record
 from deniable.plan.reports import Reports, records_of
 from deniable.plan.result import Result
-from deniable.plan.shuffle import Shuffled, shuffled
 from deniable.plan.units import metric_mechanism, rest_loss, unit_loss
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "Plan",
     "Reports",
     "Result",
-    "Shuffled",
     "Stated",
     "Tallies",
     "canonical",
@@ -31,6 +29,5 @@ __all__ = [
     "records_of",
     "rest_loss",
     "settle_record",
-    "shuffled",
     "unit_loss",
 ]

@@ -29,6 +29,7 @@ from deniable.formatting import (
 )
 from deniable.plan.acronyms import explain_kinds
 from deniable.plan.attribute import list_questions, list_related
+from deniable.plan.crowds import explain_crowd
 from deniable.plan.differences import explain_known, warn_groups
 from deniable.plan.document import Content
 from deniable.plan.factors import list_answer_guesses
@@ -39,11 +40,9 @@ from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.related import bound_related, guess_related
-from deniable.plan.shuffle import shuffled
 from deniable.plan.turnout import explain_turnout
 
 # or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
-_DELTA = 1e-6
 _MOST_ROWS = 12
 _MOST_RELATED = 4  # groups of questions that depend on each other
 _MOST_NAMES = 6
@@ -68,7 +67,7 @@ def explain_plan(
         "\n".join(explain_questions(content)),
         _explain_rounds(content),
         _explain_dependence(content),
-        _shuffle(content, loss),
+        explain_crowd(content, loss),
         explain_choice(considered),
         _choices(considered, content.rounds),
     ]
@@ -346,28 +345,6 @@ def _usual_missing(content: Content, names: Sequence[str]) -> str:
         )
     to = f" to {_name_any(names)}" if names else ""
     return f"A record with a missing answer{to} is refused."
-
-
-def _shuffle(content: Content, loss: Loss) -> str:
-    # the worst case is not what is promised there
-    if content.rounds is not None or content.people < 2 or loss.units:
-        return ""
-    if content.known is not None:
-        return (
-            f"A shuffler, which strips names and order, hides a report only among those that name the same "
-            f"{content.known.name}: what it adds depends on the smallest group, and is not stated."
-        )
-    found = shuffled(loss.record, content.people, min(_DELTA, 0.01 / content.people))
-    if found.epsilon >= loss.record:
-        return (
-            "There are too few people for a shuffler, which strips names and order, to improve the guarantee."
-        )
-    return (
-        f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result "
-        f"learns at most epsilon = {format_up(found.epsilon, 3)} about a record, but for a chance delta = "
-        f"{found.delta:g} ({found.bound}). It holds only if everyone else is honest and nobody sees a report "
-        "before it is shuffled."
-    )
 
 
 def _choices(considered: Sequence[Considered], rounds: int | None) -> str:

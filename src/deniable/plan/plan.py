@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from deniable.choose import Considered, Precision
     from deniable.cross import CrossTable, LikelyTable, TableChange
+    from deniable.crowd import Shuffled
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
     from deniable.plan.windows import WindowResults, Windows
@@ -274,6 +275,18 @@ class Plan:
         from deniable.plan.explain import reconsider
 
         return list(list_precisions(reconsider(self.content, self.considered)))
+
+    def shuffled(self, delta: float = 1e-6, people: int | None = None) -> Shuffled:
+        """What a whole collection guarantees once a shuffler strips names and order, by the best bound known.
+
+        >>> from deniable.mechanisms import grr
+        >>> plan = Plan.of({"color": ["red", "green", "blue"]}, grr(3, 1.0), people=10_000)
+        >>> print(plan.shuffled())
+        Shuffled: epsilon 0.03... with delta 1e-06 (privacy blanket of Balle and others 2019, ...)
+        """
+        from deniable.plan.crowds import shuffle_plan
+
+        return shuffle_plan(self.content, self.loss, delta, people)
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import singledispatch
 
+from deniable import crowd
 from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, Unary, recognize, reference_of
 from deniable.metric import (
     Averaged,
@@ -71,7 +72,7 @@ def keys(mechanism: RecordMechanism) -> list[str]:
     found = [key for key in map(_reference, parts) if key is not None]
     found += mechanism.references
     if not any(part.repeated or part.metric for part in parts):
-        found.append("feldman2021")  # what a shuffler would add is explained for one report each
+        found += crowd.references(mechanism)  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
 
@@ -295,6 +296,25 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "title": "Collecting and Analyzing Multidimensional Data with Local Differential Privacy",
             "booktitle": "IEEE International Conference on Data Engineering (ICDE)",
             "pages": "638--649",
+            "year": "2019",
+        },
+    ),
+    "feldman2023": (
+        "inproceedings",
+        {
+            "author": "Feldman, Vitaly and McMillan, Audra and Talwar, Kunal",
+            "title": "Stronger Privacy Amplification by Shuffling for R{\\'e}nyi and Approximate "
+            "Differential Privacy",
+            "booktitle": "ACM-SIAM Symposium on Discrete Algorithms (SODA)",
+            "year": "2023",
+        },
+    ),
+    "balle2019": (
+        "inproceedings",
+        {
+            "author": "Balle, Borja and Bell, James and Gasc{\\'o}n, Adri{\\`a} and Nissim, Kobbi",
+            "title": "The Privacy Blanket of the Shuffle Model",
+            "booktitle": "Annual International Cryptology Conference (CRYPTO)",
             "year": "2019",
         },
     ),

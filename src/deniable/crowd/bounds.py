@@ -1,0 +1,178 @@
+"""Computes what a crowd hides once its names are stripped, by the best of the bounds that are proven here.
+
+Amplification by shuffling is a bound for the whole collection. It is true only if somebody strips identities
+and order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, final
+
+from deniable.crowd.blanket import Blanket
+from deniable.crowd.clones import Clones
+from deniable.crowd.coins import MOST, Coins
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import log_up, positive_epsilon, whole_number
+from deniable.formatting import format_up
+from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.sets import SetShape
+from deniable.records import RecordMechanism, Single
+
+Bound = Literal["least", "clones", "blanket", "exact", "closed"]
+NAMES = {
+    "clones": "stronger clones of Feldman, McMillan, Talwar 2023",
+    "blanket": "privacy blanket of Balle and others 2019, of this mechanism",
+    "exact": "exact enumeration of two values, the worst over what all others say",
+    "closed": "Feldman, McMillan, Talwar 2021, closed form of Theorem 3.1",
+}
+"""What each bound is called where it is stated."""
+_LARGEST = 300.0  # no crowd on earth has a clone at this loss
+_EVERYBODY = 10**11  # more people than there are count as this many, since more hide more
+_SMALLEST = 1e-10
+_CLOSE = 1e-7
+_NEVER = 1e-300
+
+
+@final
+@dataclass(frozen=True)
+class Shuffled:
+    """What a whole collection guarantees once shuffled: (epsilon, delta), and by which bound."""
+
+    epsilon: float
+    delta: float
+    bound: str
+
+    def __str__(self) -> str:
+        return f"Shuffled: epsilon {format_up(self.epsilon)} with delta {self.delta:g} ({self.bound})"
+
+
+def shuffled(
+    local: float | ExactMechanism | RecordMechanism, n: int, delta: float = 1e-6, bound: Bound = "least"
+) -> Shuffled:
+    """Computes the guarantee of n reports of one mechanism, once names and order are stripped.
+
+    `local` is the mechanism, or only its loss, which knows less. All must be made by the same mechanism or
+    record mechanism, one report each (a record is one report). The other n - 1 people must be honest. delta
+    should be far below 1 / n.
+
+    bound="least" takes the best of these: "clones" holds for every mechanism; "blanket" knows how this one
+    spreads its reports; "exact" enumerates two values, for up to 20,000 people. "closed" is a published
+    closed form, which is weaker, and outside its range promises nothing beyond the local loss. None is above
+    the local loss. These are floats, rounded up: an allowance for rounding, 1e-9 of what is summed, is part
+    of delta.
+
+    >>> shuffled(1.0, n=1_000_000, bound="closed").epsilon < 0.0235
+    True
+    >>> shuffled(1.0, n=1_000_000).epsilon < 0.0036
+    True
+    >>> from deniable.mechanisms import grr
+    >>> shuffled(grr(100, 1.0), n=1_000_000).epsilon < 0.00055
+    True
+
+    Reference: feldman2023.
+    """
+    whole_number("n, the number of people,", n, 1)
+    if not 0 < delta < 1:
+        raise InvalidParameter(f"delta is a probability between 0 and 1, got {delta!r}")
+    mechanism = _find_single(local)
+    loss = positive_epsilon(local) if isinstance(local, int | float) else _find_loss(local)
+    known = ("least", *NAMES)
+    if bound not in known:
+        raise InvalidParameter(not_among(str(bound), "a bound", known))
+    found = Shuffled(loss, delta, "none: no better than the local loss")
+    for name, solve in _list_bounds(loss, mechanism, min(n, _EVERYBODY), delta):
+        if bound in ("least", name):
+            epsilon = solve()
+            if epsilon < found.epsilon:
+                found = Shuffled(epsilon, delta, NAMES[name])
+            if bound == name:
+                return found
+    if bound != "least":
+        raise InvalidParameter(_explain_missing(bound, n))
+    return found
+
+
+def references(mechanism: RecordMechanism) -> list[str]:
+    """What is to be cited where the least bound of a mechanism is stated."""
+    return ["feldman2023", *(["balle2019"] if isinstance(_find_single(mechanism), SetShape) else [])]
+
+
+def _find_single(local: float | ExactMechanism | RecordMechanism) -> ExactMechanism | None:
+    """The mechanism of a report of one answer, where there is one."""
+    if isinstance(local, Single):
+        return _find_single(local.mechanisms[0])
+    return local if isinstance(local, ExactMechanism) else None
+
+
+def _find_loss(local: ExactMechanism | RecordMechanism) -> float:
+    return local.loss("record") if isinstance(local, RecordMechanism) else log_up(local.ratio)
+
+
+def _list_bounds(
+    loss: float, mechanism: ExactMechanism | None, n: int, delta: float
+) -> Iterator[tuple[str, Callable[[], float]]]:
+    """The bounds that hold, the best for most mechanisms last, each with what computes its epsilon."""
+    yield "closed", lambda: _bound_by_formula(loss, n, delta)
+    if loss > _LARGEST:
+        yield "clones", lambda: loss
+        return
+    yield "clones", lambda: _solve(Clones.among(loss, n).delta, loss, delta)
+    if not isinstance(mechanism, SetShape):
+        return
+    law = mechanism.law
+    yield "blanket", lambda: _solve(Blanket(n, mechanism.ratio, law.exact_p, law.exact_q).delta, loss, delta)
+    if mechanism.k == 2 and law.exact_p + law.exact_q == 1 and n <= MOST:
+        yield "exact", lambda: _enumerate(Coins(n, law.p), loss, delta)
+
+
+def _explain_missing(bound: str, n: int) -> str:
+    if bound == "blanket":
+        return "bound='blanket' needs a mechanism whose report supports a set of values; use bound='clones'"
+    return f"bound='exact' needs a mechanism of two values, and at most {MOST:,} people; got {n:,} people"
+
+
+def _bound_by_formula(local: float, n: int, delta: float) -> float:
+    """ln(1 + (e - 1) / (e + 1) (8 sqrt(e ln(4 / delta) / n) + 8 e / n)), for e = e^local up to n / (16 ln(2 /
+    delta)).
+    """
+    if local > math.log(n / (16 * math.log(2 / delta))):
+        return local
+    e = math.exp(local)
+    spread = 8 * math.sqrt(e * math.log(4 / delta) / n) + 8 * e / n
+    return math.log1p(math.tanh(local / 2) * spread) * (1 + 1e-12)
+
+
+def _solve(delta_at: Callable[[float], float], local: float, delta: float) -> float:
+    """The smallest epsilon, to six digits and rounded up, whose delta is small enough."""
+    from scipy.optimize import brentq
+
+    def miss(epsilon: float) -> float:
+        return math.log(max(delta_at(epsilon), _NEVER) / delta)
+
+    low, high = _SMALLEST, local * (1 - _CLOSE)
+    if high <= low:
+        return local
+    if miss(low) <= 0:  # a crowd so large that nothing is left to look for
+        return low
+    if miss(high) > 0:
+        return local
+    found = float(brentq(miss, low, high, rtol=_CLOSE / 10, xtol=_SMALLEST / 10)) * (1 + _CLOSE)
+    while miss(found) > 0:
+        found *= 1 + _CLOSE
+    return min(found, local)
+
+
+def _enumerate(coins: Coins, local: float, delta: float) -> float:
+    """The epsilon of the worst crowd: the worst at one epsilon is solved, until no other is worse there."""
+    ones, epsilon = 0, 0.0
+    while True:
+        epsilon = max(epsilon, _solve(partial(coins.delta_of, ones), local, delta))
+        if epsilon >= local:
+            return local
+        worst, ones = coins.find_worst(epsilon)
+        if worst <= delta:
+            return epsilon
