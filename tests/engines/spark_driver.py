@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from traceback import format_exc
@@ -79,6 +80,39 @@ def count_slowly(session: Any, folder: str, seed: int, signs: str) -> Any:
     return count_inside(SparkTable(wait_in_tasks(table, signs)), seed)
 
 
+def count_together(session: Any, folder: str, seeds: list[int], view: str | None = None) -> Any:
+    """What Spark counts in two tables at once, each in a thread; under one name of a view, if it is given.
+
+    Both views are there before either is asked.
+    """
+    meeting = threading.Barrier(2, timeout=_SECONDS)
+
+    def count(seed: int) -> Any:
+        frame = Met(session.read.parquet(f"{folder}/{seed}"), meeting)
+        try:
+            return count_inside(SparkTable(frame) if view is None else SparkTable(frame, view), seed)
+        except dn.DeniableError as problem:
+            return str(problem)
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(seeds, pool.map(count, seeds), strict=True))
+
+
+class Met:
+    """A dataframe whose view is there when that of another is."""
+
+    def __init__(self, frame: Any, meeting: threading.Barrier) -> None:
+        self.frame = frame
+        self.meeting: threading.Barrier | None = meeting
+        self.dtypes, self.sparkSession = frame.dtypes, frame.sparkSession
+
+    def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802  # as Spark calls it
+        self.frame.createOrReplaceTempView(name)
+        if self.meeting is not None:
+            self.meeting.wait()
+            self.meeting = None
+
+
 def wait_in_tasks(frame: Any, signs: str) -> Any:
     """The same frame, but each task writes which process runs it, and waits until there is a file `go`."""
 
@@ -103,6 +137,8 @@ def wait_in_tasks(frame: Any, signs: str) -> Any:
 
 def privatize(session: Any, plan: str, answers: str, into: str) -> dict[str, Any]:
     """Reports of a table of answers, kept by executors and in a folder, and the refusals of others."""
+    from pyspark.sql import functions
+
     read = dn.Plan.read(plan)
     people = session.read.parquet(answers).repartition(2)
     kept = read.privatize(people)
@@ -110,11 +146,16 @@ def privatize(session: Any, plan: str, answers: str, into: str) -> dict[str, Any
     plain = people.toDF(*(f"c{i}" for i in range(len(people.columns))))
     lazy = plain.mapInArrow(work, ", ".join(f"r{i} {kind}" for i, (_, kind) in enumerate(kept.dtypes)))
     written = read.privatize(people, into=into)
+    day = people.withColumn("day", functions.length("name") % 2).withColumn("hour", functions.rand())
+    beside = read.privatize(day, into=f"{into}-beside", beside=["day"])
     return {
         "columns": kept.columns,
         "kept": [sorted(map(tuple, kept.collect()), key=repr) for _ in range(2)],
         "lazy": [sorted(map(tuple, lazy.collect()), key=repr) for _ in range(2)],
         "tally": read.tally(kept),
+        "days": {key: one.n for key, one in read.tally(beside, by="day").items()},
+        "answers": _refuse(lambda: read.privatize(day, beside=["color"])),
+        "times": _refuse(lambda: read.privatize(day, beside=["hour"])),
         "written": read.tally(written),
         "again": _refuse(lambda: read.privatize(people, into=into)),
         "words": _refuse(lambda: read.privatize(people, dn.seeded(1))),
@@ -167,6 +208,7 @@ def privatize_again(session: Any, plan: str, answers: str, into: str, signs: str
 CASES: dict[str, Callable[..., Any]] = {
     "count": count_tables,
     "count slowly": count_slowly,
+    "count together": count_together,
     "privatize": privatize,
     "privatize again": privatize_again,
     "run": run_commands,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +36,40 @@ def test_spark_counts_the_same(driver: spark.SparkDriver, tmp_path: Path) -> Non
     assert driver.call("count", folder=str(tmp_path), seeds=SEEDS) == expected
     wrong = driver.call("count", folder=str(tmp_path), seeds=[7], fault=[" >> ", " >> 1 + "])
     assert wrong[7] != expected[7]
+
+
+def test_two_tables_are_counted_at_once(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    """In one session. Under one name, one of them would count the other's table, or none."""
+    expected = {}
+    for seed in SEEDS[:2]:
+        (tmp_path / str(seed)).mkdir()
+        expected[seed] = count_files(seed, tmp_path / str(seed))
+    given = {"folder": str(tmp_path), "seeds": SEEDS[:2]}
+    assert driver.call("count together", **given) == expected
+    assert driver.call("count together", **given, view="reports") != expected
+
+
+WAITS = """
+import deniable.engines.spark as spark
+spark._WORKS = 2
+try:
+    with spark.open_session({address!r}):
+        print("opened")
+except Exception as problem:
+    print(problem)
+"""
+
+
+def test_a_cluster_that_gives_no_executor_is_refused(driver: spark.SparkDriver) -> None:
+    """The driver of the other tests has all cores. Without a limit, a second one would wait for them."""
+    driver.call("run", commands=[])
+    running = spark.cluster()
+    script = WAITS.format(address=running.address)
+    environment = running.environment | {"JAVA_TOOL_OPTIONS": spark.QUICK}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=spark.SECONDS
+    )
+    assert f"the cluster at {running.address} gave no executor in 2 seconds" in done.stdout, done.stderr
 
 
 def test_a_worker_dies_while_it_counts(driver: spark.SparkDriver, tmp_path: Path) -> None:
@@ -97,6 +133,10 @@ def test_reports_are_made_once(driver: spark.SparkDriver, tmp_path: Path) -> Non
     assert set(found["columns"]) == set(list_names(plan.table_form))
     assert found["tally"].n == found["written"].n == PEOPLE
     assert plan.tally(tmp_path / "reports") == found["written"]
+    odd = sum(len(f"person {i}") % 2 for i in range(PEOPLE))
+    assert found["days"] == {0: PEOPLE - odd, 1: odd}
+    assert "'color' holds answers, which reports protect" in found["answers"]
+    assert "the column 'hour' beside reports must hold text" in found["times"]
     shares = plan.estimate(found["written"])["color"]
     assert abs(shares.frequencies[0] - (0.5 + 0.2 / 3)) < 6 * shares.stderr[0]
     assert "exists; name a new folder" in found["again"]
