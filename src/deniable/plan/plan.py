@@ -6,7 +6,6 @@ It states what a report gives away; whoever holds it can recompute that from its
 from __future__ import annotations
 
 import hashlib
-import html
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,36 +15,31 @@ from typing import TYPE_CHECKING, Any, final, overload
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.domain import NO_ANSWER, people_of
 from deniable.domain.grid import Grid
-from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
 from deniable.engines import TableForm, is_source, is_spark_frame, parquet
-from deniable.errors import InvalidParameter, InvalidReport, not_among
-from deniable.estimate import Estimate, MeanEstimate
-from deniable.formatting import format_count, format_html_table, format_percent
+from deniable.errors import InvalidParameter, not_among
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan import references
-from deniable.plan.applicable import correct_mean, explain_unknown, find_condition
 from deniable.plan.attribute import Attribute, Missing
-from deniable.plan.change import MEAN
-from deniable.plan.document import VERSION, Ask, Content
+from deniable.plan.document import Ask, Content
+from deniable.plan.estimates import estimate_tallies
 from deniable.plan.known import Known, add_groups
 from deniable.plan.labels import LabeledMechanism
-from deniable.plan.losses import NANO, Loss, Stated
+from deniable.plan.losses import Loss, Stated
 from deniable.plan.maps import Map
-from deniable.plan.notation import InvalidPlan, canonical, parsed
-from deniable.plan.questions import encode_columns, gather_columns
-from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
-from deniable.plan.result import Result, Unreported, bins_of
-from deniable.plan.smoothed import refuse_unordered
+from deniable.plan.notation import InvalidPlan, canonical
+from deniable.plan.portrait import describe_plan, summarize_plan, write_html
+from deniable.plan.reading import encode_text, read_document, refuse_reformatted, refuse_study
+from deniable.plan.reporting import encode_answers, make_reports, privatize_answers
+from deniable.plan.reports import Reports, Tallies, records_of
+from deniable.plan.result import Result
 from deniable.plan.texts import Texts
-from deniable.plan.units import describe_unit_loss
 from deniable.records import RecordMechanism, Records, as_record_mechanism
-from deniable.tables import Backend, columns_of, files
+from deniable.tables import Backend, files
 from deniable.tables import answers as table
 from deniable.tickets import PublicKey
-from deniable.words import Words, below, checked_source
+from deniable.words import Words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,8 +51,6 @@ if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
     from deniable.plan.windows import WindowResults, Windows
-
-_MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
@@ -210,30 +202,10 @@ class Plan:
     @staticmethod
     def from_json(text: str | bytes) -> Plan:
         """Read and verify a document; whatever is wrong with it is refused with the reason."""
-        raw = _encode(text)
-        data = parsed(raw)
-        if data.get("version") != VERSION or type(data["version"]) is not int:
-            raise InvalidPlan(_explain_version(data.get("version")), "version")
-        said = data.pop("id", None)
-        found = hashlib.sha256(canonical(data)).hexdigest()
-        if said != found:
-            raise InvalidPlan(
-                f"the plan was changed after it was made: it says its id is {said!r}, but it is {found!r}",
-                "id",
-            )
-        stated = Stated.from_dict(data.pop("losses", None))
-        try:
-            plan = Plan(Content.from_dict(data), stated)
-        except InvalidPlan:
-            raise
-        except InvalidParameter as problem:
-            raise InvalidPlan(f"the plan does not fit together: {problem}", problem.reason) from None
+        raw = encode_text(text)
+        plan = Plan(*read_document(raw))
         plan.verify()
-        if raw.strip() != plan.to_json().encode():
-            raise InvalidPlan(
-                "the plan is not in its canonical form (sorted keys, no spaces); was it reformatted?",
-                "canonical",
-            )
+        refuse_reformatted(raw, plan.to_json())
         return plan
 
     @staticmethod
@@ -243,12 +215,8 @@ class Plan:
         try:
             return Plan.from_json(file.read_bytes())
         except InvalidPlan:
-            if files.file_kind(file) != "a study":
-                raise
-            name = file.name
-            raise InvalidPlan(
-                f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)"
-            ) from None
+            refuse_study(file)
+            raise
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write the canonical document to a file; an existing file is refused unless `overwrite`."""
@@ -299,15 +267,7 @@ class Plan:
         A question with several options takes lists of them, or texts such as `tv;web`, in one column. If only
         some attributes are asked, all others are 0: for reports that do not hold them.
         """
-        attributes = [one for one in self.content.attributes if asked is None or one.name in asked]
-        columns = gather_columns(self.content, attributes, answers, self.locations)
-        codes = encode_columns(self.content, attributes, columns)
-        nothing = np.zeros_like(next(iter(codes.values())))
-        rows = [codes.get(name, nothing) for name in self.names]
-        if (known := self.content.known) is not None:
-            read = columns_of(answers, known.names)
-            rows.append(known.codes(dict(zip(known.names, read, strict=True))))
-        return np.stack(rows)
+        return encode_answers(self, answers, asked)
 
     @overload
     def privatize(  # type: ignore[overload-overlap]  # a dataframe is an object, too
@@ -347,38 +307,13 @@ class Plan:
                 "into and beside are for dataframes of Spark; plan.write_reports writes other reports, and "
                 "takes columns beside them"
             )
-        source = checked_source(words)
-        if self.content.rounds is not None and not source.remember:
-            raise InvalidParameter(
-                "this plan asks again and again, so that every person's first answer must be kept; simulate "
-                "that with dn.remembering(seed), or let each device answer"
-            )
-        codes = self.encode(answers)
-        return self.privatize_codes(
-            codes, source, None if people is None else people_of(people, codes.shape[1])
-        )
+        return privatize_answers(self, answers, words, people)
 
     def privatize_codes(
         self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None
     ) -> Reports:
         """Makes reports of answers that `encode` has made integers."""
-        n, groups = codes.shape[1], None
-        if self.content.known is not None and len(codes) > len(self.names):
-            codes, groups = codes[:-1], codes[-1]
-        rows = checked_source(words).rows(n, self.words)
-        if people is not None:
-            rows = rows.of(people)
-        if self.content.draws:
-            codes = codes.copy()
-            for j, attribute in enumerate(self.content.attributes):
-                absent = np.flatnonzero(codes[j] == NO_ANSWER)
-                if absent.size:
-                    column = self.mechanism.words + j
-                    drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
-                    codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
-        enough = rows.columns(0, self.mechanism.words)
-        made = self.mechanism.encode(np.ascontiguousarray(codes), enough)
-        return Reports(self.id, made if groups is None else replace(made, groups=groups))
+        return make_reports(self, codes, words, people)
 
     @overload
     def tally(
@@ -456,74 +391,7 @@ class Plan:
             from deniable.plan.windows import estimate_windows
 
             return estimate_windows(self, tallies, smooth)
-        refuse_other_plan(tallies.plan_id, self.id)
-        if set(tallies.tallies) != set(self.names):
-            raise InvalidReport(
-                f"there are tallies of {', '.join(tallies.tallies)}; the attributes are "
-                f"{', '.join(self.names)}"
-            )
-        found: dict[str, Estimate] = {}
-        numbers: dict[str, MeanEstimate] = {}
-        unreported = {}
-        for j, (attribute, part) in enumerate(zip(self.content.attributes, self.content.parts, strict=True)):
-            name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
-            labels = self.content.labels(attribute)
-            try:
-                estimate = part.estimated(tally, self.mechanism.marginal(j), labels)
-            except InvalidParameter as problem:
-                unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
-                continue
-            if isinstance(estimate, Estimate):
-                found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
-            else:
-                numbers[name] = estimate
-        for attribute in self.content.attributes:
-            name = attribute.name
-            why = explain_unknown(self.content, name, found)
-            if why is not None and name not in unreported:
-                shown = numbers.pop(name, None) or found.pop(name)
-                unreported[name] = Unreported(shown.n, self.content.labels(attribute) or (MEAN,), why)
-        means = self._list_means(numbers, found)
-        if not tallies.n:
-            raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-        if not found and not means:
-            name, nothing = next(iter(unreported.items()))
-            raise InvalidParameter(f"{name!r}: {nothing.why}")
-        domains = {one.name: one.domain for one in self.content.attributes}
-        if smooth:
-            refuse_unordered(domains.values())
-        kept = self._kept_apart()
-        told = (found, unreported, self.content.title, means, domains, kept)
-        return Result(self.id, tallies.n, *told, self, tallies, smooth)
-
-    def _list_means(
-        self, numbers: Mapping[str, MeanEstimate], found: Mapping[str, Estimate]
-    ) -> dict[str, MeanEstimate]:
-        """The means of numbers in their own units, of those who answered."""
-        means = {}
-        for attribute in self.content.attributes:
-            if attribute.name not in numbers:
-                continue
-            mean, condition = numbers[attribute.name], find_condition(self.content, attribute.name)
-            if condition is not None:
-                mean = correct_mean(mean, found[condition[0].name], condition[1])
-            assert isinstance(attribute.domain, Number)
-            means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
-        return means
-
-    def _kept_apart(self) -> dict[str, bool]:
-        """Whether noise that is kept for different values is independent, by attribute."""
-        if self.content.rounds is None:
-            return {}
-        return {
-            name: part.keeps_apart and self._is_uniform(j)
-            for j, (name, part) in enumerate(zip(self.names, self.mechanism.mechanisms, strict=True))
-        }
-
-    def _is_uniform(self, attribute: int) -> bool:
-        """Whether fakes of an attribute, where there are any, treat all values alike."""
-        fake = self.mechanism.fake(attribute)
-        return fake is None or bool(np.ptp(fake.supported) < 1e-12)
+        return estimate_tallies(self, tallies, smooth)
 
     @overload
     def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...
@@ -638,33 +506,13 @@ class Plan:
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""
-        title = f" · {self.content.title}" if self.content.title else ""
-        asked = f"{self.content.people:,} people, {format_count(len(self.names), 'attribute')}"
-        losses = [describe_unit_loss(*one) for one in zip(self.content.parts, self.names, strict=True)]
-        known = self.content.known
-        groups = "" if known is None else f"Known and sent as it is: {known.describe()}\n"
-        return f"Plan {self.id[:12]}{title}: {asked}\n{groups}{self.mechanism.describe(self.names, losses)}"
+        return describe_plan(self)
 
     def __str__(self) -> str:
         return self.describe()
 
     def _repr_html_(self) -> str:
-        headers = ["attribute", "values", "mechanism", "a report is", "best guess", "blind", "bytes"]
-        rows = [
-            [
-                name,
-                part.describe_values(),
-                part.describe_name(),
-                part.phrase,
-                format_percent(part.success()),
-                format_percent(part.blind),
-                f"{part.report_bytes:,}",
-            ]
-            for name, part in zip(self.names, self.mechanism.mechanisms, strict=True)
-        ]
-        heading = self.describe().split("\n  ", 1)[0].replace("\n", ". ")
-        table = format_html_table(headers, rows, left=["attribute", "mechanism", "a report is"])
-        return f"<p>{html.escape(heading)}</p>{table}{self.loss._repr_html_()}"
+        return write_html(self)
 
     def plot(self) -> Figure:
         """A figure of matplotlib: how well everything will be known that is read of the answers.
@@ -676,33 +524,7 @@ class Plan:
         return plot_precisions(self.precisions(), self.content.title)
 
     def __repr__(self) -> str:
-        title = f" · {self.content.title}" if self.content.title else ""
-        asked = f"{format_count(len(self.names), 'attribute')}, {self.content.people:,} people"
-        metric = self.stated.metric
-        units = (
-            []
-            if metric is None
-            else [f"{one.loss / NANO:g} per {one.unit} of {one.name!r}" for one in metric.units]
-        )
-        promised = [] if metric is None or not metric.rest else [f"{metric.rest / NANO:g} for the rest"]
-        losses = ", ".join(
-            [*units, *promised, f"{self.stated.record / NANO:g} per record{' at worst' if units else ''}"]
-        )
-        return f"<Plan {self.id[:12]}{title}: {asked}, loss {losses}>"
+        return summarize_plan(self)
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}
-
-
-def _encode(text: str | bytes) -> bytes:
-    try:
-        return text.encode() if isinstance(text, str) else text
-    except UnicodeEncodeError:
-        raise InvalidPlan("this is not a plan: it has half of a pair of surrogates", "json") from None
-
-
-def _explain_version(version: object) -> str:
-    what = f"this plan has version {version!r}, and this program reads version {VERSION}"
-    if type(version) is int and version > VERSION:
-        return f"{what}: a newer program wrote it, so upgrade this one"
-    return f"{what}: make it again with `deniable plan`"
