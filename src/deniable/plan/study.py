@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Never, final, get_args
+from typing import Any, Never, final
 
 from deniable.choose import (
     Considered,
@@ -24,34 +22,30 @@ from deniable.choose import (
     list_readings,
     people_needed,
 )
-from deniable.domain import Domain, Product, checked_text
-from deniable.domain.grid import Grid
-from deniable.domain.inferred import hint_for, inferred_domain, inferred_metric, inferred_number
+from deniable.domain import Product, checked_text
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_question
-from deniable.domain.several import Several
-from deniable.errors import DeniableWarning, InvalidParameter, not_among
-from deniable.exact import positive_epsilon, whole_number
+from deniable.errors import InvalidParameter, not_among
+from deniable.exact import positive_epsilon
 from deniable.formatting import format_count, format_html_table
 from deniable.mechanisms import ExactMechanism
-from deniable.plan.attribute import Attribute, Missing, list_changed
-from deniable.plan.choices import checked_error, checked_protocol, exclude_unasked
+from deniable.plan.attribute import Attribute, Missing
+from deniable.plan.choices import checked_error, exclude_unasked
 from deniable.plan.consent import complete_texts
-from deniable.plan.document import MOST_ROUNDS, Ask, checked_people
+from deniable.plan.document import Ask, checked_people
 from deniable.plan.importance import (
-    check_weighed,
     read_importance,
     weigh_attribute,
     weigh_pairs,
     weigh_readings,
 )
+from deniable.plan.inference import infer_domains
 from deniable.plan.known import read_known
-from deniable.plan.maps import Map, check_maps
+from deniable.plan.maps import Map
 from deniable.plan.plan import Plan
 from deniable.plan.products import join_attributes, read_target, read_together
 from deniable.plan.questionnaire import (
     divide_pages,
-    is_filled,
     list_attributes,
     list_extras,
     read_conditions,
@@ -59,18 +53,13 @@ from deniable.plan.questionnaire import (
     usual_policy,
 )
 from deniable.plan.sections import list_options, read_toml
+from deniable.plan.study_checks import MECHANISMS, check_choices, check_survey, refuse_known, refuse_overspent
 from deniable.plan.texts import Texts
 from deniable.plan.turnout import count_answered, infer_answered, read_answered
-from deniable.plan.units import metric_mechanism, rest_loss
+from deniable.plan.units import metric_mechanism
 from deniable.records import Per
-from deniable.tables import DEGREES, column_names, columns_of, declared_categories, require_file
+from deniable.tables import require_file
 
-_MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
-_ROUNDS = 10
-_READ_OFF = (
-    "the values of this study come from the data and reveal some of it (a rare value, the oldest age); if "
-    "the data are private, name the values yourself before you show the study to anybody"
-)
 _ANYTHING = Objective()
 
 
@@ -167,7 +156,7 @@ class Study:
         object.__setattr__(self, "only_if", MappingProxyType(only_if))
         object.__setattr__(self, "known", read_known(self.known, named))
         object.__setattr__(self, "together", read_together(self.together, list(named)))
-        self._refuse_known()
+        refuse_known(self)
         object.__setattr__(self, "importance", MappingProxyType(read_importance(self.importance)))
         if not isinstance(self.objective, Objective):
             raise InvalidParameter(
@@ -177,25 +166,8 @@ class Study:
         answered = read_answered(self.answered, list(named), list(self._asked.values()))
         object.__setattr__(self, "answered", MappingProxyType(answered))
         object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
-        self._check()
-        self._check_survey()
-
-    def _refuse_known(self) -> None:
-        """Refuse known questions where they are treated as secret ones."""
-        together = {name for some in self.together for name in some}
-        protocols = self.protocol if isinstance(self.protocol, Mapping) else {}
-        conditions = {**self.only_if, **{next(iter(one)): one for one in self.only_if.values()}}
-        for name in self.known:
-            if name in together:
-                raise InvalidParameter(
-                    f"{name!r} is known, so that every table by it is there anyway; leave it out of together"
-                )
-            if name in conditions:
-                raise InvalidParameter(f"{name!r} is known: no question depends on it, and it on none")
-            if name in self.answered or name in self.importance or name in protocols:
-                raise InvalidParameter(
-                    f"{name!r} is known and sent as it is; leave out its protocol, importance and answered"
-                )
+        check_choices(self)
+        check_survey(self)
 
     def __str__(self) -> str:
         return "\n".join([self._heading, *(f"  {name}: {text}" for name, text in self._describe())])
@@ -220,84 +192,6 @@ class Study:
             facts.append(budgets)
         return f"Study{title}: {', '.join(facts)}"
 
-    def _check(self) -> None:
-        if self.per not in ("record", "attribute"):
-            raise InvalidParameter(f"per is 'record' or 'attribute', got {self.per!r}")
-        if self.per == "attribute":
-            self._refuse_joined()
-        if self.title != "":
-            checked_text(self.title, "a title")
-        if self.mechanism is not None and str(self.mechanism) not in _MECHANISMS:
-            raise InvalidParameter(not_among(str(self.mechanism), "a record mechanism", _MECHANISMS))
-        if isinstance(self.protocol, Mapping):
-            for name in self.protocol:
-                if name not in self.attributes and name not in self._asked:
-                    raise InvalidParameter(
-                        not_among(str(name), "an attribute with a protocol", self.attributes)
-                    )
-            each = {
-                name: checked_protocol(one, f"the protocol of {name!r}")
-                for name, one in self.protocol.items()
-            }
-            object.__setattr__(self, "protocol", MappingProxyType(each))
-        elif self.protocol is not None:
-            object.__setattr__(self, "protocol", checked_protocol(self.protocol, "protocol"))
-        self._check_distances()
-        self._check_budget()
-
-    def _refuse_joined(self) -> None:
-        """Refuse a budget per attribute where one answer is several: it would lose more than that."""
-        for name, changed in list_changed(list(self._asked.values())).items():
-            if len(changed) > 1:
-                raise InvalidParameter(
-                    "per = 'attribute' bounds what a report says about one attribute, but one answer to "
-                    f"{name!r} can change {len(changed)} ({', '.join(changed)}), and would lose more; use "
-                    "per = 'record'"
-                )
-
-    def _check_survey(self) -> None:
-        if self.ask not in get_args(Ask):
-            raise InvalidParameter(f"ask is 'all' or 'sampled', got {self.ask!r}")
-        check_maps(self.maps, self.attributes)
-        if self.survey is None:
-            return
-        if not isinstance(self.survey, Texts):
-            raise InvalidParameter(f"survey is Texts(introduction=..., ...), got {self.survey!r}")
-        if not self.title and isinstance(self.survey.title, Mapping) and self.survey.title:
-            object.__setattr__(self, "title", self.survey.title[self.survey.language])
-        questions = self.attributes.items()
-        several = {name: len(one.options) for name, one in questions if isinstance(one, Several)}
-        domains = {name: one for name, one in questions if not isinstance(one, Several)}
-        self.survey.check(domains, self.title, several)
-        self._check_pages()
-
-    def _check_pages(self) -> None:
-        """Refuse a question that stands before the one that decides whether it applies."""
-        pages = self.survey.pages if self.survey is not None else ()
-        order = [name for page in pages for name in page]
-        for name, given in self.only_if.items() if order else ():
-            parent = next(iter(given))
-            if order.index(parent) > order.index(name):
-                raise InvalidParameter(f"{name!r} depends on {parent!r}, which must be asked before it")
-
-    def _check_distances(self) -> None:
-        """Refuse what metric attributes and numbers cannot be combined with, and missing epsilons."""
-        for name, asked in self._asked.items():
-            domain, is_number = asked.domain, isinstance(asked.domain, Number)
-            if not is_filled(domain):
-                continue
-            what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
-            if self.mechanism == "faked":
-                raise InvalidParameter(
-                    f"{what}, so its reports have no fake data; use mechanism 'split' or 'sample'"
-                )
-            if isinstance(self.protocol, Mapping) and name in self.protocol and not is_number:
-                raise InvalidParameter(
-                    f"{what}, so its mechanism follows from its distances; name no protocol for it"
-                )
-        check_weighed(self.importance, self._asked, list(self.attributes), self._together)
-        len(self._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
-
     @cached_property
     def _asked(self) -> Mapping[str, Attribute]:
         """The attributes, which questions with several options have many of."""
@@ -307,7 +201,7 @@ class Study:
         if not self._together:
             return found
         epsilon = self.epsilon_first if self.epsilon is None else self.epsilon
-        kind = "SMP" if self.mechanism is None else _MECHANISMS.get(str(self.mechanism), "SMP")
+        kind = "SMP" if self.mechanism is None else MECHANISMS.get(str(self.mechanism), "SMP")
         if kind == "SPL" and self.per == "attribute":
             kind = "SMP"  # each table has the whole epsilon
         # a study without an epsilon, or with a wrong objective, is refused later
@@ -349,57 +243,6 @@ class Study:
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         values["only_if"] = {name: dict(one) for name, one in self.only_if.items()}
         return Study, tuple(dict(one) if isinstance(one, Mapping) else one for one in values.values())
-
-    def _check_budget(self) -> None:
-        if not self.repeated:
-            if not self._sharing and self.epsilon is not None:
-                raise InvalidParameter(
-                    "all attributes are metric and have epsilons of their own; leave the study's epsilon out"
-                )
-            if self._sharing and self.epsilon is None:
-                raise InvalidParameter(
-                    "a study needs an epsilon, or epsilon_first and epsilon_forever to ask again"
-                )
-            if self.epsilon is not None:
-                positive_epsilon(self.epsilon)
-            if self.rounds is not None:
-                raise InvalidParameter(
-                    "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
-                )
-            return
-        if self._sharing:
-            self._check_two_epsilons()
-        elif (self.epsilon, self.epsilon_first, self.epsilon_forever) != (None, None, None):
-            raise InvalidParameter(
-                "all attributes are metric and have epsilons of their own; leave the study's epsilons out"
-            )
-        rounds = _ROUNDS if self.rounds is None else self.rounds
-        object.__setattr__(
-            self, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
-        )
-        if self.mechanism not in (None, "sample", "faked") or self.per != "record":
-            raise InvalidParameter(
-                "a study that asks again has one real attribute per person, with its budget per record: "
-                "mechanism 'sample' or 'faked'"
-            )
-
-    def _check_two_epsilons(self) -> None:
-        if self.epsilon is not None:
-            raise InvalidParameter(
-                "give epsilon, or epsilon_first and epsilon_forever to ask again, not both"
-            )
-        if self.epsilon_first is None or self.epsilon_forever is None:
-            raise InvalidParameter(
-                "epsilon_first, for one report, and epsilon_forever, for all of them, go together"
-            )
-        first = positive_epsilon(self.epsilon_first, "epsilon_first")
-        forever = positive_epsilon(self.epsilon_forever, "epsilon_forever")
-        # equal ones are for dbitflip, all of which is kept
-        if first > forever or (first == forever and self.protocol is None):
-            raise InvalidParameter(
-                "epsilon_first, for one report, must be below epsilon_forever, for all of them, got "
-                f"{first:g} and {forever:g}"
-            )
 
     @property
     def repeated(self) -> bool:
@@ -444,35 +287,7 @@ class Study:
         become cells of a `Grid`. `means` names the numbers of which only the mean is wanted. Texts that
         pandas has as a category, or polars as an Enum, keep all their categories, in their order.
         """
-        rates, wanted, columns = dict(metric or {}), list(means), column_names(table)
-        locations = [
-            name
-            for name in rates
-            if name not in columns and all(f"{name}.{one}" in columns for one in DEGREES)
-        ]
-        names = [
-            name
-            for name in columns
-            if name not in {f"{location}.{one}" for location in locations for one in DEGREES}
-        ] + locations
-        for name in (*rates, *wanted):
-            if name not in names:
-                raise InvalidParameter(not_among(str(name), "a column of the table", names))
-        found: dict[str, Domain] = {}
-        hints = []
-        try:
-            for name, column in zip(names, columns_of(table, names, locations), strict=True):
-                if name in rates:
-                    found[name] = inferred_metric(name, column, rates[name])
-                else:
-                    found[name] = (
-                        inferred_number(name, column)
-                        if name in wanted
-                        else inferred_domain(name, column, declared_categories(table, name))
-                    )
-                    hints.append(hint_for(name, found[name], column))
-        finally:  # what is refused names values, too
-            warnings.warn("; ".join([_READ_OFF, *filter(None, hints)]), DeniableWarning, stacklevel=2)
+        found = infer_domains(table, metric or {}, list(means))
         return Study(found, epsilon, **options)
 
     def plan(self, people: int, **unknown: Never) -> Plan:
@@ -499,7 +314,7 @@ class Study:
         asked = {names[j]: self._compile(self._asked[names[j]]) for j in order}
         usual = usual_policy(self._asked)
         plan = Plan.of(asked, best.mechanism, people, self.title, usual, self.rounds, rows)
-        self._refuse_overspent(plan)
+        refuse_overspent(self, plan)
         plan = plan.with_ask(self.ask).with_maps(self.maps)
         if self.known:
             plan = plan.with_known({name: self.attributes[name] for name in self.known})
@@ -618,7 +433,7 @@ class Study:
             protocols = {j: self.protocol[name] for j, name in enumerate(named) if name is not None}
         else:
             protocols = self.protocol
-        return ks, protocols, None if self.mechanism is None else _MECHANISMS[self.mechanism]
+        return ks, protocols, None if self.mechanism is None else MECHANISMS[self.mechanism]
 
     def _question(self, one: Attribute) -> Question:
         domain = one.domain
@@ -635,24 +450,3 @@ class Study:
             self._metric_mechanisms.get(one.name),
             isinstance(domain, Number),
         )
-
-    def _refuse_overspent(self, plan: Plan) -> None:
-        """What the choice promises is checked against what the thresholds lose."""
-        loss = plan.verify()
-        spent = rest_loss(plan.mechanism, self.per)
-        budget = self.epsilon if self.epsilon is not None else self.epsilon_first
-        kept = [part for part in plan.content.parts if part.repeated and not part.metric]
-        forever = max((part.losses(1, 1).one_value_forever for part in kept), default=0.0)
-        if spent > (budget or 0.0) or forever > (self.epsilon_forever or math.inf):
-            raise InvalidParameter(
-                f"this plan would lose {max(spent, forever):.9g}, more than the study allows"
-            )
-        for one in loss.units:
-            domain: Any = self._asked[one.name].domain
-            allowed = Fraction(domain.epsilon or 0) * (
-                1000 if isinstance(domain, Grid) else Fraction(str(domain.step))
-            )
-            if Fraction(one.loss) > allowed:
-                raise InvalidParameter(
-                    f"{one.name!r} would lose {one.loss:.9g} per {one.unit}, more than the study allows"
-                )
