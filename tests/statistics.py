@@ -110,8 +110,8 @@ CHANGED_STUDIES, CHANGED_PEOPLE, CHANGED_HELD = 60, 2000, 0.85
 fewer would do so for one choice of the seeds in 1,000.
 """
 WEEK_PEOPLE = 20_000
-"""People whose days are one report at epsilon 1: the share of a union errs by 4 to 5 points. Days in another
-order are 36 points off, which is 9 standard errors.
+"""People whose days are one report at epsilon 1: the share of a union errs by 1 to 3 points. Days in another
+order are 36 points off, which is 13 standard errors.
 """
 MOBILE_PEOPLE, MOBILE_RUNS = 3000, 2
 """People of a week whose losses are counted, and runs with those of MS-FIMU: their error is then 4 % off, and

@@ -208,6 +208,7 @@ ROOMS = {
         "demand_features",
         "draw_people",
         "estimate_days",
+        "first_visits",
         "forecast_seasonal_mean",
         "forecast_total_by_share",
         "linear_program",

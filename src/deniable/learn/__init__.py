@@ -12,7 +12,7 @@ from deniable.errors import InvalidParameter, suggest_install
 
 if TYPE_CHECKING:
     from deniable.learn.bayes import PrivateNaiveBayes
-    from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days
+    from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days, first_visits
     from deniable.learn.demand import (
         DemandFeatures,
         PeriodCounts,
@@ -55,6 +55,7 @@ __all__ = [
     "demand_features",
     "draw_people",
     "estimate_days",
+    "first_visits",
     "forecast_seasonal_mean",
     "forecast_total_by_share",
     "linear_program",
@@ -91,6 +92,7 @@ _FILES = {
     "demand_features": "demand",
     "draw_people": "synthetic",
     "estimate_days": "days",
+    "first_visits": "days",
     "forecast_seasonal_mean": "demand",
     "forecast_total_by_share": "demand",
     "linear_program": "entropy",

@@ -18,12 +18,21 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Categories
 from deniable.domain.answer import is_missing
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.estimate import Estimate
+from deniable.estimate import Estimate, reach_of
+from deniable.exact import number
 from deniable.formatting import format_count
-from deniable.learn.unions import MOST_DAYS, checked_days, count_sets, list_unions, union_matrix
+from deniable.learn.unions import (
+    MOST_DAYS,
+    checked_days,
+    count_sets,
+    find_first_visits,
+    list_unions,
+    union_matrix,
+)
 from deniable.plan import Plan, Reports, Tallies
 from deniable.plan.study import Study
-from deniable.summaries import Summary, sum_of
+from deniable.summaries import Summary
+from deniable.summaries.covariance import error_of
 from deniable.tables import columns_of
 from deniable.words import Words
 
@@ -52,15 +61,40 @@ def day_sets(visits: object, days: Iterable[object], person: str = "person", day
     (3, 7, 6)
     """
     names = _read_days(days)
+    people, who, at = _read_visits(visits, names, person, day)
+    sets = np.zeros(len(people), dtype=np.int64)
+    np.bitwise_or.at(sets, who, np.left_shift(np.int64(1), at))
+    return DaySets(names, people, sets)
+
+
+def first_visits(
+    visits: object, days: Iterable[object], person: str = "person", day: str = "day"
+) -> dict[tuple[int, int], Integers]:
+    """Finds whose report counts for each union of consecutive days: the rows of each person's first visit.
+
+    It is for reports that were made at each visit. A union is its first and last day, counted from 1. The
+    table must tell one person's visits from another's, so that it shows who was there on which days.
+
+    >>> rows = first_visits({"person": ["a", "a", "b"], "day": ["Sat", "Sun", "Sun"]}, days=["Sat", "Sun"])
+    >>> {union: some.tolist() for union, some in rows.items()}
+    {(1, 1): [0], (1, 2): [0, 2], (2, 2): [1, 2]}
+    """
+    names = _read_days(days)
+    _, who, at = _read_visits(visits, names, person, day)
+    return dict(zip(list_unions(len(names)), find_first_visits(who, at, len(names)), strict=True))
+
+
+def _read_visits(
+    visits: object, days: Sequence[str], person: str, day: str
+) -> tuple[tuple[object, ...], Integers, Integers]:
+    """All people in order of appearance, and for each visit the number of its person and of its day."""
     people, on = columns_of(visits, [person, day])
-    at = Categories(names).encode(on, day)
+    at = Categories(days).encode(on, day)
     numbers: dict[object, int] = {}
     who = np.array([numbers.setdefault(one, len(numbers)) for one in people], dtype=np.int64)
     if any(is_missing(one) for one in numbers):
         raise InvalidValue(f"a visit without a {person!r} cannot be counted; remove the rows without one")
-    sets = np.zeros(len(numbers), dtype=np.int64)
-    np.bitwise_or.at(sets, who, np.left_shift(np.int64(1), at))
-    return DaySets(names, tuple(numbers), sets)
+    return tuple(numbers), who, at
 
 
 @final
@@ -154,13 +188,20 @@ class DayEstimate:
         return np.asarray(union_matrix(len(self.days)) @ self.shares(consistency)) * self.n
 
     def union(self, first: object, last: object, level: float = 0.95) -> Summary:
-        """The share of people who were there on a day from first to last: unbiased, with its interval."""
+        """The share of people who were there on a day from first to last: unbiased, with its interval.
+
+        Everybody has one of the sets, so that an error that all sets have in common is taken away.
+        """
         begin, end = (self._find_day(one) + 1 for one in (first, last))
         known = list_unions(len(self.days))
         if (begin, end) not in known:
             raise InvalidParameter(f"{last!r} is before {first!r}; give the first day, then the last")
         meets = union_matrix(len(self.days))[known.index((begin, end))]
-        return sum_of(self.estimate, np.flatnonzero(meets), level)
+        weights = meets - meets.mean()
+        value = float(meets.mean() + self.estimate.frequencies @ weights)
+        error = error_of(self.estimate, weights)
+        reach = reach_of((1 - number("a confidence level", level, 0.0, 1.0)) / 2) * error
+        return Summary(value, error, value - reach, value + reach)
 
     def days_visited(self, consistency: str = "norm-sub") -> Floats:
         """The share of people who were there on one day, on two, and so on."""
@@ -172,8 +213,8 @@ class DayEstimate:
 
     def __str__(self) -> str:
         lines = [f"{format_count(self.n, 'report')} of sets of {format_count(len(self.days), 'day')}"]
-        for number, share in enumerate(self.days_visited(), 1):
-            lines.append(f"{format_count(number, 'day'):>8}: {100 * share:5.1f} %")
+        for count, share in enumerate(self.days_visited(), 1):
+            lines.append(f"{format_count(count, 'day'):>8}: {100 * share:5.1f} %")
         return "\n".join(lines)
 
 
