@@ -15,7 +15,17 @@ DOCS = Path(__file__).parents[2] / "docs"
 TOOL = runpy.run_path(str(DOCS / "notebooks.py"))
 NOTEBOOKS = sorted((DOCS / "gallery").glob("*.ipynb"))
 MOST_SECONDS = 30  # of processor time; each takes about 3, and a reader waits for it
-NAMES = {"survey", "rounds", "ages-and-places", "choosing-epsilon", "attack", "paper", "forecasting"}
+NAMES = {
+    "survey",
+    "rounds",
+    "ages-and-places",
+    "choosing-epsilon",
+    "attack",
+    "paper",
+    "forecasting",
+    "mobility",
+    "synthetic-mobility",
+}
 
 
 @pytest.fixture(autouse=True)
