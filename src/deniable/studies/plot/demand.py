@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1)))
+_LEVELS = {"total x share": ("total x share, exact counts", "--"), "oracle": ("the true means", ":")}
+"""What is drawn across a panel, with its label and its dashes."""
 
 
 def plot_demand(rows: Sequence[DemandPoint]) -> Figure:
     """Each model's error at each epsilon, with two standard deviations; level lines are exact counts."""
     done = drawable([row for row in rows if row.refused is None])
     noisy = [row for row in done if row.epsilon is not None] or done
-    look_of = looks(dict.fromkeys(row.model for row in done))
+    look_of = looks(dict.fromkeys(row.model for row in noisy))
 
     def draw(axes: Axes, members: Sequence[DemandPoint]) -> None:
         for model, line in grouped(members, lambda row: row.model).items():
@@ -30,13 +31,16 @@ def plot_demand(rows: Sequence[DemandPoint]) -> Figure:
             reach = [2 * row.mae_sd for row in points]
             axes.errorbar(where, values, reach, label=model, capsize=1.5, elinewidth=0.8, **look_of[model])
         exact = [row for row in done if row.epsilon is None and row.dataset == members[0].dataset]
-        for row, dashes in zip(exact, _DASHES, strict=False):
-            label = "oracle" if row.model == "oracle" else f"{row.model}, exact counts"
-            color = look_of[row.model]["color"]
-            axes.axhline(row.mae, color=color, linestyle=dashes, linewidth=0.9, label=label)
+        for row in exact:
+            if row.model in _LEVELS:
+                label, dashes = _LEVELS[row.model]
+                axes.axhline(row.mae, color="gray", linestyle=dashes, linewidth=0.9, label=label)
+        axes.set_xscale("log")
+        budgets = sorted({row.epsilon for row in members if row.epsilon is not None})
+        axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+        axes.minorticks_off()
         axes.set_xlabel("epsilon of a record")
         axes.set_ylabel("mean absolute error, records")
-        axes.set_ylim(bottom=0)
 
     groups = grouped(noisy, lambda row: f"{row.dataset}, {row.protocol.upper()}")
     return panels(groups, draw, "Demand by region, from sanitized regions", columns=2, legend_columns=2)

@@ -28,10 +28,12 @@ def plot_response_time(rows: Sequence[ResponsePoint]) -> Figure:
     if one:
         groups[_PLACES.replace("LightGBM", one[0].model)] = one
 
+    names = [*dict.fromkeys(row.model for row in noisy), *dict.fromkeys(map(_name_places, noisy))]
+
     def draw(axes: Axes, members: Sequence[ResponsePoint]) -> None:
         by_model = len({_name_places(row) for row in members}) == 1
         lines = grouped(members, lambda row: row.model if by_model else _name_places(row))
-        look_of = looks(lines)
+        look_of = looks(names)
         for name, line in lines.items():
             points = [row for row in line if row.radius is not None]
             where = [row.radius or 0.0 for row in points]
@@ -43,11 +45,14 @@ def plot_response_time(rows: Sequence[ResponsePoint]) -> Figure:
                 label = "mean of all calls" if name == "mean" else f"{name}, true places"
                 axes.axhline(exact[name].rmse, color="gray", linestyle=dashes, linewidth=0.9, label=label)
         axes.set_xscale("log")
+        radii = sorted({row.radius for row in members if row.radius is not None})
+        axes.set_xticks(radii, [f"{radius:,g}" for radius in radii])
+        axes.minorticks_off()
         axes.set_xlabel("radius within which places lose ln 2, meters")
         axes.set_ylabel("root mean squared error, minutes")
-        axes.legend(fontsize=7)
 
-    return panels(groups, draw, "Response times of emergency calls, from noisy places", columns=2)
+    title = "Response times of emergency calls, from noisy places"
+    return panels(groups, draw, title, columns=2, legend_columns=2)
 
 
 def _is_compared(row: ResponsePoint, rows: Sequence[ResponsePoint]) -> bool:
@@ -56,7 +61,7 @@ def _is_compared(row: ResponsePoint, rows: Sequence[ResponsePoint]) -> bool:
 
 
 def _name_places(row: ResponsePoint) -> str:
-    name = row.protocol.replace("_", " ")
+    name = row.protocol.replace("_l", " L").replace("_", " ")
     if row.remapped:
         return f"{name}, remapped"
     return name if row.tested == "reports" else f"{name}, tested on true places"
