@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test test-js check format bench load endure scale docs services pages hashes release clean
+.PHONY: demo tour test test-js check format bench applications load endure scale docs services pages hashes release clean
 
 # Installs $(1), an argument of pip, and shows the packages as they come; pip's own errors are shown as they are.
 install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt $(1); echo $$? > .venv/status; } | \
@@ -71,6 +71,9 @@ format: .venv/ready
 
 bench: .venv/ready  ## the speed table, with the peers, in an environment of their own
 	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/run.py
+
+applications: .venv/ready  ## every application at full size beside its specification, in parts that are kept; an hour
+	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/applications.py
 
 load: .venv/ready  ## the collector under load, and what its parts can do alone
 	$(BIN)/python bench/load.py

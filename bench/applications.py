@@ -1,0 +1,270 @@
+"""Runs every application at full size, in parts that are kept, and writes bench/APPLICATIONS.md.
+
+`python bench/applications.py` takes about an hour on two free processors. A part that is done is kept in
+out/applications with its options and its commit, and is not run again: so it can be stopped at any time.
+`--again` runs all parts, or those that are named. `--quick` runs small ones into a folder of their own, and
+writes no page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import deniable as dn
+
+HERE = Path(__file__).parent
+PAGE = HERE / "APPLICATIONS.md"
+OUT = HERE.parent / "out" / "applications"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an application: what its `reproduce` is given."""
+
+    name: str
+    options: Mapping[str, Any]
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    """What is given instead for a small one."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """A study of `deniable.studies.applications`, and the columns of its table."""
+
+    name: str
+    file: str
+    title: str
+    columns: Mapping[str, str]
+    """Fields of a row, with their headings."""
+    value: str
+    """The field that the specification states."""
+    parts: tuple[Part, ...]
+    package: str = "deniable.studies.applications"
+
+    def reproduce(self, options: Mapping[str, Any], progress: Callable[[int, int], None]) -> Iterator[Row]:
+        """The rows of a part, as they are done."""
+        study = import_module(f"{self.package}.{self.file}")
+        for row in study.reproduce(**options, progress=progress):
+            yield asdict(row)
+
+
+APPLICATIONS = (
+    Application(
+        "demand",
+        "demand",
+        "Demand by region: mean absolute error, in records",
+        {"dataset": "dataset", "model": "model", "protocol": "protocol", "epsilon": "epsilon"},
+        "mae",
+        tuple(
+            Part(
+                f"demand-{name}",
+                {**asked, "runs": 8},
+                {**asked, "runs": 1, "epsilons": [1.0]},
+            )
+            for name, asked in {
+                "oue": {"datasets": ["synthetic"], "protocols": ["oue"]},
+                "grr": {"datasets": ["synthetic"], "protocols": ["grr"]},
+                "sue": {"datasets": ["synthetic"], "protocols": ["sue"]},
+                "montgomery": {"datasets": ["montgomery"]},
+            }.items()
+        ),
+    ),
+    Application(
+        "response-time",
+        "response_time",
+        "Response time from noisy places: root mean squared error, in minutes",
+        {
+            "model": "model",
+            "protocol": "places",
+            "radius": "radius, m",
+            "remapped": "remapped",
+            "tested": "tested on",
+            "moved": "moved, m",
+        },
+        "rmse",
+        tuple(
+            Part(
+                f"response-time-{models[0].lower()}",
+                {"models": models, "runs": 8},
+                {"models": models, "runs": 1, "radii": [1000.0]},
+            )
+            for models in (["LightGBM", "XGBoost", "mean"], ["MLP"], ["LASSO"])
+        ),
+    ),
+    Application(
+        "forecasting",
+        "forecasting",
+        "Forecasts of counts over time: root mean squared error of a series, mean of six",
+        {"model": "model", "calendar": "calendar", "noise": "noise", "epsilon": "epsilon", "per": "per"},
+        "rmse",
+        (
+            Part("forecasting-input", {"parts": ["baselines", "ridge", "input"]}, {"parts": ["baselines"]}),
+            Part("forecasting-trees", {"parts": ["trees"]}, {"parts": ["ridge"]}),
+        ),
+    ),
+)
+"""Every application, in the order of the page."""
+
+
+def run_part(application: Application, part: Part, folder: Path, quick: bool, again: bool) -> Row:
+    """The rows of a part with what they were made by: kept ones, unless they are to be made again."""
+    options = part.quick if quick else part.options
+    file = folder / f"{part.name}.json"
+    if file.exists() and not again:
+        kept: Row = json.loads(file.read_text(encoding="utf-8"))
+        if kept["options"] == json.loads(json.dumps(options)):
+            print(f"{part.name}: kept, of {kept['date']}", flush=True)
+            return kept
+        print(f"{part.name}: its options have changed", flush=True)
+    began = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        print(f"{part.name}: {done} of {total}, {time.monotonic() - began:.0f} s", flush=True)
+
+    rows = list(application.reproduce(options, show))
+    made = {
+        "part": part.name,
+        "options": options,
+        "version": dn.__version__,
+        "commit": find_commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "seconds": round(time.monotonic() - began, 1),
+        "rows": rows,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".part")
+    partial.write_text(json.dumps(made, indent=1), encoding="utf-8")
+    partial.replace(file)  # at once, so that a part that is there is whole
+    return made
+
+
+def find_commit() -> str:
+    """The commit that is checked out, marked where files differ from it."""
+    try:
+        found = subprocess.check_output(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=HERE, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.strip()
+
+
+def judge_row(row: Row) -> str:
+    """Whether a number is as near to the stated one as it should be."""
+    if row.get("refused"):
+        return f"refused: {row['refused']}"
+    if row.get("stated") is None:
+        return ""
+    return "outside" if row["differs"] else "inside"
+
+
+def list_table(application: Application, rows: Sequence[Row]) -> list[str]:
+    """A table in Markdown, a line for each row: what was measured, ours, and the specification's."""
+    headings = [*application.columns.values(), "ours", "specification", "tolerance", ""]
+    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
+    for row in rows:
+        ours = None if row.get("refused") else row[application.value]
+        numbers = [ours, row.get("stated"), row.get("margin")]
+        cells = [row.get(name) for name in application.columns] + numbers
+        lines.append(f"| {' | '.join([*map(_format_cell, cells), judge_row(row)])} |")
+    return lines
+
+
+def _format_cell(value: object) -> str:
+    if value is None or value is False:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return "yes" if value is True else str(value)
+
+
+def write_page(found: Mapping[str, Sequence[Row]]) -> list[str]:
+    """The page of all parts that are done; its last lines say which are not."""
+    dates = sorted({part["date"] for parts in found.values() for part in parts})
+    commits = sorted({part["commit"] for parts in found.values() for part in parts})
+    seconds = sum(part["seconds"] for parts in found.values() for part in parts)
+    when = dates[0] if dates[:1] == dates[-1:] else f"{dates[0]} to {dates[-1]}"
+    lines = [
+        "# The applications, at full size",
+        "",
+        f"`make applications` writes this page. Measured {when} on {os.cpu_count()} processors "
+        f"({platform.machine()}), Deniable {dn.__version__} ({', '.join(commits)}), "
+        f"{seconds / 60:.0f} minutes in all. Each number stands beside that of the specification and its "
+        "tolerance. What is not stated there has none. `deniable reproduce` prints the guarantees.",
+    ]
+    for application in APPLICATIONS:
+        parts = found.get(application.name, [])
+        rows = [row for part in parts for row in part["rows"]]
+        if not rows:
+            continue
+        verdicts = [judge_row(row) for row in rows]
+        inside, outside = verdicts.count("inside"), verdicts.count("outside")
+        runs = sorted({row["runs"] for row in rows if row.get("runs")})
+        lines += ["", f"## {application.name}", "", f"{application.title}.", ""]
+        lines += list_table(application, rows)
+        took = sum(part["seconds"] for part in parts)
+        lines += [
+            "",
+            f"{inside} of {inside + outside} stated numbers are inside their tolerance. Runs: "
+            f"{', '.join(map(str, runs))}. {took:.0f} seconds.",
+        ]
+    missing = [
+        part.name
+        for application in APPLICATIONS
+        for part in application.parts
+        if part.name not in {done["part"] for done in found.get(application.name, [])}
+    ]
+    if missing:
+        lines += ["", f"Not run yet: {', '.join(missing)}."]
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is not done, and write the page."""
+    names = [part.name for application in APPLICATIONS for part in application.parts]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="the parts to run (default: all)")
+    parser.add_argument("--again", action="store_true", help="run parts that are done already")
+    parser.add_argument("--quick", action="store_true", help="run small parts, and write no page")
+    parser.add_argument("--list", action="store_true", help="list the parts")
+    parser.add_argument("--out", type=Path, default=OUT, help="where parts are kept")
+    given = parser.parse_args(arguments)
+    unknown = sorted(set(given.parts) - set(names))
+    if unknown:
+        parser.error(f"there is no part {', '.join(unknown)}; parts are {', '.join(names)}")
+    if given.list:
+        print("\n".join(names))
+        return 0
+    folder = given.out / "quick" if given.quick else given.out
+    found: dict[str, list[Row]] = {}
+    for application in APPLICATIONS:
+        for part in application.parts:
+            is_asked = not given.parts or part.name in given.parts
+            is_kept = (folder / f"{part.name}.json").exists()
+            if is_asked or (is_kept and not given.quick):
+                made = run_part(application, part, folder, given.quick, given.again and is_asked)
+                found.setdefault(application.name, []).append(made)
+    if not given.quick:
+        PAGE.write_text("\n".join(write_page(found)) + "\n", encoding="utf-8")
+        print(f"wrote {PAGE}")
+    rows = [row for parts in found.values() for part in parts for row in part["rows"]]
+    outside = sum(judge_row(row) == "outside" for row in rows)
+    print(f"{len(rows)} rows, {outside} outside their tolerance")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
