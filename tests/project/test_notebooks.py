@@ -25,6 +25,8 @@ NAMES = {
     "forecasting",
     "mobility",
     "synthetic-mobility",
+    "demand",
+    "response-time",
 }
 
 
