@@ -86,6 +86,28 @@ def test_two_weeks_fit_in_a_report() -> None:
     assert week.estimate(plan, week.privatize(plan, dn.seeded(1))).days_visited().size == 14
 
 
+def test_days_may_be_dates_and_visits_times() -> None:
+    pandas = pytest.importorskip("pandas")
+    days = pandas.date_range("2026-11-16", periods=3)
+    times = pandas.to_datetime(["2026-11-16 09:30", "2026-11-18 23:59", "2026-11-17 00:00"])
+    frame = pandas.DataFrame({"person": [1, 1, 2], "day": times})
+    week = learn.day_sets(frame, days)
+    assert week.days == ("2026-11-16", "2026-11-17", "2026-11-18")
+    assert week.sets.tolist() == [5, 2]
+    arrays = {"person": np.array([1, 1, 2]), "day": times.to_numpy().astype("datetime64[ns]")}
+    assert learn.day_sets(arrays, [day.date() for day in days]).sets.tolist() == [5, 2]
+    with pytest.raises(InvalidValue, match="'2026-11-18' is not a value of 'day'"):
+        learn.day_sets(frame, days[:2])
+
+
+def test_nobody_came() -> None:
+    week = learn.day_sets({"person": [], "day": []}, [1, 2, 3])
+    plan = week.plan(1.0)
+    assert len(week.privatize(plan)) == 0
+    with pytest.raises(InvalidParameter, match="no reports yet"):
+        week.estimate(plan, week.privatize(plan))
+
+
 def test_first_visits_are_one_row_a_person() -> None:
     """A second visit on the same day does not count."""
     table = visits(300)

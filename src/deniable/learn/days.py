@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import cached_property
 from typing import final
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.domain import Categories
-from deniable.domain.answer import is_missing
+from deniable.domain.answer import is_missing, to_list
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import number
@@ -45,8 +46,8 @@ def day_sets(visits: object, days: Iterable[object], person: str = "person", day
     """Reads who was there on which days from a table of visits, as one set of days for each person.
 
     `visits` is a dataframe, a dictionary of columns or a list of dictionaries, with a row for each visit; a
-    person may come twice on one day. `days` names all days in order. They are public and never read off the
-    data: a day that is not among them is refused.
+    person may come twice on one day. `days` names all days in order: texts, numbers, dates or times. They are
+    public and never read off the data: a day that is not among them is refused.
 
     >>> from deniable.words.simulated import seeded
     >>> visits = {"person": ["a", "a", "b", "c", "c"], "day": ["Fri", "Sun", "Sat", "Fri", "Sat"]}
@@ -89,9 +90,11 @@ def _read_visits(
 ) -> tuple[tuple[object, ...], Integers, Integers]:
     """All people in order of appearance, and for each visit the number of its person and of its day."""
     people, on = columns_of(visits, [person, day])
-    at = Categories(days).encode(on, day)
+    is_time = isinstance(on, np.ndarray) and on.dtype.kind == "M"
+    dates = on.astype("datetime64[D]").astype(str) if is_time else on
+    at = Categories(days).encode([_name_date(one) for one in to_list(dates, day)], day)
     numbers: dict[object, int] = {}
-    who = np.array([numbers.setdefault(one, len(numbers)) for one in people], dtype=np.int64)
+    who = np.array([numbers.setdefault(one, len(numbers)) for one in to_list(people, person)], dtype=np.int64)
     if any(is_missing(one) for one in numbers):
         raise InvalidValue(f"a visit without a {person!r} cannot be counted; remove the rows without one")
     return tuple(numbers), who, at
@@ -222,7 +225,7 @@ def _read_days(days: Iterable[object]) -> tuple[str, ...]:
     """The names of all days."""
     if isinstance(days, str | bytes) or not isinstance(days, Iterable):
         raise InvalidParameter(f"days names all days in order, as in days=range(1, 8); got {days!r}")
-    given = list(days)
+    given = [_name_date(one) for one in days]
     if not 2 <= len(given) <= MOST_DAYS:
         raise InvalidParameter(
             f"days has 2 to {MOST_DAYS} days, got {len(given)}; a report of more would hide too little"
@@ -232,6 +235,15 @@ def _read_days(days: Iterable[object]) -> tuple[str, ...]:
     if joined:
         raise InvalidParameter(f"{joined[0]!r} has a {_JOIN!r}, which joins the days of a set; leave it out")
     return names
+
+
+def _name_date(day: object) -> object:
+    """The date of a time, as text; other days stay as they are."""
+    if isinstance(day, np.datetime64):
+        return str(day.astype("datetime64[D]"))
+    if isinstance(day, datetime):
+        return day.date().isoformat()
+    return day.isoformat() if isinstance(day, date) else day
 
 
 def _name_sets(days: Sequence[str]) -> tuple[str, ...]:
