@@ -124,7 +124,7 @@ def test_a_fake_prints_what_it_is(fake: dn.Fake) -> None:
 
 def test_no_public_class_prints_its_fields() -> None:
     """A dataclass without words of its own prints arrays and fractions."""
-    rooms = [dn, dn.attack, dn.audit, dn.data]
+    rooms = [dn, dn.attack, dn.audit, dn.data, dn.learn]
     members = [getattr(room, name) for room in rooms for name in room.__all__]
     raw = [
         one.__name__

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
+from deniable.formatting import format_count
 from deniable.mechanisms import SetMechanism
 
 LAGS = (1, 2, 3, 7, 14)
@@ -117,6 +118,9 @@ class DemandFeatures:
     regions: Integers
     targets: Floats
     """The debiased count of that region in that period."""
+
+    def __repr__(self) -> str:
+        return f"<DemandFeatures: {len(self.table):,} rows, {format_count(len(self.names), 'feature')}>"
 
 
 def demand_features(

@@ -18,6 +18,7 @@ from deniable.arrays import Floats, Integers
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, positive_epsilon
+from deniable.formatting import format_count
 from deniable.metric import planar_geometric
 from deniable.metric.base import ROUNDED_UP
 from deniable.metric.globe import EARTH, checked_locations
@@ -52,6 +53,9 @@ class PlaceFeatures:
     history: npt.ArrayLike
     areas: npt.ArrayLike
     radius: float = 500.0
+
+    def __repr__(self) -> str:
+        return f"<PlaceFeatures: {format_count(len(np.asarray(self.stations)), 'station')}>"
 
     def __post_init__(self) -> None:
         stations = _checked_table(self.stations, "stations", 2)
@@ -103,6 +107,9 @@ class NoisyPlaces:
     """The reported cells of the grid."""
     grid: Grid
     mechanism: PlanarGeometric | ProductGeometric
+
+    def __repr__(self) -> str:
+        return f"<NoisyPlaces: {format_count(len(self.cells), 'place')}, {self.mechanism!r}>"
 
     def loss_at(self, meters: float) -> float:
         """The most that two places lose that are so far apart.

@@ -16,7 +16,7 @@ from typing import Any, final
 from deniable.engines.addresses import find_duckdb, hide_password, is_address
 from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
-from deniable.formatting import shorten_names
+from deniable.formatting import format_count, shorten_names
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Tallies, refuse_other_plan
 from deniable.plan.windows import Windows, count_windows, order_window, refuse_nothing
@@ -88,6 +88,15 @@ class KeptTallies:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     source: str | None = None
     """Where reports are: a folder, as it is found from the file of tallies, or the address of a database."""
+
+    def __str__(self) -> str:
+        counted = (
+            f"{format_count(self.tally().n, 'report')} in {format_count(len(self.partitions), 'partition')}"
+        )
+        return f"Kept tallies of plan {self.plan.id[:12]}: {counted}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     @staticmethod
     def update(
