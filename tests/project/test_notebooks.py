@@ -27,6 +27,7 @@ NAMES = {
     "synthetic-mobility",
     "demand",
     "response-time",
+    "fairness",
 }
 
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.exact import positive_epsilon
-from deniable.learn.privatizer import Privatizer
 from deniable.simulate.population import numbers_from
 from deniable.studies.applications.fairness.cases import CASES, Case
 from deniable.words.simulated import seeded
@@ -100,6 +99,8 @@ def _sanitize(case: Case, asked: Fit, train: Mapping[str, Integers]) -> tuple[By
     if asked.epsilon is None:
         dropped = asked.mechanism == DROPPED
         return encode_raw(case, train, dropped), 0.0 if dropped else None
+    from deniable.learn import Privatizer
+
     people = case.load()
     sizes = {name: k for name, k in zip(people.attributes, people.ks, strict=True) if name in case.sensitive}
     labels = (asked.noise, case.name, asked.mechanism, asked.epsilon, asked.split, asked.seed)
