@@ -16,107 +16,15 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import deniable as dn
+from application_parts import APPLICATIONS, Application, Line, Part, Row
 
 HERE = Path(__file__).parent
 PAGE = HERE / "APPLICATIONS.md"
 OUT = HERE.parent / "out" / "applications"
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of an application: what its `reproduce` is given."""
-
-    name: str
-    options: Mapping[str, Any]
-    quick: Mapping[str, Any] = field(default_factory=dict)
-    """What is given instead for a small one."""
-
-
-@dataclass(frozen=True)
-class Application:
-    """A study of `deniable.studies.applications`, and the columns of its table."""
-
-    name: str
-    file: str
-    title: str
-    columns: Mapping[str, str]
-    """Fields of a row, with their headings."""
-    value: str
-    """The field that the specification states."""
-    parts: tuple[Part, ...]
-    package: str = "deniable.studies.applications"
-
-    def reproduce(self, options: Mapping[str, Any], progress: Callable[[int, int], None]) -> Iterator[Row]:
-        """The rows of a part, as they are done."""
-        study = import_module(f"{self.package}.{self.file}")
-        for row in study.reproduce(**options, progress=progress):
-            yield asdict(row)
-
-
-APPLICATIONS = (
-    Application(
-        "demand",
-        "demand",
-        "Demand by region: mean absolute error, in records",
-        {"dataset": "dataset", "model": "model", "protocol": "protocol", "epsilon": "epsilon"},
-        "mae",
-        tuple(
-            Part(
-                f"demand-{name}",
-                {**asked, "runs": 8},
-                {**asked, "runs": 1, "epsilons": [1.0]},
-            )
-            for name, asked in {
-                "oue": {"datasets": ["synthetic"], "protocols": ["oue"]},
-                "grr": {"datasets": ["synthetic"], "protocols": ["grr"]},
-                "sue": {"datasets": ["synthetic"], "protocols": ["sue"]},
-                "montgomery": {"datasets": ["montgomery"]},
-            }.items()
-        ),
-    ),
-    Application(
-        "response-time",
-        "response_time",
-        "Response time from noisy places: root mean squared error, in minutes",
-        {
-            "model": "model",
-            "protocol": "places",
-            "radius": "radius, m",
-            "remapped": "remapped",
-            "tested": "tested on",
-            "moved": "moved, m",
-        },
-        "rmse",
-        tuple(
-            Part(
-                f"response-time-{models[0].lower()}",
-                {"models": models, "runs": 8},
-                {"models": models, "runs": 1, "radii": [1000.0]},
-            )
-            for models in (["LightGBM", "XGBoost", "mean"], ["MLP"], ["LASSO"])
-        ),
-    ),
-    Application(
-        "forecasting",
-        "forecasting",
-        "Forecasts of counts over time: root mean squared error of a series, mean of six",
-        {"model": "model", "calendar": "calendar", "noise": "noise", "epsilon": "epsilon", "per": "per"},
-        "rmse",
-        (
-            Part("forecasting-input", {"parts": ["baselines", "ridge", "input"]}, {"parts": ["baselines"]}),
-            Part("forecasting-trees", {"parts": ["trees"]}, {"parts": ["ridge"]}),
-        ),
-    ),
-)
-"""Every application, in the order of the page."""
 
 
 def run_part(application: Application, part: Part, folder: Path, quick: bool, again: bool) -> Row:
@@ -162,32 +70,21 @@ def find_commit() -> str:
     return found.strip()
 
 
-def judge_row(row: Row) -> str:
-    """Whether a number is as near to the stated one as it should be."""
-    if row.get("refused"):
-        return f"refused: {row['refused']}"
-    if row.get("stated") is None:
-        return ""
-    return "outside" if row["differs"] else "inside"
-
-
-def list_table(application: Application, rows: Sequence[Row]) -> list[str]:
-    """A table in Markdown, a line for each row: what was measured, ours, and the specification's."""
+def list_table(application: Application, lines: Sequence[Line]) -> list[str]:
+    """A table in Markdown: what was measured, ours, and the specification's."""
     headings = [*application.columns.values(), "ours", "specification", "tolerance", ""]
-    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
-    for row in rows:
-        ours = None if row.get("refused") else row[application.value]
-        numbers = [ours, row.get("stated"), row.get("margin")]
-        cells = [row.get(name) for name in application.columns] + numbers
-        lines.append(f"| {' | '.join([*map(_format_cell, cells), judge_row(row)])} |")
-    return lines
+    table = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
+    for line in lines:
+        cells = [*line.cells, line.ours, line.stated, line.margin]
+        table.append(f"| {' | '.join([*map(_format_cell, cells), line.verdict])} |")
+    return table
 
 
 def _format_cell(value: object) -> str:
     if value is None or value is False:
         return ""
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:.1f}"
     return "yes" if value is True else str(value)
 
 
@@ -210,11 +107,12 @@ def write_page(found: Mapping[str, Sequence[Row]]) -> list[str]:
         rows = [row for part in parts for row in part["rows"]]
         if not rows:
             continue
-        verdicts = [judge_row(row) for row in rows]
+        measured = application.list_lines(rows)
+        verdicts = [line.verdict for line in measured]
         inside, outside = verdicts.count("inside"), verdicts.count("outside")
         runs = sorted({row["runs"] for row in rows if row.get("runs")})
         lines += ["", f"## {application.name}", "", f"{application.title}.", ""]
-        lines += list_table(application, rows)
+        lines += list_table(application, measured)
         took = sum(part["seconds"] for part in parts)
         lines += [
             "",
@@ -260,9 +158,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given.quick:
         PAGE.write_text("\n".join(write_page(found)) + "\n", encoding="utf-8")
         print(f"wrote {PAGE}")
-    rows = [row for parts in found.values() for part in parts for row in part["rows"]]
-    outside = sum(judge_row(row) == "outside" for row in rows)
-    print(f"{len(rows)} rows, {outside} outside their tolerance")
+    for application in APPLICATIONS:
+        rows = [row for part in found.get(application.name, []) for row in part["rows"]]
+        verdicts = [line.verdict for line in application.list_lines(rows)]
+        if verdicts:
+            counted = (
+                f"{verdicts.count('inside')} inside their tolerance, {verdicts.count('outside')} outside"
+            )
+            print(f"{application.name}: {len(verdicts)} numbers, {counted}")
     return 0
 
 

@@ -6,7 +6,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
 
 import applications
-from applications import Application, Part
+from application_parts import APPLICATIONS, Application, Line, Part, read_metrics, read_relative
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
 
     monkeypatch.setitem(sys.modules, "pretended.study", SimpleNamespace(reproduce=reproduce))
     parts = (Part("study-one", {"runs": 5}, {"runs": 1}), Part("study-two", {"runs": 6}, {"runs": 2}))
-    study = Application("study", "study", "A study", {"model": "model"}, "rmse", parts, "pretended")
+    study = Application("study", "study", "A study", {"model": "model"}, "rmse", parts, package="pretended")
     monkeypatch.setattr(applications, "APPLICATIONS", (study,))
     monkeypatch.setattr(applications, "PAGE", tmp_path / "page.md")
     return made
@@ -96,7 +96,7 @@ def test_numbers_stand_beside_the_stated_ones(tmp_path: Path, capsys: pytest.Cap
     assert "| mean | 3 | 2.1 | 0.2 | outside |" in page
     assert "| none | 4 |  |  |  |" in page
     assert "2 of 4 stated numbers are inside their tolerance" in page
-    assert "6 rows, 2 outside their tolerance" in capsys.readouterr().out
+    assert "study: 6 numbers, 2 inside their tolerance, 2 outside" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("calls")
@@ -106,7 +106,7 @@ def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no part study-three; parts are study-one, study-two" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("application", applications.APPLICATIONS, ids=lambda one: str(one.name))
+@pytest.mark.parametrize("application", APPLICATIONS, ids=lambda one: str(one.name))
 def test_every_application_can_be_run(application: Application) -> None:
     """Its study takes the options, and its rows have the columns."""
     study: Any = import_module(f"{application.package}.{application.file}")
@@ -115,8 +115,26 @@ def test_every_application_can_be_run(application: Application) -> None:
         for options in (part.options, part.quick):
             signature.bind(**options, progress=None)
         json.dumps(part.options)
-    shown = {*application.columns, application.value, "stated", "margin", "differs"}
-    kinds = [
-        one for one in vars(study).values() if inspect.isclass(one) and hasattr(one, "__dataclass_fields__")
-    ]
-    assert any(shown <= set(kind.__dataclass_fields__) for kind in kinds)
+    shown = {*application.columns, application.value, "margin"}
+    kinds = [{one.name for one in fields(kind)} for kind in vars(study).values() if is_kind(kind)]
+    assert any(shown <= names for names in kinds)
+
+
+def is_kind(one: object) -> bool:
+    """Whether it is a dataclass, and no instance of one."""
+    return isinstance(one, type) and is_dataclass(one)
+
+
+def test_rows_of_other_forms_are_read() -> None:
+    study = APPLICATIONS[0]
+    model = {"kind": "model", "dataset": "d", "mechanism": "GRR", "epsilon": 1.0, "acc": 0.8, "spd": 0.3}
+    published = {"published": {"acc": 0.81, "spd": 0.5}, "margin": {"acc": 0.02, "spd": 0.1}}
+    lines = list(read_metrics(study, {**model, "eod": 0.2, **published}))
+    assert [line.verdict for line in lines] == ["inside", "outside", ""]
+    attack = {"kind": "attack", "dataset": "d", "attribute": "sex", "accuracy": 0.9, "blind": 0.5}
+    assert [line.verdict for line in read_metrics(study, attack)] == [""]
+    other = Application("o", "o", "O", {"method": "method"}, "rmse", ())
+    relative = {"method": "m", "rmse": 1.05, "stated": 1.0, "margin": 0.1}
+    assert [line.verdict for line in read_relative(other, relative)] == ["inside"]
+    assert [line.verdict for line in read_relative(other, {**relative, "rmse": 1.2})] == ["outside"]
+    assert Line([], 1.0, refused="too few").verdict == "refused: too few"
