@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -11,16 +11,24 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from deniable.arrays import Integers
+from deniable.arrays import Array, Integers
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.learn.budgets import Budget, Output, make_mechanism
 from deniable.learn.columns import Column, read_columns
 from deniable.learn.memory import Label, Memory, read_labels
-from deniable.learn.tables import Reported, is_frame, join_array, join_frame, read_column
-from deniable.mechanisms import SetMechanism
+from deniable.learn.tables import (
+    Layout,
+    allocate_array,
+    allocate_columns,
+    is_frame,
+    join_frame,
+    read_column,
+)
+from deniable.mechanisms import ExactMechanism, SetMechanism
 from deniable.plan import Plan
 from deniable.words import Words, checked_source
 
+_ROWS = 1 << 17  # that are reported at a time
 _PEOPLE = 1000
 """The people of a transformer's plan: any number, since their number is not learned from the data."""
 
@@ -117,20 +125,26 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         """Replace the values by a new report of each row; all values are checked before any is reported."""
         check_is_fitted(self)
         table = self._read(X, reset=False)
-        codes = np.column_stack([one.encode(read_column(table, one.position)) for one in self._columns])
-        reported = self._report(X, codes)
-        protected = {one.column.position: one for one in reported}
-        kept = range(self.n_features_in_) if self.passthrough else sorted(protected)
+        codes = self._encode(table)
+        mechanism = self.plan_.mechanism
+        layouts = {
+            column.position: Layout(
+                column, _as_set(part), self.output == "support", not mechanism.reports_all
+            )
+            for column, part in zip(self._columns, mechanism.mechanisms, strict=True)
+        }
+        kept = range(self.n_features_in_) if self.passthrough else sorted(layouts)
         parts = [
-            protected[position] if position in protected else read_column(table, position)
-            for position in kept
+            layouts[position] if position in layouts else read_column(table, position) for position in kept
         ]
-        support = self.output == "support"
         library = _get_output_config("transform", self)["dense"]
-        if library != "default":
-            return join_frame(parts, library, getattr(table, "index", None), support)
-        widths = [one.mechanism.k if support and isinstance(one, Reported) else 1 for one in parts]
-        return join_array(parts, widths, len(codes), support)
+        if library == "default":
+            result, places = allocate_array(parts, len(codes))
+            self._report(X, codes, list(layouts.values()), places)
+            return result
+        places = allocate_columns(parts, len(codes))
+        self._report(X, codes, list(layouts.values()), places)
+        return join_frame(parts, places, library, getattr(table, "index", None))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the columns that come out: "age", or with indicators "age=34"."""
@@ -160,27 +174,44 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
             raise AttributeError("reports are counted by row label with memo='index' only")
         return self._memory.count_labels()
 
-    def _report(self, given: Any, codes: Integers) -> list[Reported]:
-        mechanism = self.plan_.mechanism
-        if self.memo is None:
-            if self._memory.notice(given):
-                warnings.warn(
-                    "this table was privatized before: these are second reports of the same people, who lose "
-                    f"{self.loss_:.4g} more; keep the first ones, or use memo='index'",
-                    DeniableWarning,
-                    stacklevel=4,
-                )
-            records = mechanism.privatize(codes, checked_source(self.words))
-            self._memory.total += len(codes)
-        else:
+    def _encode(self, table: Any) -> Integers:
+        """The codes of all protected columns; every value is checked before any is reported."""
+        largest = max(one.domain.k for one in self._columns) - 1
+        codes = None
+        for j, column in enumerate(self._columns):
+            found = column.encode(read_column(table, column.position))
+            if codes is None:
+                codes = np.empty((len(found), len(self._columns)), dtype=np.min_scalar_type(largest))
+            codes[:, j] = found
+        assert codes is not None
+        return codes
+
+    def _report(
+        self, given: Any, codes: Integers, layouts: Sequence[Layout], places: Sequence[Array]
+    ) -> None:
+        """Write the reports of all rows to their places, a block of rows after the other."""
+        labels = None if self.memo is None else read_labels(given)
+        if labels is not None:
             self._memory.keep_secret(self.words)
-            records = self._memory.privatize(self.plan_.id, mechanism, codes, read_labels(given))
-        reporters = records.reporters or (None,) * len(self._columns)
-        found = []
-        for j, (column, part) in enumerate(zip(self._columns, mechanism.mechanisms, strict=True)):
-            assert isinstance(part, SetMechanism)
-            found.append(Reported(column, part, records.columns[j], len(codes), reporters[j]))
-        return found
+        elif self._memory.notice(given):
+            warnings.warn(
+                "this table was privatized before: these are second reports of the same people, who lose "
+                f"{self.loss_:.4g} more; keep the first ones, or use memo='index'",
+                DeniableWarning,
+                stacklevel=4,
+            )
+        words = checked_source(self.words)
+        mechanism = self.plan_.mechanism
+        for low in range(0, len(codes), _ROWS):
+            here = slice(low, low + _ROWS)
+            if labels is None:
+                records = mechanism.privatize(codes[here], words)
+                self._memory.total += records.n
+            else:
+                records = self._memory.privatize(self.plan_.id, mechanism, codes[here], labels[here])
+            reporters = records.reporters or (None,) * len(layouts)
+            for layout, place, reports, who in zip(layouts, places, records.columns, reporters, strict=True):
+                layout.write(place[here], reports, who)
 
     def _read(self, X: Any, reset: bool) -> Any:  # noqa: N803
         """The table as it is, if it is a frame, or else as an array."""
@@ -229,3 +260,9 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _as_set(part: ExactMechanism) -> SetMechanism:
+    """A mechanism of a transformer, whose reports support sets of values: no other is made."""
+    assert isinstance(part, SetMechanism)
+    return part

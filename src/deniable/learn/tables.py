@@ -1,6 +1,7 @@
 """Takes tables apart into columns, and puts reports together to an array or a frame.
 
-Indicators are bytes, written block by block: beside the result there are only the packed reports.
+Reports are written block by block into the columns of the result. Indicators are bytes: beside the result
+there is only a block of them.
 """
 
 from __future__ import annotations
@@ -23,40 +24,44 @@ NOT_REPORTED = -1
 
 @final
 @dataclass(frozen=True)
-class Reported:
-    """The reports of one column: who reports it, and how a report is read."""
+class Layout:
+    """How the reports of a column come out: as one column of values, or as an indicator per value."""
 
     column: Column
     mechanism: SetMechanism
-    reports: Array
-    n: int
-    who: Integers | None
-    """The rows that report it; None where all do."""
-
-    def decode(self) -> Array:
-        """A value per row; NaN, or None among texts, where the row does not report this column."""
-        shown = self.column.values[self.reports]
-        if self.who is None:
-            return shown
-        numbers = shown.dtype.kind in "iuf"
-        whole: Array = np.full(self.n, np.nan) if numbers else np.full(self.n, None, dtype=object)
-        whole[self.who] = shown
-        return whole
+    support: bool
+    sampled: bool
+    """Whether some rows do not report this column."""
 
     @property
-    def indicator_type(self) -> np.dtype[Any]:
-        """Bytes; with a sign where some rows do not report this column."""
-        return np.dtype(np.uint8 if self.who is None else np.int8)
+    def width(self) -> int:
+        """How many columns come out."""
+        return self.mechanism.k if self.support else 1
 
-    def write_support(self, indicators: Array) -> None:
-        """Write which values every report supports: a row per report, a column per value."""
-        if self.who is not None:
-            indicators[:] = NOT_REPORTED
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bytes for indicators, with a sign where some are missing; for values, what holds them and NaN."""
+        if self.support:
+            return np.dtype(np.int8 if self.sampled else np.uint8)
+        shown = self.column.values.dtype
+        return np.dtype(np.float64) if self.sampled and shown.kind in "iuf" else shown
+
+    def write(self, target: Array, reports: Array, who: Integers | None) -> None:
+        """Write the reports of some rows; `who` of them report this column, or all."""
+        if who is not None:
+            missing = NOT_REPORTED if self.support else self._missing
+            target[:] = missing
+        if not self.support:
+            target[slice(None) if who is None else who, 0] = self.column.values[reports]
+            return
         step = max(1, _CELLS // self.mechanism.k)
-        for low in range(0, len(self.reports), step):
+        for low in range(0, len(reports), step):
             here = slice(low, low + step)
-            rows = here if self.who is None else self.who[here]
-            indicators[rows] = self.mechanism.support(self.reports[here])
+            target[here if who is None else who[here]] = self.mechanism.support(reports[here])
+
+    @property
+    def _missing(self) -> float | None:
+        return np.nan if self.dtype.kind == "f" else None
 
 
 def is_frame(table: Any) -> bool:
@@ -76,65 +81,58 @@ def read_column(table: Any, position: int) -> Any:
     return column
 
 
-def join_array(parts: Sequence[Any], widths: Sequence[int], n: int, support: bool) -> Array:
-    """One array with all columns, of the one type that holds them."""
-    read = [_as_array(part, support) for part in parts]
-    types = [part.indicator_type if isinstance(part, Reported) else part.dtype for part in read]
+def allocate_array(parts: Sequence[Any], n: int) -> tuple[Array, list[Array]]:
+    """One array for all columns, of the one type that holds them, and the place of each layout in it."""
+    read = [part if isinstance(part, Layout) else np.asarray(part) for part in parts]
+    types = [part.dtype for part in read]
+    widths = [part.width if isinstance(part, Layout) else 1 for part in read]
     numeric = all(dtype.kind in "biuf" for dtype in types)
     result = np.empty((n, sum(widths)), dtype=np.result_type(*types) if numeric else object)
+    places = []
     start = 0
     for part, width in zip(read, widths, strict=True):
         target = result[:, start : start + width]
-        if isinstance(part, Reported):
-            part.write_support(target)
+        if isinstance(part, Layout):
+            places.append(target)
         else:
             target[:, 0] = part
         start += width
-    return result
+    return result, places
 
 
-def _as_array(part: Any, support: bool) -> Any:
-    """A column as an array; indicators are left to be written into the result."""
-    if not isinstance(part, Reported):
-        return np.asarray(part)
-    return part if support else part.decode()
+def allocate_columns(parts: Sequence[Any], n: int) -> list[Array]:
+    """An array for each layout, whose columns are contiguous: a frame takes them as they are."""
+    layouts = [part for part in parts if isinstance(part, Layout)]
+    return [np.empty((one.width, n), dtype=one.dtype).T for one in layouts]
 
 
-def join_frame(parts: Sequence[Any], library: str, index: object, support: bool) -> Any:
-    """A frame whose columns have a type each, and numbers for names."""
+def join_frame(parts: Sequence[Any], places: Sequence[Array], library: str, index: object) -> Any:
+    """A frame whose columns have a type each, and numbers for names; layouts are replaced by their places."""
+    filled = iter(places)
+    columns = [next(filled) if isinstance(part, Layout) else part for part in parts]
     try:
-        return _join_pandas(parts, index, support) if library == "pandas" else _join_polars(parts, support)
+        return _join_pandas(columns, index) if library == "pandas" else _join_polars(columns)
     except ModuleNotFoundError as missing:
         raise InvalidParameter(f"this output needs {missing.name}: {suggest_install('frames')}") from None
 
 
-def _indicators(part: Reported) -> Array:
-    """The indicators of a column, one contiguous array for each value."""
-    table = np.empty((part.mechanism.k, part.n), dtype=part.indicator_type).T
-    part.write_support(table)
-    return table
-
-
-def _join_pandas(parts: Sequence[Any], index: object, support: bool) -> Any:
+def _join_pandas(columns: Sequence[Any], index: object) -> Any:
     import pandas as pd
 
     pieces = []
-    for part in parts:
-        if isinstance(part, Reported) and support:
-            pieces.append(pd.DataFrame(_indicators(part), index=index, copy=False))
+    for column in columns:
+        if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] > 1:
+            pieces.append(pd.DataFrame(column, index=index, copy=False))
         else:
-            values = part.decode() if isinstance(part, Reported) else part
+            values = column[:, 0] if isinstance(column, np.ndarray) and column.ndim == 2 else column
             pieces.append(pd.Series(values, index=index, copy=False))
     return pd.concat(pieces, axis=1)
 
 
-def _join_polars(parts: Sequence[Any], support: bool) -> Any:
+def _join_polars(columns: Sequence[Any]) -> Any:
     import polars as pl
 
-    columns: list[Any] = []
-    for part in parts:
-        if isinstance(part, Reported) and support:
-            columns += list(_indicators(part).T)
-        else:
-            columns.append(part.decode() if isinstance(part, Reported) else part)
-    return pl.DataFrame([pl.Series(str(number), column) for number, column in enumerate(columns)])
+    single: list[Any] = []
+    for column in columns:
+        single += list(column.T) if isinstance(column, np.ndarray) and column.ndim == 2 else [column]
+    return pl.DataFrame([pl.Series(str(number), column) for number, column in enumerate(single)])
