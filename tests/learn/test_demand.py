@@ -71,6 +71,15 @@ def test_wrong_periods_are_refused(periods: list[float]) -> None:
         count_periods(mechanism, reports, periods)
 
 
+def test_no_reports_need_a_number_of_periods() -> None:
+    mechanism = dn.grr(3, 1.0)
+    none = mechanism.privatize(np.zeros(0, dtype=np.int64), dn.seeded(1))
+    periods = np.zeros(0, dtype=np.uint64)
+    with pytest.raises(InvalidParameter, match="give length"):
+        count_periods(mechanism, none, periods)
+    assert count_periods(mechanism, none, periods, length=2).counts.tolist() == [[0.0] * 3] * 2
+
+
 def test_wrong_tables_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="features need 364"):
         demand_features(np.ones((300, 2)))

@@ -96,7 +96,10 @@ def count_periods(
         raise InvalidValue(f"periods are one whole number for each of {len(reports):,} reports")
     if when.size and when.min() < 0:
         raise InvalidValue(f"periods are numbered from 0, got {when.min()}")
+    when = when.astype(np.int64)
     found = int(when.max()) + 1 if when.size else 0
+    if length is None and not found:
+        raise InvalidParameter("there are no reports: give length, the number of periods")
     total = found if length is None else whole_number("length", length, max(found, 1))
     order = np.argsort(when, kind="stable")
     ends = np.cumsum(np.bincount(when, minlength=total))[:-1]
