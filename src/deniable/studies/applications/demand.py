@@ -34,7 +34,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 6.0)
 QUICK_EPSILONS = (0.5, 1.0, 2.0)
 PROTOCOL_NAMES = ("oue", "grr", "sue")
 DATASETS = ("synthetic", "montgomery")
-MODELS = ("LightGBM", "weekday mean", "total x share")
+MODELS = ("LightGBM", "last week", "weekday mean", "total x share")
 _TREES: dict[str, Any] = {
     "n_estimators": 150,
     "learning_rate": 0.05,
@@ -194,6 +194,7 @@ def _forecast_days(people: Demand, counts: Floats) -> dict[str, Floats]:
     last = slice(-people.test, None)
     return {
         "LightGBM": _learn_trees(people, counts),
+        "last week": forecast_seasonal_mean(counts, 7, 1)[last],
         "weekday mean": forecast_seasonal_mean(counts, 7, 52)[last],
         "total x share": forecast_total_by_share(counts, people.totals)[last],
     }

@@ -13,14 +13,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEVELS = {"total x share": ("total x share, exact counts", "--"), "oracle": ("the true means", ":")}
+_LEVELS = {
+    "last week": ("last week, exact counts", "-."),
+    "total x share": ("total x share, exact counts", "--"),
+    "oracle": ("the true means", ":"),
+}
 """What is drawn across a panel, with its label and its dashes."""
+_NOT_DRAWN = "last week"
+"""One noisy count is so far off that nothing else could be seen."""
 
 
 def plot_demand(rows: Sequence[DemandPoint]) -> Figure:
     """Each model's error at each epsilon, with two standard deviations; level lines are exact counts."""
     done = drawable([row for row in rows if row.refused is None])
-    noisy = [row for row in done if row.epsilon is not None] or done
+    noisy = [row for row in done if row.epsilon is not None and row.model != _NOT_DRAWN] or done
     look_of = looks(dict.fromkeys(row.model for row in noisy))
 
     def draw(axes: Axes, members: Sequence[DemandPoint]) -> None:
