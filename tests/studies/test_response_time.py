@@ -49,6 +49,8 @@ def test_errors_are_within_their_margin(rows: list[ResponsePoint]) -> None:
     laplace = moved["planar_laplace", False]
     assert laplace.moved == pytest.approx(2 * 1000 / np.log(2), rel=0.03)
     assert moved["planar_laplace", True].moved < laplace.moved
+    assert laplace.loss is None
+    assert moved["planar_geometric", False].loss == pytest.approx(np.log(2) * (1 + np.sqrt(2)), rel=0.01)
     assert moved["planar_geometric", False].moved == pytest.approx(laplace.moved, rel=0.03)
     assert len(plot_response_time(rows).axes) == 2
 

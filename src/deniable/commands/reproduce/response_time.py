@@ -10,7 +10,7 @@ import click
 from deniable.commands.reproduce.applications import report_rows
 from deniable.commands.shared import console, options, studies
 from deniable.commands.shared.options import positive
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_up
 
 if TYPE_CHECKING:
     from deniable.studies.applications.response_time import ResponsePoint
@@ -50,6 +50,7 @@ def reproduce_response_time(model: Sequence[str], radii: Sequence[float], choice
             ("places", _describe_places),
             ("radius, m", lambda row: "" if row.radius is None else f"{row.radius:g}"),
             ("epsilon per km", lambda row: "" if row.epsilon is None else f"{row.epsilon:.3g}"),
+            ("exact loss within r", lambda row: "" if row.loss is None else format_up(row.loss)),
             ("moved, m", lambda row: f"{row.moved:.0f}"),
             ("MAE", lambda row: f"{row.mae:.2f}"),
             ("RMSE", lambda row: f"{row.rmse:.2f}"),

@@ -103,6 +103,13 @@ def simulate_minutes(emergencies: Emergencies, seed: int, run: int) -> Floats:
     return np.asarray(waiting + driving + 0.8 * (calls.kinds == "Traffic"))
 
 
+def bound_loss(protocol: str, radius: float) -> float | None:
+    """The exact loss of two places that are so far apart, cells counted; None for noise in floating point."""
+    if protocol != "planar_geometric":
+        return None
+    return privatize_places(GRID.centers[:1], GRID, float(np.log(2)) / radius, seeded(0)).loss_at(radius)
+
+
 def sanitize_places(
     emergencies: Emergencies, protocol: str, radius: float, remapped: bool, seed: int
 ) -> Floats:

@@ -55,6 +55,8 @@ class ResponsePoint:
     """The meters within which two places lose at most ln 2."""
     epsilon: float | None
     """The loss per kilometer."""
+    loss: float | None
+    """The exact bound of what two places within the radius lose; None where none is exact."""
     remapped: bool
     """Whether reports were moved to their posterior mean under the public history."""
     tested: str
@@ -196,6 +198,7 @@ def _summarize(case: Case, found: Sequence[_Scores]) -> Iterator[ResponsePoint]:
             protocol=case.protocol,
             radius=case.radius,
             epsilon=None if case.radius is None else 1000 * math.log(2) / case.radius,
+            loss=None if case.radius is None else emergencies.bound_loss(case.protocol, case.radius),
             remapped=case.remapped,
             tested=case.tested,
             moved=float(np.mean([moved for moved, _ in found])),
