@@ -24,7 +24,7 @@ class Part:
 class Line:
     """A line of a table: what was measured, the number, and what is stated of it."""
 
-    cells: Sequence[object]
+    cells: tuple[object, ...]
     ours: float | None
     stated: float | None = None
     margin: float | None = None
@@ -65,14 +65,14 @@ class Application:
             yield asdict(row)
 
     def list_lines(self, rows: Sequence[Row]) -> list[Line]:
-        """The lines of the table of these rows."""
+        """The lines of the table of these rows; what several parts measure alike is listed once."""
         read = self.read_row or read_value
-        return [line for row in rows for line in read(self, row)]
+        return list(dict.fromkeys(line for row in rows for line in read(self, row)))
 
 
 def read_value(application: Application, row: Row) -> Iterator[Line]:
     """One line: the fields of the columns, and the value."""
-    cells = [row.get(name) for name in application.columns]
+    cells = tuple(row.get(name) for name in application.columns)
     yield Line(cells, row.get(application.value), row.get("stated"), row.get("margin"), row.get("refused"))
 
 
@@ -80,7 +80,7 @@ def read_relative(application: Application, row: Row) -> Iterator[Line]:
     """One line of a row whose margin is a part of what is stated."""
     stated = row.get("stated")
     margin = None if stated is None else stated * row["margin"]
-    cells = [row.get(name) for name in application.columns]
+    cells = tuple(row.get(name) for name in application.columns)
     yield Line(cells, row.get(application.value), stated, margin, row.get("refused"))
 
 
@@ -88,10 +88,10 @@ def read_metrics(_application: Application, row: Row) -> Iterator[Line]:
     """A line for each metric of a model's fairness, and one for each attack on an attribute."""
     if row["kind"] == "attack":
         metric = f"{row['attribute']} guessed (blind {row['blind']:.3f})"
-        yield Line([row["dataset"], "", None, metric], row["accuracy"], refused=row.get("refused"))
+        yield Line((row["dataset"], "", None, metric), row["accuracy"], refused=row.get("refused"))
         return
     for metric in ("acc", "spd", "eod"):
-        cells = [row["dataset"], row["mechanism"], row["epsilon"], metric]
+        cells = (row["dataset"], row["mechanism"], row["epsilon"], metric)
         stated, margin = ((row[name] or {}).get(metric) for name in ("published", "margin"))
         yield Line(cells, row[metric], stated, margin, row.get("refused"))
 
