@@ -15,6 +15,7 @@ from deniable.commands.reproduce import reproduce_paper
 from deniable.data.series import load_paris
 from deniable.errors import InvalidParameter
 from deniable.studies.applications import forecasting
+from deniable.studies.applications.forecasting_guarantee import TIMES, state_guarantees
 from deniable.studies.plot.forecasting import plot_forecasting
 
 
@@ -27,7 +28,7 @@ def _data() -> None:
 
 def test_the_counts_lack_a_day() -> None:
     series = load_paris()
-    assert series.counts.shape == (forecasting.TIMES, 6)
+    assert series.counts.shape == (TIMES, 6)
     steps = np.diff(series.times).astype(int)
     assert sorted(set(steps.tolist())) == [30, 24 * 60 + 30]
     assert str(series.times[int(steps.argmax()) + 1]) == "2020-09-18T00:00"
@@ -57,12 +58,15 @@ def test_a_person_is_protected_at_a_small_cost() -> None:
 
 
 def test_guarantees_are_stated_as_published_and_as_true() -> None:
-    (_, first), (_, second), *_ = forecasting.state_guarantees()
+    (_, first), (_, second), (_, gradients) = state_guarantees()
     assert "123.4" in first.published
     assert "224.6" in second.published
     assert all(number in first.true for number in ("2.595", "4.751", "0.03445"))
     assert all(number in second.true for number in ("5.019", "0.0649"))
     assert first.unit == "person"
+    assert gradients.unit == "window"
+    assert "about epsilon 0.31" in gradients.true
+    assert "a person, who is in all windows: about epsilon 449" in gradients.unprotected[0]
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:

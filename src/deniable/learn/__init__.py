@@ -13,6 +13,7 @@ from deniable.errors import InvalidParameter, suggest_install
 if TYPE_CHECKING:
     from deniable.learn.bayes import PrivateNaiveBayes
     from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days, first_visits
+    from deniable.learn.deep import NetworkForecast, SeriesScale
     from deniable.learn.demand import (
         DemandFeatures,
         PeriodCounts,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from deniable.learn.entropy import CellFit, linear_program, maximum_entropy
     from deniable.learn.forecast import ForecastScore, RidgeForecast, calendar_columns, score_forecast
     from deniable.learn.gaussian import DiscreteGaussian
+    from deniable.learn.gradients import GradientNoise
     from deniable.learn.laplace import DiscreteLaplace
     from deniable.learn.noise import CountNoise
     from deniable.learn.places import NoisyPlaces, PlaceFeatures, privatize_places, remap_places
@@ -41,6 +43,8 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ForecastScore",
+    "GradientNoise",
+    "NetworkForecast",
     "NoisyPlaces",
     "PeriodCounts",
     "PlaceFeatures",
@@ -48,6 +52,7 @@ __all__ = [
     "PrivateSeries",
     "Privatizer",
     "RidgeForecast",
+    "SeriesScale",
     "calendar_columns",
     "count_periods",
     "count_unions",
@@ -78,6 +83,8 @@ _FILES = {
     "DiscreteGaussian": "gaussian",
     "DiscreteLaplace": "laplace",
     "ForecastScore": "forecast",
+    "GradientNoise": "gradients",
+    "NetworkForecast": "deep",
     "NoisyPlaces": "places",
     "PeriodCounts": "demand",
     "PlaceFeatures": "places",
@@ -85,6 +92,7 @@ _FILES = {
     "PrivateSeries": "series",
     "Privatizer": "privatizer",
     "RidgeForecast": "forecast",
+    "SeriesScale": "deep",
     "calendar_columns": "forecast",
     "count_periods": "demand",
     "count_unions": "unions",
@@ -116,7 +124,8 @@ def __getattr__(name: str) -> object:
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] == "deniable":
             raise
-        raise InvalidParameter(f"{name} needs {missing.name}: {suggest_install('learn')}") from None
+        extra = "deep" if _FILES[name] == "deep" else "learn"
+        raise InvalidParameter(f"{name} needs {missing.name}: {suggest_install(extra)}") from None
     globals()[name] = found  # so that it is looked for once
     return found
 

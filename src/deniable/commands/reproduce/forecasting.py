@@ -1,4 +1,4 @@
-"""`deniable reproduce forecasting`: forecasts counts of people from noisy counts."""
+"""`deniable reproduce forecasting`: forecasts counts of people from noisy counts and by noisy gradients."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from deniable.formatting import format_count, format_up
 @studies.options(
     "5",
     "Make only 2 runs, at three epsilons, of ridge and the baselines. Takes half a minute.",
-    options.name_option("--part", "Parts: baselines, ridge, input, trees.  [default: all]"),
+    options.name_option(
+        "--part", "Parts: baselines, ridge, input, trees, network, gradients.  [default: all]"
+    ),
     options.numbers_option("--epsilons", positive, "Epsilons of a person.  [default: 0.25,0.5,1,2,4,8]"),
 )
 def reproduce_forecasting(part: Sequence[str], epsilons: Sequence[float], choices: studies.Choices) -> None:
     """Forecasts of counts of people over time.
 
     Forecasts mobile phones by half hour in a commune and five of its zones. Noise is added to the counts once
-    (input). The table has the true epsilon of each, and whom it protects. Trees need the extra `learn`. The
-    data are read from the folder $DENIABLE_DATA.
+    (input), or to the gradients of a network. The table has the true epsilon of each, and whom it protects.
+    Trees need the extra `learn`, the network and noisy gradients the extra `deep`. The data are read from the
+    folder $DENIABLE_DATA.
     """
     from deniable.studies.applications import forecasting
+    from deniable.studies.applications.forecasting_guarantee import state_guarantees
     from deniable.studies.plot.forecasting import plot_forecasting
 
     runs = choices.runs or (forecasting.QUICK_RUNS if choices.quick else forecasting.RUNS)
@@ -54,5 +58,5 @@ def reproduce_forecasting(part: Sequence[str], epsilons: Sequence[float], choice
             ("", lambda row: "differs" if row.differs else ""),
             ("seconds", lambda row: f"{row.seconds:.2f}"),
         ),
-        forecasting.state_guarantees(),
+        state_guarantees(),
     )

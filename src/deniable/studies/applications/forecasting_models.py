@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ from deniable.learn.forecast import (
     stack_lags,
 )
 from deniable.learn.gaussian import DiscreteGaussian
+from deniable.learn.gradients import GradientNoise
+from deniable.learn.series import DELTA
 from deniable.words.simulated import seeded
 
 Calendar = Literal["dates", "rows"]
@@ -32,7 +36,14 @@ TEST = 336
 """The last rows, a week, are forecast."""
 APPEARANCES = 2
 """A person in a zone is also in its commune."""
+EPOCHS = 30
+"""How often a network sees every window."""
 
+_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+_SCALE = ([1e5, *[1e4] * 5], [2e4, *[4e3] * 5], [2e4, *[4e3] * 5])
+"""Round numbers that are known without the data, of a commune and of a zone. As specified, changes are in the
+units of the counts; in units of their own, noise would do less harm.
+"""
 _DAY, _WEEK = 48, 336
 _RECENT = (1, 2, 3, 4, 5, 6)
 
@@ -46,14 +57,17 @@ class ForecastTask:
     calendar: Calendar = "dates"
     sigma: Fraction | None = None
     penalty: float = 1e-4
+    gradient: GradientNoise | None = None
+    batch: int = 32
     seed: int = 1
 
 
 class Outcome(NamedTuple):
-    """The errors of a fit, and how long it took."""
+    """The errors of a fit, how long it took, and the epsilon of a window where gradients are noisy."""
 
     score: ForecastScore
     seconds: float
+    epsilon: float | None = None
 
 
 @final
@@ -91,7 +105,17 @@ def forecast_task(task: ForecastTask) -> Outcome:
     known = Known(series, counts, task.calendar)
     began = time.perf_counter()
     forecast = MODELS[task.model](known, task)
-    return Outcome(score_forecast(series.counts[known.start :], forecast), time.perf_counter() - began)
+    taken = time.perf_counter() - began
+    rows = known.start - max(_RECENT)
+    epsilon = None
+    if task.gradient is not None:
+        epsilon = task.gradient.window_epsilon(rows, task.batch, count_steps(rows, task.batch), DELTA)
+    return Outcome(score_forecast(series.counts[known.start :], forecast), taken, epsilon)
+
+
+def count_steps(rows: int, batch: int) -> int:
+    """How often a network is moved."""
+    return EPOCHS * (rows // batch)
 
 
 @cache
@@ -170,6 +194,24 @@ def _boost_trees(known: Known, task: ForecastTask) -> Floats:
     return forecast
 
 
+def _train_network(known: Known, task: ForecastTask) -> Floats:
+    """One thread, as with trees; the scale is read from the data only where nothing is promised."""
+    if "jax" not in sys.modules:
+        os.environ.setdefault("XLA_FLAGS", _ONE_THREAD)
+    from deniable.learn.deep import NetworkForecast, SeriesScale
+
+    model = NetworkForecast.fit(
+        known.counts[: known.start],
+        scale=None if task.gradient is None else SeriesScale.of(*_SCALE),
+        lags=max(_RECENT),
+        batch=task.batch,
+        epochs=EPOCHS,
+        noise=task.gradient,
+        words=seeded(task.seed),
+    )
+    return model.predict(known.counts, start=known.start)
+
+
 MODELS: dict[str, Callable[[Known, ForecastTask], Floats]] = {
     "persistence": _persist,
     "a week before": _repeat_week,
@@ -178,5 +220,6 @@ MODELS: dict[str, Callable[[Known, ForecastTask], Floats]] = {
     "ridge, waves": _ridge_waves,
     "ridge": _ridge_best,
     "LightGBM": _boost_trees,
+    "network": _train_network,
 }
 """Every model, by the name that a row has."""
