@@ -150,11 +150,20 @@ APPLICATIONS = (
         "forecasting",
         "forecasting",
         "Forecasts of counts over time: root mean squared error of a series, mean of six",
-        {"model": "model", "calendar": "calendar", "noise": "noise", "epsilon": "epsilon", "per": "per"},
+        {
+            "model": "model",
+            "calendar": "calendar",
+            "noise": "noise",
+            "sigma": "sigma",
+            "epsilon": "epsilon",
+            "per": "per",
+        },
         "rmse",
         (
             Part("forecasting-input", {"parts": ["baselines", "ridge", "input"]}, {"parts": ["baselines"]}),
             Part("forecasting-trees", {"parts": ["trees"]}, {"parts": ["ridge"]}),
+            Part("forecasting-network", {"parts": ["network"]}, {"parts": ["ridge"]}),
+            Part("forecasting-gradients", {"parts": ["gradients"]}, {"parts": ["ridge"]}),
         ),
     ),
     Application(

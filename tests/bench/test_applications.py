@@ -116,6 +116,8 @@ def test_every_application_can_be_run(application: Application) -> None:
         for options in (part.options, part.quick):
             signature.bind(**options, progress=None)
         json.dumps(part.options)
+    named = [name for part in application.parts for name in part.options.get("parts", [])]
+    assert sorted(named) == sorted(getattr(study, "PARTS", [])), "every part of a study is run once"
     shown = {*application.columns, application.value, "margin"}
     kinds = [{one.name for one in fields(kind)} for kind in vars(study).values() if is_kind(kind)]
     assert any(shown <= names for names in kinds)
