@@ -196,6 +196,18 @@ def test_noise_alone_moves_nothing_and_classes_without_reports_have_the_prior() 
     np.testing.assert_allclose(some.sum(axis=1), 1.0)
 
 
+def test_rare_values_are_damped() -> None:
+    """Two values with the same ratio of shares: that of the rare one, which is mostly noise, counts less."""
+    shares = np.array([[0.60, 0.02, 0.38], [0.30, 0.01, 0.69]])
+    margin = Margin(shares, np.full((2, 3), 0.0004), np.ones(2))
+    half = np.array([0.5, 0.5])
+    plain, damped = (shrink_margin(margin, half, shares.mean(axis=0), damp) for damp in (0.0, 0.5))
+    ratios = [np.log(one[0] / one[1]) for one in (plain, damped)]
+    assert ratios[0][0] == pytest.approx(ratios[0][1], rel=0.01)
+    assert 0 < ratios[1][1] < 0.75 * ratios[1][0]
+    assert ratios[1][0] > 0.9 * ratios[0][0]
+
+
 def test_three_classes() -> None:
     draw = np.random.default_rng(11)
     grade = draw.integers(0, 3, 20_000)
@@ -321,6 +333,7 @@ def test_the_checks_of_scikit_learn_fail_only_where_domains_are_required() -> No
         ({"prior": {"sex": {"x": 1.0}}}, "'x' is not a value of 'sex'"),
         ({"prior": {"sex": [1.5, -0.5]}}, "they add up to 1"),
         ({"temper": 0.0}, "temper must be"),
+        ({"damp": -1.0}, "damp must be 0 or"),
     ],
 )
 def test_refused_parameters(options: dict[str, Any], why: str) -> None:

@@ -30,7 +30,7 @@ from deniable.tables import column_names, columns_of, is_table
 from deniable.words import Words
 
 _AT_ONCE = 1 << 22  # reports times values whose likelihoods are computed at once
-_HOTTEST = 10.0  # a larger temper is a slip
+_LARGEST = 10.0  # a larger temper or damp is a slip
 
 
 @final
@@ -48,7 +48,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     Columns that say the same thing twice make naive Bayes too sure, and one report of each person cannot tell
     how much. So the evidence of the columns, not the shares of the classes, counts by `temper`: a half unless
-    given (decision 128), 1 for columns that are independent within a class.
+    given, 1 for columns that are independent within a class. Rare values are mostly noise: `damp` is the part
+    of a standard error that is added to shares before classes are compared (decision 128).
 
     >>> import numpy as np
     >>> from deniable.words.simulated import seeded
@@ -91,6 +92,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         prior: Any = None,
         protocol: str | Sequence[str] = "adaptive",
         temper: float = 0.5,
+        damp: float = 0.5,
         words: Words | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -100,6 +102,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self.prior = prior
         self.protocol = protocol
         self.temper = temper
+        self.damp = damp
         self.words = words
 
     def make_plan(self, people: int) -> Plan:
@@ -129,7 +132,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         questions = Questions.of(self.domains, self.target)
         prior = questions.read_prior(self.prior)
         label = questions.find_label(plan)
-        number("temper", self.temper, 0.0, _HOTTEST)
+        number("temper", self.temper, 0.0, _LARGEST)
+        damp = 0.0 if self.damp == 0 else number("damp", self.damp, 0.0, _LARGEST, "0 or a number up to 10")
         counted = add_tallies(tallies)
         margins = read_margins(plan, counted, label, questions)
         order = questions.order
@@ -140,7 +144,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self.unprotected_ = () if label == "protected" else (self.target,)
         self.class_shares_ = margins.classes[order]
         self.tables_ = {
-            name: shrink_margin(margins.columns[name], margins.classes, prior.get(name))[order]
+            name: shrink_margin(margins.columns[name], margins.classes, prior.get(name), damp)[order]
             for name in questions.names
         }
         self.n_features_in_ = len(self.tables_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from deniable.words.simulated import seeded
 EPSILONS = (1.0, 2.0, 4.0, 8.0)
 _TOLERANCE = 1.5  # standard deviations
 _FEW = len(SENSITIVE)
+DAMP = 0.5
+"""What the classifier damps by unless asked otherwise."""
 
 
 @final
@@ -52,6 +54,8 @@ _STATED: dict[tuple[str, str, int], tuple[float | None, ...]] = {
     ("naive Bayes", "one report", 10): (0.743, 0.769, 0.789, 0.800),
     ("naive Bayes", "one report, no prior", 10): (0.712, 0.763, 0.786, 0.799),
     ("naive Bayes", "one report, label protected", 10): (0.722, 0.750, 0.781, 0.801),
+    ("naive Bayes", "one report, damped, no prior", 10): (None, None, None, None),
+    ("naive Bayes", "one report, damped, no prior, label protected", 10): (None, None, None, None),
     ("naive Bayes", "one report, noisy test", 10): (0.535, 0.535, 0.535, 0.535),
 }
 _NOISY_RANGE = 0.035  # stated as .50 to .57
@@ -159,9 +163,10 @@ def _measure_bayes(case: Case, epsilon: float, lesson: Lesson, seed: int) -> flo
         return _score(models.fit_split_bayes(lesson, epsilon, seed), lesson, lesson.test)
     label = "protected" if "protected" in case.protocol else "public"
     prior = None if "no prior" in case.protocol else lesson.prior
-    model = models.fit_bayes(
-        lesson, lesson.train, lesson.train_labels, epsilon, seed, label=label, prior=prior
-    )
+    options: dict[str, Any] = {"label": label, "prior": prior}
+    if "damped" in case.protocol:
+        options["damp"] = DAMP
+    model = models.fit_bayes(lesson, lesson.train, lesson.train_labels, epsilon, seed, **options)
     if "noisy test" not in case.protocol:
         return _score(model, lesson, lesson.test)
     plan = models.plan_split(lesson, epsilon, len(lesson.test))

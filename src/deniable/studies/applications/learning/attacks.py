@@ -12,6 +12,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.attack import attribute_inference, membership, membership_bound
 from deniable.attack.models import Classifier
 from deniable.studies.applications.learning import models
+from deniable.studies.applications.learning.accuracy import DAMP
 from deniable.studies.applications.learning.people import Lesson, divide_people
 from deniable.studies.applications.learning.point import LearningPoint
 from deniable.studies.applications.processes import run_tasks
@@ -176,9 +177,7 @@ def _choose_training(asked: Attacked, lesson: Lesson) -> Callable[[Integers, Int
             raw: Classifier = models.fit_raw_bayes(lesson, rows, labels)
             return raw
         label = "protected" if "protected" in asked.protocol else "public"
-        model = models.fit_bayes(
-            lesson, rows, labels, asked.epsilon, base + number, label=label, prior=lesson.prior
-        )
+        model = models.fit_bayes(lesson, rows, labels, asked.epsilon, base + number, label=label, damp=DAMP)
         return Named(model, lesson)
 
     return train_trees if asked.model == "LightGBM" else train_bayes

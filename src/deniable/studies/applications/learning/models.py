@@ -60,7 +60,8 @@ def fit_raw_bayes(lesson: Lesson, rows: Integers, labels: Integers) -> Any:
 def fit_bayes(
     lesson: Lesson, rows: Integers, labels: Integers, epsilon: float, seed: int, **options: Any
 ) -> PrivateNaiveBayes:
-    """Naive Bayes from one report of each person."""
+    """Naive Bayes from one report of each person; unless asked for, not damped, as it is specified."""
+    options = {"damp": 0.0} | options
     model = PrivateNaiveBayes(
         epsilon, lesson.domains, TARGET, protocol=BEST_OF, words=seeded(seed), **options
     )
@@ -79,7 +80,8 @@ def fit_split_bayes(lesson: Lesson, epsilon: float, seed: int) -> PrivateNaiveBa
     plan = plan_split(lesson, epsilon, len(lesson.train))
     people = lesson.name_columns(lesson.train) | {TARGET: lesson.train_labels}
     tallies = plan.tally(plan.privatize(people, seeded(seed)))
-    return PrivateNaiveBayes(epsilon, lesson.domains, TARGET, prior=lesson.prior).fit_tally(plan, tallies)
+    model = PrivateNaiveBayes(epsilon, lesson.domains, TARGET, prior=lesson.prior, damp=0.0)
+    return model.fit_tally(plan, tallies)
 
 
 Fit = Callable[[Lesson, float | None, int], float]
