@@ -234,7 +234,7 @@ def test_rows_that_are_reports_are_predicted_by_their_likelihood() -> None:
         law = part.law
         assert isinstance(law, dn.Law)
         channel = np.full((part.k, part.k), law.q) + np.eye(part.k) * (law.p - law.q)
-        score += model.temper * np.log(channel[column] @ table.T)
+        score += model.temper_ * np.log(channel[column] @ table.T)
     expected = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     sampled = model.plan_.privatize({**few, "ill": ill[:6]}, dn.seeded(3))

@@ -28,6 +28,7 @@ NAMES = {
     "demand",
     "response-time",
     "fairness",
+    "learning",
 }
 
 

@@ -31,6 +31,8 @@ from deniable.words import Words
 
 _AT_ONCE = 1 << 22  # reports times values whose likelihoods are computed at once
 _LARGEST = 10.0  # a larger temper or damp is a slip
+_REPEATED = 0.12  # of a column's evidence is what another column says already, in tables of people
+_LEAST_TEMPER = 0.5
 
 
 @final
@@ -47,9 +49,10 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     tallies: `plan_` and `tallies_` give it again, and tallies of more people are added to them.
 
     Columns that say the same thing twice make naive Bayes too sure, and one report of each person cannot tell
-    how much. So the evidence of the columns, not the shares of the classes, counts by `temper`: a half unless
-    given, 1 for columns that are independent within a class. Rare values are mostly noise: `damp` is the part
-    of a standard error that is added to shares before classes are compared (decision 128).
+    how much. So the evidence of the columns, not the shares of the classes, counts by `temper`: unless given,
+    the less the more columns there are, down to a half; 1 is for columns that are independent within a class.
+    Rare values are mostly noise: `damp` is the part of a standard error that is added to shares before they
+    are compared (decision 128).
 
     >>> import numpy as np
     >>> from deniable.words.simulated import seeded
@@ -79,6 +82,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     """The share of each class."""
     tables_: dict[str, Floats]
     """For each column, the shares of its values in each class, a row for each class."""
+    temper_: float
+    """How much the evidence of the columns counts."""
     n_features_in_: int
     """The number of columns."""
 
@@ -91,7 +96,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         label: Label = "public",
         prior: Any = None,
         protocol: str | Sequence[str] = "adaptive",
-        temper: float = 0.5,
+        temper: float | None = None,
         damp: float = 0.5,
         words: Words | None = None,
     ) -> None:
@@ -132,7 +137,6 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         questions = Questions.of(self.domains, self.target)
         prior = questions.read_prior(self.prior)
         label = questions.find_label(plan)
-        number("temper", self.temper, 0.0, _LARGEST)
         damp = 0.0 if self.damp == 0 else number("damp", self.damp, 0.0, _LARGEST, "0 or a number up to 10")
         counted = add_tallies(tallies)
         margins = read_margins(plan, counted, label, questions)
@@ -147,6 +151,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             name: shrink_margin(margins.columns[name], margins.classes, prior.get(name), damp)[order]
             for name in questions.names
         }
+        self.temper_ = _choose_temper(self.temper, len(self.tables_))
         self.n_features_in_ = len(self.tables_)
         return self
 
@@ -221,7 +226,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         score: Floats = np.log(self.class_shares_)[None, :]
         for name, domain in Questions.of(self.domains, self.target).columns:
             codes = domain.codes(columns[name], name)
-            evidence = self.temper * np.log(self.tables_[name])
+            evidence = self.temper_ * np.log(self.tables_[name])
             answered = codes != NO_ANSWER
             score = score + np.where(answered[:, None], evidence.T[codes], 0.0)
         return score
@@ -235,8 +240,19 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             for low in range(0, len(who), step):
                 here = slice(low, low + step)
                 likely = part.likelihoods(column[here]) @ self.tables_[name].T
-                score[who[here]] += self.temper * np.log(likely)
+                score[who[here]] += self.temper_ * np.log(likely)
         return score
+
+
+def _choose_temper(given: float | None, columns: int) -> float:
+    """As given, or by how much columns repeat each other in tables of people: as a design effect counts it.
+
+    >>> [round(_choose_temper(None, columns), 2) for columns in (1, 2, 6, 10, 30)]
+    [1.0, 0.89, 0.62, 0.5, 0.5]
+    """
+    if given is not None:
+        return number("temper", given, 0.0, _LARGEST)
+    return max(_LEAST_TEMPER, 1 / (1 + _REPEATED * (columns - 1)))
 
 
 def _normalize(score: Floats) -> Floats:
