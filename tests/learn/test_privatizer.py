@@ -156,6 +156,29 @@ def test_columns_come_out_in_their_order_with_their_types() -> None:
     assert list(bare.get_feature_names_out()) == ["color", "age"]
 
 
+def test_columns_of_all_kinds_are_read_and_keep_their_type() -> None:
+    table = pd.DataFrame(
+        {
+            "c": pd.Categorical(["a", "b", "a"]),
+            "i": pd.array([0, 1, 2], dtype="Int64"),
+            "b": [True, False, True],
+            "m": ["2024-05", "2024-06", "2024-07"],
+            "f": [0.5, 1.5, 0.5],
+        }
+    )
+    months = dn.Range.dates("2024-01", "2024-12")
+    domains = {"c": ["a", "b"], "i": 3, "b": [True, False], "m": months, "f": [0.5, 1.5]}
+    for given in (table, pl.from_pandas(table)):
+        fitted = Privatizer(domains, 150.0).set_output(transform="pandas").fit(given)
+        found = fitted.transform(given)
+        assert found.to_numpy().tolist() == table.to_numpy().tolist()
+        assert [dtype.kind for dtype in found.dtypes[["i", "b", "f"]]] == ["i", "b", "f"]
+    few = Privatizer(domains, 30.0, budget="sample", words=dn.seeded(8)).set_output(transform="pandas")
+    sampled = few.fit_transform(pd.concat([table] * 40, ignore_index=True))
+    assert (sampled.notna().sum(axis=1) == 1).all()
+    assert set(sampled["b"].dropna()) == {True, False}
+
+
 def test_indicators_are_named_by_their_values() -> None:
     domains = {"color": COLORS, "age": dn.Range(0, 60, step=20)}
     fitted = Privatizer(domains, 50.0, protocol="grr", output="support").set_output(transform="pandas")
@@ -245,6 +268,7 @@ def test_values_outside_their_domain_are_refused_with_row_and_column(
         ({"domains": {"age": dn.Range(0, 100, privacy="metric", epsilon=0.1)}}, "metric privacy"),
         ({"epsilon": None}, "epsilon is missing"),
         ({"epsilon": -1.0}, "epsilon must be a positive number"),
+        ({"epsilon": 100.0}, "column 'color': epsilon 50.0 is too large"),
         ({"budget": "equal"}, "budget is 'split', 'sample' or"),
         ({"budget": {"color": 1.0}}, "the budget has no epsilon for 'age'"),
         ({"budget": {"color": 1.0, "age": 1.5}}, "add up to 2.5, more than epsilon 2"),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon
 from deniable.learn.columns import Column
-from deniable.mechanisms import PROTOCOLS, SetMechanism, grr
+from deniable.mechanisms import PROTOCOLS, SetMechanism
 from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 
 Budget = Literal["split", "sample"] | Mapping[Any, float]
@@ -92,13 +92,13 @@ def _name_protocols(protocol: object, columns: Sequence[Column]) -> list[str]:
 
 
 def _make_part(column: Column, protocol: str, epsilon: float, output: Output) -> SetMechanism:
-    k = column.domain.k
-    if output == "support":
-        return PROTOCOLS[protocol].make_exact(k, epsilon)
-    if protocol == "adaptive":
-        return grr(k, epsilon)
-    made = PROTOCOLS[protocol].make_exact(k, epsilon)
-    if not made.names_value:
+    if output == "value" and protocol == "adaptive":
+        protocol = "grr"
+    try:
+        made = PROTOCOLS[protocol].make_exact(column.domain.k, epsilon)
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"column {column.name!r}: {problem}") from None
+    if output == "value" and not made.names_value:
         raise InvalidParameter(
             f"a report of {protocol} is no value of {column.name!r}: it supports a set of values; use "
             "output='support', or protocol 'grr'"

@@ -151,8 +151,9 @@ def _list_values(domain: Categories | Range, given: object) -> Array:
     items: list[object] = list(domain.labels)
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         items = list(given)
-    if any(isinstance(item, bool | np.bool_) or not isinstance(item, Real) for item in items):
-        shown = np.empty(len(items), dtype=object)
-        shown[:] = items
-        return shown
-    return np.array(items)
+    truths = sum(isinstance(item, bool | np.bool_) for item in items)
+    if truths == len(items) or (truths == 0 and all(isinstance(item, Real) for item in items)):
+        return np.array(items)
+    shown = np.empty(len(items), dtype=object)
+    shown[:] = items
+    return shown

@@ -44,7 +44,9 @@ class Layout:
         if self.support:
             return np.dtype(np.int8 if self.sampled else np.uint8)
         shown = self.column.values.dtype
-        return np.dtype(np.float64) if self.sampled and shown.kind in "iuf" else shown
+        if not self.sampled:
+            return shown
+        return np.dtype(np.float64 if shown.kind in "iuf" else object)
 
     def write(self, target: Array, reports: Array, who: Integers | None) -> None:
         """Write the reports of some rows; `who` of them report this column, or all."""
