@@ -29,7 +29,7 @@ from deniable.mechanisms import ExactMechanism
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
 from deniable.simulate.measure import measure_record_errors
-from deniable.simulate.tallies import draw_record_tallies, draw_run_tallies, draw_tally, is_drawn_directly
+from deniable.simulate.tallies import draw_record_tallies, draw_tally, is_drawn_directly
 from deniable.studies import allomfree, rsfd
 from deniable.studies.plot import sweeps as plot_studies
 from tests import statistics
@@ -172,7 +172,8 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
 )
 def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism) -> None:
     mechanism = dn.Sample((part, part))
-    tallies = draw_run_tallies(mechanism, [TRUE[0], TRUE[0]], np.random.default_rng(3))
+    drawn = draw_record_tallies(mechanism, [TRUE[0], TRUE[0]], 1, np.random.default_rng(3))
+    tallies = [one.tally(0) for one in drawn]
     assert all(150 < tally.n < 350 for tally in tallies)
     assert mechanism.estimate(tallies)[0].frequencies.sum() == pytest.approx(1.0, abs=0.9)
     many = draw_record_tallies(mechanism, [TRUE[0]] * 2, 300, np.random.default_rng(4))[0]

@@ -250,13 +250,6 @@ def draw_record_tallies(
     )
 
 
-def draw_run_tallies(
-    mechanism: RecordMechanism, true_counts: Sequence[npt.ArrayLike], generator: np.random.Generator
-) -> tuple[Tally, ...]:
-    """The tallies of one run, one per attribute; see `draw_record_tallies` for how exact they are."""
-    return tuple(draws.tally(0) for draws in draw_record_tallies(mechanism, true_counts, 1, generator))
-
-
 def _draw_attribute(
     mechanism: RecordMechanism, attribute: int, people: Integers, generator: np.random.Generator
 ) -> Draws:
