@@ -1965,11 +1965,11 @@ def check_access(page: Page, only: Sequence[str] = ()) -> None:
     ] == []
 
 
-COLORS = ("color-contrast", "link-in-text-block")
+COLOR_RULES = ("color-contrast", "link-in-text-block")
 """Rules of axe that are about colors. All others are the same in the dark."""
 
 
-@pytest.mark.parametrize(("scheme", "rules"), [("light", ()), ("dark", COLORS)])
+@pytest.mark.parametrize(("scheme", "rules"), [("light", ()), ("dark", COLOR_RULES)])
 def test_everybody_can_use_the_pages(
     browser: Browser, collector: Running, scheme: Any, rules: Sequence[str]
 ) -> None:
