@@ -93,6 +93,6 @@ def _count_differing(models: Sequence[FairnessPoint]) -> None:
     differing = sum(row.differs for row in known)
     points = format_count(len(known), "point")
     click.echo(
-        f"{differing} of {points} that were published differ by more than three standard errors (raw values: "
-        "by 0.0005)"
+        "farther from what was published than three standard errors (raw values: 0.0005): "
+        f"{differing} of {points}"
     )
