@@ -147,7 +147,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
     shown = CliRunner().invoke(reproduce_paper, asked)
     assert shown.exit_code == 0, shown.output
     assert "published: epsilon-LDP for the sensitive attributes" in shown.output
-    assert "(raw values: 0.0005): 1 of 2 points" in shown.output
+    assert "(raw values: 0.0005): 2 of 2 points" in shown.output
     figures = ["--json", "--plot", str(tmp_path / "fair.svg"), "--figures", str(tmp_path / "all")]
     rows = json.loads(CliRunner().invoke(reproduce_paper, [*asked, *figures]).stdout)
     wanted = {
