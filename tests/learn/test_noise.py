@@ -217,6 +217,10 @@ def test_delta_is_that_of_real_numbers_for_a_large_sigma(sigma: float) -> None:
             assert noise.delta(epsilon, counts) == pytest.approx(continuous(mu, epsilon), rel=2e-5, abs=1e-9)
 
 
+def test_a_large_delta_needs_no_epsilon() -> None:
+    assert DiscreteGaussian.of(1000.0).epsilon(0.01) == 0.0
+
+
 def test_delta_falls_with_epsilon_and_sigma_and_rises_with_counts() -> None:
     noise = DiscreteGaussian.of(4.0)
     by_epsilon = [noise.delta(epsilon / 8) for epsilon in range(20)]
@@ -283,6 +287,7 @@ def test_laplace_noise_keeps_its_budget(epsilon: float) -> None:
         (lambda: DiscreteGaussian(Fraction(1), (1, 2)), "add up to 2\\^128"),
         (lambda: DiscreteGaussian.calibrate(1e-3, 1e-9, 10**6), "above 65,536"),
         (lambda: DiscreteGaussian.calibrate(1.0, 2.0), "delta"),
+        (lambda: DiscreteGaussian.calibrate(1.0, 1e-31), "too small for a table"),
         (lambda: DiscreteGaussian.calibrate(1.0, 1e-7, 0), "how many counts"),
         (lambda: DiscreteGaussian.of(1.0).delta(-1.0), "a number from 0 to 1000"),
         (lambda: DiscreteGaussian.of(0.5).epsilon(1e-7, 5000), "no epsilon below 500"),

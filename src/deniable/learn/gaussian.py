@@ -77,6 +77,11 @@ class DiscreteGaussian(CountNoise):
         allowed = Fraction(number("delta", delta, 0.0, 1.0))
         moved = checked_shift(counts, each)
         spare = allowed - (1 + exp_up(budget)) * counts * _SLACK
+        if spare <= 0:
+            raise InvalidParameter(
+                f"delta {delta:g} is too small for a table out of 2^128 at epsilon {epsilon:g}; choose a "
+                "larger delta, or Laplace noise, which has none"
+            )
 
         def keeps(steps: int) -> bool:
             return shifted_delta(Fraction(steps, GRID) ** 2, *moved, budget) <= spare

@@ -45,6 +45,8 @@ class CountNoise(ABC):
     def epsilon(self, delta: float, counts: int = 1, each: int = 1) -> float:
         """The least epsilon whose delta is at most this, rounded up by a millionth of it at most."""
         allowed = number("delta", delta, 0.0, 1.0)
+        if self.delta(0.0, counts, each) <= allowed:
+            return 0.0
         low, high = 0.0, 1.0
         while self.delta(high, counts, each) > allowed:
             low, high = high, 2 * high
