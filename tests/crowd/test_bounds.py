@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import pytest
 
@@ -229,9 +230,8 @@ def test_the_blanket_enumerated(mechanism: SetShape, n: int, epsilon: float, sta
 
 def worst_delta(k: int, n: int, e: Fraction, factor: Fraction) -> Fraction:
     """GRR shuffled, by enumeration: the worst over what all others have."""
-    crowds = [[]] if n == 1 else [[c] * (n - 1) for c in range(k)]
     found = Fraction(0)
-    for crowd in crowds:
+    for crowd in combinations_with_replacement(range(k), n - 1):
         rest = [randomized(value, k, e) for value in crowd]
         one, other = (histogram([randomized(v, k, e), *rest], k) for v in (0, 1))
         found = max(found, hockey_stick(one, other, factor), hockey_stick(other, one, factor))
@@ -258,11 +258,11 @@ def test_the_enumeration_refuses_the_variation_ratio() -> None:
     assert variation_ratio(4, 5, e, factor) < truth <= blanket_of(dn.grr(4, 1.0), 5).delta(0.4)
 
 
-@pytest.mark.parametrize(("k", "n"), [(3, 6), (4, 5), (5, 4)])
+@pytest.mark.parametrize(("k", "n"), [(2, 6), (3, 5), (4, 4)])
 def test_the_least_bound_is_never_below_the_truth(k: int, n: int) -> None:
-    for local in (0.5, 1.0, 2.0):
+    for local in (0.5, 2.0):
         mechanism = dn.grr(k, local)
-        for delta in (0.2, 0.05, 0.01):
+        for delta in (0.2, 0.02):
             stated = shuffled(mechanism, n, delta)
             assert worst_delta(k, n, mechanism.ratio, exp_down(stated.epsilon)) <= Fraction(delta)
 
@@ -294,8 +294,8 @@ def test_known_points_of_two_values() -> None:
     assert shuffled(dn.grr(2, 1.0), 1000, bound="exact").epsilon == pytest.approx(0.126614, abs=1e-6)
     assert shuffled(dn.grr(2, 2.0), 1000, bound="exact").epsilon == pytest.approx(0.323324, abs=1e-6)
     assert shuffled(dn.grr(2, 1.0), 1000).bound.startswith("exact")
-    with pytest.raises(dn.InvalidParameter, match="at most 20,000"):
-        shuffled(dn.grr(2, 1.0), 20_001, bound="exact")
+    with pytest.raises(dn.InvalidParameter, match="at most 10,000"):
+        shuffled(dn.grr(2, 1.0), 10_001, bound="exact")
 
 
 STATED = {

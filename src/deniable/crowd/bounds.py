@@ -60,7 +60,7 @@ def shuffled(
     should be far below 1 / n.
 
     bound="least" takes the best of these: "clones" holds for every mechanism; "blanket" knows how this one
-    spreads its reports; "exact" enumerates two values, for up to 20,000 people. "closed" is a published
+    spreads its reports; "exact" enumerates two values, for up to 10,000 people. "closed" is a published
     closed form, which is weaker, and outside its range promises nothing beyond the local loss. None is above
     the local loss. These are floats, rounded up: an allowance for rounding, 1e-9 of what is summed, is part
     of delta.

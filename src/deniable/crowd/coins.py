@@ -8,7 +8,7 @@ from typing import final
 
 from deniable.crowd.tails import ROUNDING
 
-MOST = 20_000
+MOST = 10_000
 """People, up to whom every crowd is enumerated."""
 
 
