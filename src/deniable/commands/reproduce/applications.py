@@ -33,5 +33,10 @@ def report_rows(
         return
     cells = [[show(row) for _, show in columns] for row in (rows if shown is None else shown)]
     console.print_table(title, [heading for heading, _ in columns], cells)
+    print_guarantees(guarantees)
+
+
+def print_guarantees(guarantees: Sequence[tuple[str, Guarantee]]) -> None:
+    """Each guarantee as published and as true, below its heading."""
     for heading, guarantee in guarantees:
         click.echo(f"{heading}\n" + "\n".join(f"  {line}" for line in str(guarantee).splitlines()))

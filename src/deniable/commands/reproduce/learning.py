@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands.reproduce.applications import report_rows
+from deniable.commands.reproduce.applications import print_guarantees
 from deniable.commands.shared import console, options, studies
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.studies.applications.learning import LearningPoint
+
+_Column = tuple[str, Callable[["LearningPoint"], str]]
+"""A heading, and what it shows of a row."""
 
 
 @click.command("learning")
@@ -43,8 +46,20 @@ def reproduce_learning(part: Sequence[str], choices: studies.Choices) -> None:
     with console.progress("measuring") as show:
         heard = studies.announce_duration(show)
         rows = list(learning.reproduce(part or None, runs, choices.seed, heard, **sizes))
-    title = f"{format_count(runs, 'run')} (attacks once), seed {choices.seed}; errors over runs"
-    report_rows(choices, title, rows, plot_learning, _COLUMNS, learning.list_guarantees())
+    if studies.write_measurements(choices, rows, plot_learning):
+        return
+    measured = [row for row in rows if row.figure == "accuracy"]
+    attacks = [row for row in rows if row.figure != "accuracy"]
+    times = f"{format_count(runs, 'run')}, seed {choices.seed}; errors over runs"
+    _print(f"accuracy on other people: {times}", measured, _ACCURACY)
+    _print(f"attacks: once, seed {choices.seed}; intervals at 95 %", attacks, _ATTACKS)
+    print_guarantees(learning.list_guarantees())
+
+
+def _print(title: str, rows: Sequence[LearningPoint], columns: Sequence[_Column]) -> None:
+    if rows:
+        cells = [[show(row) for _, show in columns] for row in rows]
+        console.print_table(title, [heading for heading, _ in columns], cells)
 
 
 def _show_accuracy(row: LearningPoint) -> str:
@@ -57,22 +72,33 @@ def _show_advantage(row: LearningPoint) -> str:
     return f"{row.advantage:.3f} ({row.low:.3f} to {row.high:.3f})"
 
 
-def _show(number: float | None, digits: int = 3) -> str:
-    return "" if number is None else f"{number:.{digits}f}"
+def _show(number: float | None) -> str:
+    return "" if number is None else f"{number:.3f}"
 
 
-_COLUMNS = (
-    ("figure", lambda row: row.figure),
+_MODEL: tuple[_Column, ...] = (
     ("model", lambda row: row.model),
     ("learned from", lambda row: row.protocol),
+)
+_EPSILON: _Column = ("epsilon", lambda row: "" if row.epsilon is None else f"{row.epsilon:g}")
+_ACCURACY: tuple[_Column, ...] = (
+    *_MODEL,
     ("sanitized", lambda row: str(row.sanitized)),
-    ("epsilon", lambda row: "" if row.epsilon is None else f"{row.epsilon:g}"),
+    _EPSILON,
     ("accuracy", _show_accuracy),
-    ("stated", lambda row: _show(row.stated)),
+    ("specification", lambda row: _show(row.stated)),
     ("", lambda row: "differs" if row.differs else ""),
+)
+_ATTACKS: tuple[_Column, ...] = (
+    ("attack", lambda row: row.figure),
+    *_MODEL,
+    _EPSILON,
+    ("accuracy", lambda row: _show(row.accuracy)),
     ("advantage", _show_advantage),
     ("at most", lambda row: _show(row.bound)),
     ("AUC", lambda row: _show(row.auc)),
-    ("found at 1 %", lambda row: _show(row.found_at_1, 4)),
-    ("at 0.1 %", lambda row: _show(row.found_at_01, 4)),
+    ("found at 1 %", lambda row: _show(row.found_at_1)),
+    ("at 0.1 %", lambda row: _show(row.found_at_01)),
+    ("guessed", lambda row: _show(row.success)),
+    ("blind", lambda row: _show(row.blind)),
 )

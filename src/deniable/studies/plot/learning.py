@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.figure import ESTIMATE, drawable, grouped, panels
 from deniable.plot.looks import looks
 from deniable.studies.applications.learning.point import LearningPoint
 
@@ -22,13 +22,14 @@ def plot_learning(rows: Sequence[LearningPoint]) -> Figure:
     """Accuracy by epsilon, what needs none as dashed lines; advantages with their intervals and bounds."""
     done = drawable([row for row in rows if row.refused is None])
     plain = [row for row in done if row.figure == "accuracy" and row.epsilon is None]
-    look_of = looks(dict.fromkeys(_name_line(row) for row in done if row not in plain))
+    lines = [row for row in done if row.figure == "accuracy" and row.epsilon is not None]
+    look_of = looks(dict.fromkeys(map(_name_line, lines)))
 
     def draw(axes: Axes, members: Sequence[LearningPoint]) -> None:
         if members[0].figure == "accuracy":
             _draw_accuracies(axes, members, plain, look_of)
         else:
-            _draw_advantages(axes, members, look_of)
+            _draw_advantages(axes, members)
 
     groups = grouped([row for row in done if row not in plain], _name_panel)
     title = "Learning from sanitized data: Adult, income above 26,000"
@@ -67,16 +68,15 @@ def _draw_accuracies(
     axes.set_ylabel("accuracy on other people")
 
 
-def _draw_advantages(
-    axes: Axes, members: Sequence[LearningPoint], look_of: dict[str, dict[str, Any]]
-) -> None:
+def _draw_advantages(axes: Axes, members: Sequence[LearningPoint]) -> None:
+    look: dict[str, Any] = {"color": ESTIMATE, "marker": "o", "markersize": 4, "linestyle": "none"}
     names = []
     for number, row in enumerate(members):
         advantage, low, high = row.advantage or 0.0, row.low or 0.0, row.high or 0.0
         epsilon = "" if row.epsilon is None else f", epsilon {row.epsilon:g}"
         names.append(f"{row.model},\n{row.protocol}{epsilon}")
-        look = {**look_of[_name_line(row)], "linestyle": "none"}
-        axes.errorbar([advantage], [number], xerr=[[advantage - low], [high - advantage]], capsize=3, **look)
+        reach = [[advantage - low], [high - advantage]]
+        axes.errorbar([advantage], [number], xerr=reach, capsize=3, label="95 % interval", **look)
         if row.bound is not None:
             axes.plot([row.bound], [number], "|", color="black", markersize=14, label="at most, by epsilon")
     axes.axvline(0.0, color="gray", linewidth=0.8)
