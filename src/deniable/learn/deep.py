@@ -35,6 +35,9 @@ class SeriesScale:
     spread: Floats
     change: Floats
 
+    def __repr__(self) -> str:
+        return f"<SeriesScale of {self.center.size} series>"
+
     @classmethod
     def of(cls, center: npt.ArrayLike, spread: npt.ArrayLike, change: npt.ArrayLike) -> SeriesScale:
         """A number for each series; spreads and changes are positive.

@@ -28,6 +28,9 @@ class GradientNoise:
     multiplier: float
     clip: float
 
+    def __repr__(self) -> str:
+        return f"GradientNoise(multiplier={self.multiplier}, clip={self.clip})"
+
     def __post_init__(self) -> None:
         number("multiplier", self.multiplier, 0.0, math.inf, "a positive number")
         number("clip", self.clip, 0.0, math.inf, "a positive number")
