@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from deniable.arrays import Array, Floats
 from deniable.domain import NO_ANSWER
-from deniable.errors import InvalidReport, InvalidValue
+from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import number
 from deniable.learn.labeled import add_tallies, read_margins
 from deniable.learn.questions import Label, Questions
@@ -124,8 +124,18 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """Add the reports of more people, who answer the same plan."""
         if not hasattr(self, "plan_"):
             return self.fit(X, y)
+        self._refuse_other_plan()
         columns = self._read(X, reset=False)
         return self.fit_tally(self.plan_, self.tallies_, self._simulate(self.plan_, columns, y))
+
+    def _refuse_other_plan(self) -> None:
+        """Refuse to make reports that do not keep what the options promise now."""
+        asked = self.make_plan(self.plan_.content.people)
+        if asked.id != self.plan_.id:
+            raise InvalidParameter(
+                "epsilon, label, protocol or domains are not those of plan_, which others answered; make a "
+                "new model, or tally reports of plan_ and give fit_tally all tallies"
+            )
 
     def fit_tally(self, plan: Plan, *tallies: Tallies | Windows) -> Self:
         """Learn from tallies of a plan: those of a collector, a warehouse, or both, which are added up.
