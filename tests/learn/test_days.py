@@ -46,6 +46,55 @@ def test_one_report_protects_the_whole_week() -> None:
     assert plan.labels["days"][2] == "Mon+Tue"
 
 
+def test_days_of_a_week_are_the_default() -> None:
+    week = learn.day_sets({"person": ["a", "a", "b"], "day": [1, 7, 3]})
+    assert week.sets.tolist() == [65, 4]
+    assert len(week.plan(epsilon=1.0).labels["days"]) == 127
+    assert learn.first_visits({"person": ["a"], "day": [7]})[7, 7].tolist() == [0]
+
+
+def test_a_report_of_everybody_does_not_show_who_came() -> None:
+    """Those who did not come report, too; without them, everybody who reports came."""
+    table = visits(WEEK_PEOPLE)
+    everybody = [f"p{i}" for i in range(2 * WEEK_PEOPLE)]
+    week = learn.day_sets(table, NAMES, "who", "on", everybody=everybody)
+    plan = week.plan(epsilon=1.0)
+    assert plan.verify().record <= 1.0
+    assert plan.labels["days"][:4] == ("no day", "Mon", "Tue", "Mon+Tue")
+    reports = week.privatize(plan, dn.seeded(3))
+    assert len(reports) == 2 * WEEK_PEOPLE == len(week.people)
+    found = learn.estimate_days(plan, reports)
+    came = found.union("Mon", "Thu")
+    statistics.deviation(came.value, 0.5, came.stderr, "half of everybody came")
+    truth = learn.count_unions(week.counts[1:], 4) / len(week.people)
+    one = found.union("Tue", "Wed")
+    statistics.deviation(one.value, truth[learn.list_unions(4).index((2, 3))], one.stderr, "Tue to Wed")
+    assert found.days_visited().size == 5
+    assert found.days_visited()[0] == pytest.approx(found.shares()[0])
+    assert found.unions()[3] == pytest.approx(len(week.people) * (1 - found.shares()[0]))
+    assert "0 days:" in str(found)
+    only = learn.day_sets(table, NAMES, "who", "on")
+    assert "no day" not in only.labels
+    with pytest.raises(InvalidParameter, match="does not ask for sets of the days"):
+        only.privatize(plan)
+    alone = learn.estimate_days(only.plan(1.0), only.privatize(only.plan(1.0), dn.seeded(3)))
+    share = alone.union("Mon", "Thu").value
+    with pytest.raises(AssertionError):
+        statistics.deviation(share, 0.5, came.stderr, "the planted fault: only those who came report")
+
+
+def test_wrong_people_who_could_have_come_are_refused() -> None:
+    some = {"person": [1, 2, 3], "day": [1, 2, 2]}
+    with pytest.raises(InvalidValue, match="everybody lacks 2 of 3 people with a visit; name all"):
+        learn.day_sets(some, [1, 2], everybody=[1, 4])
+    with pytest.raises(InvalidValue, match="everybody has 4 names of 3 people"):
+        learn.day_sets(some, [1, 2], everybody=[1, 2, 3, 3])
+    with pytest.raises(InvalidValue, match="'everybody' must be a list"):
+        learn.day_sets(some, [1, 2], everybody="everybody")
+    with pytest.raises(InvalidParameter, match="a day cannot be called 'no day'"):
+        learn.day_sets(some, ["no day", "1"])
+
+
 def test_estimates_are_unbiased_within_their_errors() -> None:
     """And a report of the days in another order, the planted fault, is found."""
     week = learn.day_sets(visits(WEEK_PEOPLE), NAMES, "who", "on")

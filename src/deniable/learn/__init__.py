@@ -12,7 +12,7 @@ from deniable.errors import InvalidParameter, suggest_install
 
 if TYPE_CHECKING:
     from deniable.learn.bayes import PrivateNaiveBayes
-    from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days, first_visits
+    from deniable.learn.days import DayEstimate, DaySets, day_sets, estimate_days
     from deniable.learn.deep import NetworkForecast, SeriesScale
     from deniable.learn.demand import (
         DemandFeatures,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from deniable.learn.series import PrivateSeries, private_series
     from deniable.learn.synthetic import draw_people, round_counts
     from deniable.learn.unions import count_unions, list_unions, union_matrix
+    from deniable.learn.visits import first_visits
 
 __all__ = [
     "CellFit",
@@ -100,7 +101,7 @@ _FILES = {
     "demand_features": "demand",
     "draw_people": "synthetic",
     "estimate_days": "days",
-    "first_visits": "days",
+    "first_visits": "visits",
     "forecast_seasonal_mean": "demand",
     "forecast_total_by_share": "demand",
     "linear_program": "entropy",

@@ -1,15 +1,14 @@
 """Reports presence over several days as one value, so that one report protects the whole week.
 
 A person's days are a set, and a set is one of 2^days - 1 values. One report of that value hides every day,
-also whether the person was there. Reports of each day, or of each count, would share out the budget or lose
-it many times over.
+though not that its person came at all: whoever reports did. Where everybody reports who could have come, "no
+day" is one more value, and hides that, too. Reports of each day would share out the budget, or lose it often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from functools import cached_property
 from typing import final
 
@@ -17,37 +16,37 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.domain import Categories
-from deniable.domain.answer import is_missing, to_list
-from deniable.errors import InvalidParameter, InvalidValue
+from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import number
 from deniable.formatting import format_count
-from deniable.learn.unions import (
-    MOST_DAYS,
-    checked_days,
-    count_sets,
-    find_first_visits,
-    list_unions,
-    union_matrix,
-)
+from deniable.learn.unions import count_sets, list_unions, union_matrix
+from deniable.learn.visits import NO_DAY, WEEK, name_sets, read_days, read_people, read_visits
 from deniable.plan import Plan, Reports, Tallies
 from deniable.plan.study import Study
 from deniable.summaries import Summary
 from deniable.summaries.covariance import error_of
-from deniable.tables import columns_of
 from deniable.words import Words
 
 ATTRIBUTE = "days"
 """What the plan of a set of days asks for."""
-_JOIN = "+"
 
 
-def day_sets(visits: object, days: Iterable[object], person: str = "person", day: str = "day") -> DaySets:
+def day_sets(
+    visits: object,
+    days: Iterable[object] = WEEK,
+    person: str = "person",
+    day: str = "day",
+    everybody: Iterable[object] | None = None,
+) -> DaySets:
     """Reads who was there on which days from a table of visits, as one set of days for each person.
 
     `visits` is a dataframe, a dictionary of columns or a list of dictionaries, with a row for each visit; a
     person may come twice on one day. `days` names all days in order: texts, numbers, dates or times. They are
     public and never read off the data: a day that is not among them is refused.
+
+    Only people with a visit report, which shows that they came. `everybody` names all who could have come:
+    then all of them report, and "no day" is a value.
 
     >>> from deniable.words.simulated import seeded
     >>> visits = {"person": ["a", "a", "b", "c", "c"], "day": ["Fri", "Sun", "Sat", "Fri", "Sat"]}
@@ -60,44 +59,16 @@ def day_sets(visits: object, days: Iterable[object], person: str = "person", day
     >>> found = week.estimate(plan, week.privatize(plan, seeded(1)))
     >>> found.n, found.shares().size, len(found.unions())
     (3, 7, 6)
+    >>> day_sets(visits, ["Fri", "Sat", "Sun"], everybody=["a", "b", "c", "d"]).counts.tolist()
+    [1, 0, 1, 1, 0, 1, 0, 0]
     """
-    names = _read_days(days)
-    people, who, at = _read_visits(visits, names, person, day)
+    names = read_days(days)
+    people, who, at = read_visits(visits, names, person, day)
+    if everybody is not None:
+        people, who = read_people(everybody, people, who)
     sets = np.zeros(len(people), dtype=np.int64)
     np.bitwise_or.at(sets, who, np.left_shift(np.int64(1), at))
-    return DaySets(names, people, sets)
-
-
-def first_visits(
-    visits: object, days: Iterable[object], person: str = "person", day: str = "day"
-) -> dict[tuple[int, int], Integers]:
-    """Finds whose report counts for each union of consecutive days: the rows of each person's first visit.
-
-    It is for reports that were made at each visit. A union is its first and last day, counted from 1. The
-    table must tell one person's visits from another's, so that it shows who was there on which days.
-
-    >>> rows = first_visits({"person": ["a", "a", "b"], "day": ["Sat", "Sun", "Sun"]}, days=["Sat", "Sun"])
-    >>> {union: some.tolist() for union, some in rows.items()}
-    {(1, 1): [0], (1, 2): [0, 2], (2, 2): [1, 2]}
-    """
-    names = _read_days(days)
-    _, who, at = _read_visits(visits, names, person, day)
-    return dict(zip(list_unions(len(names)), find_first_visits(who, at, len(names)), strict=True))
-
-
-def _read_visits(
-    visits: object, days: Sequence[str], person: str, day: str
-) -> tuple[tuple[object, ...], Integers, Integers]:
-    """All people in order of appearance, and for each visit the number of its person and of its day."""
-    people, on = columns_of(visits, [person, day])
-    is_time = isinstance(on, np.ndarray) and on.dtype.kind == "M"
-    dates = on.astype("datetime64[D]").astype(str) if is_time else on
-    at = Categories(days).encode([_name_date(one) for one in to_list(dates, day)], day)
-    numbers: dict[object, int] = {}
-    who = np.array([numbers.setdefault(one, len(numbers)) for one in to_list(people, person)], dtype=np.int64)
-    if any(is_missing(one) for one in numbers):
-        raise InvalidValue(f"a visit without a {person!r} cannot be counted; remove the rows without one")
-    return tuple(numbers), who, at
+    return DaySets(names, people, sets, everybody is not None)
 
 
 @final
@@ -108,17 +79,23 @@ class DaySets:
     days: tuple[str, ...]
     people: tuple[object, ...] = field(repr=False)
     sets: Integers = field(repr=False)
-    """A number from 1 to 2^days - 1 for each person: bit d is set if the person was there on the day d."""
+    """A number from 1 to 2^days - 1 for each person: bit d is set if the person was there on the day d.
+
+    It is 0 for those who did not come; only `everybody` has such people.
+    """
+    is_everybody: bool = False
+    """Whether those report, too, who did not come, so that a report does not show that its person came."""
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of all sets of days, in the order of their numbers: `Fri+Sun`."""
-        return _name_sets(self.days)
+        """The names of all sets of days, in the order of their numbers: `Fri+Sun`; "no day" comes first."""
+        return name_sets(self.days, self.is_everybody)
 
     @cached_property
     def counts(self) -> Integers:
         """How many people have each set of days. This is the truth: it has no noise, and protects nobody."""
-        return count_sets(self.sets, len(self.days))
+        came = count_sets(self.sets, len(self.days))
+        return np.append(np.sum(self.sets == 0), came) if self.is_everybody else came
 
     def plan(self, epsilon: float, protocol: str = "oue", people: int | None = None, title: str = "") -> Plan:
         """A plan that asks for the set of days, whose report loses at most epsilon about all of them.
@@ -136,7 +113,8 @@ class DaySets:
                 f"this plan does not ask for sets of the days {', '.join(self.days)}; make one with "
                 "plan(epsilon)"
             )
-        return plan.privatize_codes(np.ascontiguousarray(self.sets[None, :] - 1), words)
+        codes = self.sets if self.is_everybody else self.sets - 1
+        return plan.privatize_codes(np.ascontiguousarray(codes[None, :]), words)
 
     def estimate(self, plan: Plan, reports: Reports | Tallies) -> DayEstimate:
         """What the reports say of everybody's days; `estimate_days` needs no visits for it."""
@@ -158,14 +136,16 @@ def estimate_days(plan: Plan, reports: Reports | Tallies) -> DayEstimate:
     ([0.46, 0.33, 0.2], [667.0, 1000.0, 535.0])
     """
     labels = plan.labels.get(ATTRIBUTE, ())
-    count = (len(labels) + 1).bit_length() - 1
-    names = tuple(labels[(1 << d) - 1] for d in range(count)) if labels else ()
-    if len(plan.names) > 1 or not names or labels != _name_sets(names):
+    is_everybody = NO_DAY in labels[:1]
+    came = labels[1:] if is_everybody else labels
+    count = (len(came) + 1).bit_length() - 1
+    names = tuple(came[(1 << d) - 1] for d in range(count))
+    if len(plan.names) > 1 or not names or labels != name_sets(names, is_everybody):
         raise InvalidParameter(
             "this plan does not ask for sets of days; dn.learn.day_sets makes one that does"
         )
     tallies = reports if isinstance(reports, Tallies) else plan.tally(reports)
-    return DayEstimate(names, plan.estimate(tallies)[ATTRIBUTE])
+    return DayEstimate(names, plan.estimate(tallies)[ATTRIBUTE], is_everybody)
 
 
 @final
@@ -176,6 +156,8 @@ class DayEstimate:
     days: tuple[str, ...]
     estimate: Estimate = field(repr=False)
     """The unbiased share of each set of days, with its errors."""
+    is_everybody: bool = False
+    """Whether the first share is of those who came on no day."""
 
     @property
     def n(self) -> int:
@@ -188,7 +170,7 @@ class DayEstimate:
 
     def unions(self, consistency: str = "norm-sub") -> Floats:
         """How many people were there on each union of consecutive days, in the order of `list_unions`."""
-        return np.asarray(union_matrix(len(self.days)) @ self.shares(consistency)) * self.n
+        return np.asarray(self._matrix @ self.shares(consistency)) * self.n
 
     def union(self, first: object, last: object, level: float = 0.95) -> Summary:
         """The share of people who were there on a day from first to last: unbiased, with its interval.
@@ -199,7 +181,7 @@ class DayEstimate:
         known = list_unions(len(self.days))
         if (begin, end) not in known:
             raise InvalidParameter(f"{last!r} is before {first!r}; give the first day, then the last")
-        meets = union_matrix(len(self.days))[known.index((begin, end))]
+        meets = self._matrix[known.index((begin, end))]
         weights = meets - meets.mean()
         value = float(meets.mean() + self.estimate.frequencies @ weights)
         error = error_of(self.estimate, weights)
@@ -207,48 +189,26 @@ class DayEstimate:
         return Summary(value, error, value - reach, value + reach)
 
     def days_visited(self, consistency: str = "norm-sub") -> Floats:
-        """The share of people who were there on one day, on two, and so on."""
-        numbers = np.bitwise_count(np.arange(1, 1 << len(self.days)))
-        return np.asarray(np.bincount(numbers, self.shares(consistency))[1:], dtype=np.float64)
+        """The share of people who were there on one day, on two, and so on; of everybody, on none first."""
+        numbers = np.bitwise_count(np.arange(self._first, 1 << len(self.days)))
+        return np.asarray(np.bincount(numbers, self.shares(consistency))[self._first :], dtype=np.float64)
+
+    @property
+    def _first(self) -> int:
+        """The number of the first set."""
+        return 0 if self.is_everybody else 1
+
+    @cached_property
+    def _matrix(self) -> Floats:
+        """Which sets meet which union."""
+        came = union_matrix(len(self.days))
+        return np.pad(came, ((0, 0), (1, 0))) if self.is_everybody else came
 
     def _find_day(self, day: object) -> int:
         return int(Categories(self.days).encode([day], "day")[0])
 
     def __str__(self) -> str:
         lines = [f"{format_count(self.n, 'report')} of sets of {format_count(len(self.days), 'day')}"]
-        for count, share in enumerate(self.days_visited(), 1):
+        for count, share in enumerate(self.days_visited(), self._first):
             lines.append(f"{format_count(count, 'day'):>8}: {100 * share:5.1f} %")
         return "\n".join(lines)
-
-
-def _read_days(days: Iterable[object]) -> tuple[str, ...]:
-    """The names of all days."""
-    if isinstance(days, str | bytes) or not isinstance(days, Iterable):
-        raise InvalidParameter(f"days names all days in order, as in days=range(1, 8); got {days!r}")
-    given = [_name_date(one) for one in days]
-    if not 2 <= len(given) <= MOST_DAYS:
-        raise InvalidParameter(
-            f"days has 2 to {MOST_DAYS} days, got {len(given)}; a report of more would hide too little"
-        )
-    names = Categories(given).labels
-    joined = [name for name in names if _JOIN in name]
-    if joined:
-        raise InvalidParameter(f"{joined[0]!r} has a {_JOIN!r}, which joins the days of a set; leave it out")
-    return names
-
-
-def _name_date(day: object) -> object:
-    """The date of a time, as text; other days stay as they are."""
-    if isinstance(day, np.datetime64):
-        return str(day.astype("datetime64[D]"))
-    if isinstance(day, datetime):
-        return day.date().isoformat()
-    return day.isoformat() if isinstance(day, date) else day
-
-
-def _name_sets(days: Sequence[str]) -> tuple[str, ...]:
-    """The name of each set of days, by their numbers."""
-    names = [""]
-    for day in days[: checked_days(len(days))]:
-        names += [f"{name}{_JOIN}{day}" if name else day for name in names]
-    return tuple(names[1:])

@@ -7,7 +7,7 @@ from deniable.studies.applications.mobility.losses import count_distinct
 from deniable.studies.applications.mobility.week import DURATION, Week
 
 _PRESENCE = "on which days a person is there: there is a report of each of them, and of no other"
-_HIDDEN = "only a report of the whole day set hides that: `deniable reproduce synthetic-mobility`"
+_HIDDEN = "only a report of the whole day set hides the days: `deniable reproduce synthetic-mobility`"
 
 
 def state_week(week: Week) -> list[tuple[str, Guarantee]]:

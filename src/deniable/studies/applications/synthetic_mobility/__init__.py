@@ -72,7 +72,9 @@ class SyntheticPoint:
     cells: int
     """How many sets of days have people, in the last run."""
     loss: float | None
-    """The true loss of a person's whole week, presence included; None where there is no bound."""
+    """The true loss of a person's whole week; None where there is no bound. Only central noise hides that
+    a person came at all: everybody who reports did.
+    """
     runs: int
     seed: int
     stated: float | None = None

@@ -60,7 +60,7 @@ def state_guarantees() -> list[tuple[str, Guarantee]]:
                 "nothing",
                 "epsilon for a whole week, presence on each day included; nobody is trusted",
                 "person",
-                ("that a person was there on some day: everybody who reports was",),
+                ('that a person was there on some day, unless "no day" is a value and everybody reports',),
             ),
         ),
     ]
