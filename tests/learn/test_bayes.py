@@ -23,6 +23,7 @@ from deniable.learn.margins import Margin
 from deniable.learn.shrinkage import shrink_margin
 from deniable.plan import Plan, Tallies
 from deniable.plan.windows import Windows
+from deniable.wire import Wire
 from tests import statistics
 
 DOMAINS: dict[str, Any] = {
@@ -90,6 +91,21 @@ def test_a_collector_learns_the_same_model(label: str) -> None:
     reports = plan.privatize({**rows, "ill": ill}, dn.seeded(5))
     tallies = Tallies.from_dict(plan.tally(reports).to_dict())
     assert_same(model, make_model(label).fit_tally(plan, tallies))
+
+
+@pytest.mark.parametrize("label", ["public", "protected"])
+def test_devices_answer_the_plan(label: str) -> None:
+    """Reports that devices sent as bytes are counted, and learned from."""
+    rows, ill = make_people(20, 18)
+    plan = make_model(label).make_plan(20)
+    wire = Wire(plan)
+    bodies = []
+    for i in range(20):
+        answers = {name: column[i].item() for name, column in rows.items()} | {"ill": str(ill[i])}
+        device = dn.Client(plan, secret=bytes([i]) * 32, cap=5.0)
+        bodies.append(device.report(answers).body)
+    model = make_model(label).fit_tally(plan, plan.tally(wire.reports(bodies)))
+    assert model.tallies_.n == 20
 
 
 def test_labels_may_be_a_column_of_the_warehouse(tmp_path: Path) -> None:
@@ -348,6 +364,11 @@ def test_refused_tables_and_tallies() -> None:
         make_model().predict(rows)
     with pytest.raises(InvalidValue, match="'more' has no domain"):
         make_model().fit({**rows, "more": ill}, ill)
+    with pytest.raises(InvalidValue, match="X holds the label, 'ill'"):
+        make_model().fit({**rows, "ill": ill}, ill)
+    with pytest.raises(InvalidParameter, match="the classes are those of 'ill'"):
+        make_model().partial_fit(rows, ill, classes=["yes", "maybe"])
+    make_model().partial_fit(rows, ill, classes=["yes", "no"])
     with pytest.raises(InvalidValue, match="'z' is not a value of 'town'"):
         make_model().fit({**rows, "town": ["z"] * 50}, ill)
     with pytest.raises(InvalidParameter, match="no tallies to learn from"):

@@ -20,19 +20,14 @@ from deniable.arrays import Array, Floats
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import number
+from deniable.learn.evidence import LARGEST, choose_temper, normalize_scores, score_records
 from deniable.learn.labeled import add_tallies, read_margins
 from deniable.learn.questions import Label, Questions
 from deniable.learn.shrinkage import shrink_margin
 from deniable.plan import Plan, Reports, Tallies, records_of
 from deniable.plan.windows import Windows
-from deniable.records import Records
 from deniable.tables import column_names, columns_of, is_table
 from deniable.words import Words
-
-_AT_ONCE = 1 << 22  # reports times values whose likelihoods are computed at once
-_LARGEST = 10.0  # a larger temper or damp is a slip
-_REPEATED = 0.12  # of a column's evidence is what another column says already, in tables of people
-_LEAST_TEMPER = 0.5
 
 
 @final
@@ -121,7 +116,12 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self.fit_tally(plan, self._simulate(plan, columns, y))
 
     def partial_fit(self, X: object, y: object, classes: object = None) -> Self:  # noqa: N803
-        """Add the reports of more people, who answer the same plan."""
+        """Add the reports of more people, who answer the same plan; classes are those of the domain."""
+        known = Questions.of(self.domains, self.target).sorted_classes
+        if classes is not None and not np.array_equal(np.sort(np.asarray(classes)), known):
+            raise InvalidParameter(
+                f"the classes are those of {self.target!r}, {known.tolist()}, got {classes!r}"
+            )
         if not hasattr(self, "plan_"):
             return self.fit(X, y)
         self._refuse_other_plan()
@@ -147,7 +147,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         questions = Questions.of(self.domains, self.target)
         prior = questions.read_prior(self.prior)
         label = questions.find_label(plan)
-        damp = 0.0 if self.damp == 0 else number("damp", self.damp, 0.0, _LARGEST, "0 or a number up to 10")
+        damp = 0.0 if self.damp == 0 else number("damp", self.damp, 0.0, LARGEST, "0 or a number up to 10")
         counted = add_tallies(tallies)
         margins = read_margins(plan, counted, label, questions)
         order = questions.order
@@ -161,7 +161,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             name: shrink_margin(margins.columns[name], margins.classes, prior.get(name), damp)[order]
             for name in questions.names
         }
-        self.temper_ = _choose_temper(self.temper, len(self.tables_))
+        self.temper_ = choose_temper(self.temper, len(self.tables_))
         self.n_features_in_ = len(self.tables_)
         return self
 
@@ -173,7 +173,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def predict_proba(self, X: object) -> Floats:  # noqa: N803
         """How likely each class is, a column for each; a missing answer says nothing."""
         check_is_fitted(self)
-        return _normalize(self._score(X))
+        return normalize_scores(self._score(X))
 
     def predict_reports(self, plan: Plan, reports: Reports | Iterable[Reports]) -> Array:
         """The likeliest class of people of whom only a report is known, made for a plan of these columns."""
@@ -190,8 +190,9 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             raise InvalidReport(f"reports of this plan hold {self.target!r} itself, which is to be predicted")
         if any(plan.mechanism.fake(j) is not None for j in range(plan.mechanism.d)):
             raise InvalidReport("reports with fakes are not predicted: the real column is hidden in them")
-        blocks = [self._score_records(plan, one) for one in records_of(reports, plan.id)]
-        return _normalize(np.concatenate(blocks))
+        known = self.class_shares_, self.tables_, self.temper_
+        blocks = [score_records(plan, one, *known) for one in records_of(reports, plan.id)]
+        return normalize_scores(np.concatenate(blocks))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -206,6 +207,10 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         names = Questions.of(self.domains, self.target).names
         if is_table(X):
             extra = [name for name in column_names(X) if name not in names]
+            if self.target in extra:
+                raise InvalidValue(
+                    f"X holds the label, {self.target!r}; leave the column out, and give it as y"
+                )
             if extra:
                 raise InvalidValue(f"{extra[0]!r} has no domain; give it one, or leave the column out of X")
             if hasattr(X, "__dataframe__") or hasattr(X, "shape"):
@@ -240,31 +245,3 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             answered = codes != NO_ANSWER
             score = score + np.where(answered[:, None], evidence.T[codes], 0.0)
         return score
-
-    def _score_records(self, plan: Plan, records: Records) -> Floats:
-        score = np.tile(np.log(self.class_shares_), (records.n, 1))
-        for j, (name, part) in enumerate(zip(plan.names, plan.content.parts, strict=True)):
-            column = records.columns[j]
-            who = np.arange(records.n) if records.reporters is None else records.reporters[j]
-            step = max(1, _AT_ONCE // part.k)
-            for low in range(0, len(who), step):
-                here = slice(low, low + step)
-                likely = part.likelihoods(column[here]) @ self.tables_[name].T
-                score[who[here]] += self.temper_ * np.log(likely)
-        return score
-
-
-def _choose_temper(given: float | None, columns: int) -> float:
-    """As given, or by how much columns repeat each other in tables of people: as a design effect counts it.
-
-    >>> [round(_choose_temper(None, columns), 2) for columns in (1, 2, 6, 10, 30)]
-    [1.0, 0.89, 0.62, 0.5, 0.5]
-    """
-    if given is not None:
-        return number("temper", given, 0.0, _LARGEST)
-    return max(_LEAST_TEMPER, 1 / (1 + _REPEATED * (columns - 1)))
-
-
-def _normalize(score: Floats) -> Floats:
-    chances = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
