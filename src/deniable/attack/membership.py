@@ -191,11 +191,11 @@ def _compare_shadows(
     that is one for all rows.
     """
     seen: tuple[list[Floats], list[Floats]] = ([], [])
-    for number_ in range((shadows + 1) // 2):
-        half = numbers_from(seed, "shadow", number_).permutation(labels.size) % 2 == 0
+    for pair in range((shadows + 1) // 2):
+        half = numbers_from(seed, "shadow", pair).permutation(labels.size) % 2 == 0
         found = []
         for part, trained in enumerate((half, ~half)):
-            shadow = train(take_rows(rows, trained), labels[trained], 2 * number_ + part)
+            shadow = train(take_rows(rows, trained), labels[trained], 2 * pair + part)
             found.append(find_confidence(read_chances(shadow, rows, labels)))
         seen[0].append(np.where(half, found[0], found[1]))
         seen[1].append(np.where(half, found[1], found[0]))
