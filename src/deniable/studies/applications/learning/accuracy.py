@@ -16,13 +16,10 @@ from deniable.studies.applications.learning.people import SENSITIVE, TARGET, Les
 from deniable.studies.applications.learning.point import LearningPoint
 from deniable.studies.applications.processes import run_tasks
 from deniable.studies.sweep import Progress
-from deniable.words.simulated import seeded
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0)
 _TOLERANCE = 1.5  # standard deviations
 _FEW = len(SENSITIVE)
-DAMP = 0.5
-"""What the classifier damps by unless asked otherwise."""
 
 
 @final
@@ -154,25 +151,25 @@ def _measure_trees(case: Case, lesson: Lesson, seed: int) -> float:
     if case.sanitized != _FEW:
         columns = list(range(len(lesson.names)))
     protocol = case.protocol.partition(" ")[0].lower()
-    train = models.sanitize_rows(lesson.train, lesson.ks, columns, case.epsilon, protocol, seed)
+    words = models.make_words(seed, "train", case.protocol, case.sanitized, case.epsilon)
+    train = models.sanitize_rows(lesson.train, lesson.ks, columns, case.epsilon, protocol, words)
     return models.score_trees(lesson, train, models.show_values(lesson.test, lesson.ks), seed)
 
 
 def _measure_bayes(case: Case, epsilon: float, lesson: Lesson, seed: int) -> float:
+    words = models.make_words(seed, "train", case.protocol, epsilon)
     if case.protocol == "the same OUE bits":
-        return _score(models.fit_split_bayes(lesson, epsilon, seed), lesson, lesson.test)
-    label = "protected" if "protected" in case.protocol else "public"
-    prior = None if "no prior" in case.protocol else lesson.prior
-    options: dict[str, Any] = {"label": label, "prior": prior}
-    if "damped" in case.protocol:
-        options["damp"] = DAMP
-    model = models.fit_bayes(lesson, lesson.train, lesson.train_labels, epsilon, seed, **options)
+        return _score(models.fit_split_bayes(lesson, epsilon, words), lesson, lesson.test)
+    options: dict[str, Any] = {} if "damped" in case.protocol else dict(models.SPECIFIED)
+    options["label"] = "protected" if "protected" in case.protocol else "public"
+    options["prior"] = None if "no prior" in case.protocol else lesson.prior
+    model = models.fit_bayes(lesson, lesson.train, lesson.train_labels, epsilon, words, **options)
     if "noisy test" not in case.protocol:
         return _score(model, lesson, lesson.test)
     plan = models.plan_split(lesson, epsilon, len(lesson.test))
     people = lesson.name_columns(lesson.test) | {TARGET: lesson.test_labels}
-    guesses = model.predict_reports(plan, plan.privatize(people, seeded(seed)))
-    return float((guesses == lesson.test_labels).mean())
+    reports = plan.privatize(people, models.make_words(seed, "test", case.protocol, epsilon))
+    return float((model.predict_reports(plan, reports) == lesson.test_labels).mean())
 
 
 def _score(model: PrivateNaiveBayes, lesson: Lesson, rows: Integers) -> float:

@@ -12,11 +12,11 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.attack import attribute_inference, membership, membership_bound
 from deniable.attack.models import Classifier
 from deniable.studies.applications.learning import models
-from deniable.studies.applications.learning.accuracy import DAMP
 from deniable.studies.applications.learning.people import Lesson, divide_people
 from deniable.studies.applications.learning.point import LearningPoint
 from deniable.studies.applications.processes import run_tasks
 from deniable.studies.sweep import Progress
+from deniable.words import Words
 
 ROWS, SHADOWS = 8000, 16
 """Rows that are attacked, half of them members, and models that the attacker trains."""
@@ -91,8 +91,8 @@ def list_attacked(
     for epsilon in epsilons:
         kinds += [
             ("LightGBM", "GRR values", epsilon),
-            ("naive Bayes", "one report", epsilon),
-            ("naive Bayes", "one report, label protected", epsilon),
+            ("naive Bayes", "one report, no prior", epsilon),
+            ("naive Bayes", "one report, no prior, label protected", epsilon),
         ]
     return [Attacked(*kind, seed, rows, shadows) for kind in kinds]
 
@@ -111,7 +111,7 @@ def attack_model(asked: Attacked) -> list[LearningPoint]:
     rows, labels = lesson.train[: asked.rows], lesson.train_labels[: asked.rows]
     members = np.arange(len(rows)) < len(rows) // 2
     train = _choose_training(asked, lesson)
-    model = train(rows[members], labels[members], asked.shadows)
+    model = train(rows[members], labels[members], asked.shadows + 1)  # no shadow has this number
     right = model.classes_[model.predict_proba(lesson.test).argmax(axis=1)] == lesson.test_labels
     accuracy = float(right.mean())
     found = []
@@ -162,14 +162,17 @@ def _point(
 
 
 def _choose_training(asked: Attacked, lesson: Lesson) -> Callable[[Integers, Integers, int], Classifier]:
-    """How the model, and each shadow of it, is trained; its noise is from its own seed."""
-    base = 10_000 * asked.seed
+    """How the model, and each shadow of it, is trained; each has words of its own."""
+
+    def make_words(number: int) -> Words:
+        return models.make_words(asked.seed, "attacked", asked.protocol, asked.epsilon, number)
 
     def train_trees(rows: Integers, labels: Integers, number: int) -> Classifier:
         if asked.epsilon is None:
             shown = models.show_values(rows, lesson.ks)
         else:
-            shown = models.sanitize_rows(rows, lesson.ks, range(_ALL), asked.epsilon, "grr", base + number)
+            words = make_words(number)
+            shown = models.sanitize_rows(rows, lesson.ks, range(_ALL), asked.epsilon, "grr", words)
         return Shown(models.make_trees(number).fit(shown, labels), lesson.ks)
 
     def train_bayes(rows: Integers, labels: Integers, number: int) -> Classifier:
@@ -177,7 +180,7 @@ def _choose_training(asked: Attacked, lesson: Lesson) -> Callable[[Integers, Int
             raw: Classifier = models.fit_raw_bayes(lesson, rows, labels)
             return raw
         label = "protected" if "protected" in asked.protocol else "public"
-        model = models.fit_bayes(lesson, rows, labels, asked.epsilon, base + number, label=label, damp=DAMP)
+        model = models.fit_bayes(lesson, rows, labels, asked.epsilon, make_words(number), label=label)
         return Named(model, lesson)
 
     return train_trees if asked.model == "LightGBM" else train_bayes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,21 @@ from deniable.learn.bayes import PrivateNaiveBayes
 from deniable.mechanisms import grr, oue
 from deniable.plan import Plan
 from deniable.records import spl
+from deniable.simulate.population import numbers_from
 from deniable.studies.applications.learning.people import TARGET, Lesson
+from deniable.words import Words
 from deniable.words.simulated import seeded
 
 BEST_OF = ("grr", "oue")
 """What a person who reports one column chooses between, as specified."""
+SPECIFIED: dict[str, Any] = {"damp": 0.0, "temper": 1.0}
+"""The options of naive Bayes as it is specified, without what decision 128 adds."""
 _TREES = 100
-_SEEDS = 1000  # of columns of one run, so that no two share words
+
+
+def make_words(seed: int, *labels: object) -> Words:
+    """Words of their own for every list of labels: those who teach and those who test share no noise."""
+    return seeded(int(numbers_from(seed, "learning", *labels).integers(1 << 62)))
 
 
 def make_trees(seed: int) -> Any:
@@ -29,7 +37,7 @@ def make_trees(seed: int) -> Any:
 
 
 def sanitize_rows(
-    rows: Integers, ks: Sequence[int], columns: Sequence[int], epsilon: float, protocol: str, seed: int
+    rows: Integers, ks: Sequence[int], columns: Sequence[int], epsilon: float, protocol: str, words: Words
 ) -> Array:
     """An indicator for each value of each column; those of some columns from reports at equal parts."""
     make = {"grr": grr, "oue": oue}[protocol]
@@ -37,8 +45,7 @@ def sanitize_rows(
     for j, k in enumerate(ks):
         if j in columns:
             mechanism = make(k, epsilon / len(columns))
-            reports = mechanism.privatize(rows[:, j], seeded(_SEEDS * seed + j))
-            blocks.append(mechanism.support(reports))
+            blocks.append(mechanism.support(mechanism.privatize(rows[:, j], words)))
         else:
             blocks.append(show_values(rows[:, [j]], [k]))
     return np.concatenate(blocks, axis=1).astype(np.float32)
@@ -58,13 +65,10 @@ def fit_raw_bayes(lesson: Lesson, rows: Integers, labels: Integers) -> Any:
 
 
 def fit_bayes(
-    lesson: Lesson, rows: Integers, labels: Integers, epsilon: float, seed: int, **options: Any
+    lesson: Lesson, rows: Integers, labels: Integers, epsilon: float, words: Words, **options: Any
 ) -> PrivateNaiveBayes:
-    """Naive Bayes from one report of each person; unless asked for, not damped, as it is specified."""
-    options = {"damp": 0.0} | options
-    model = PrivateNaiveBayes(
-        epsilon, lesson.domains, TARGET, protocol=BEST_OF, words=seeded(seed), **options
-    )
+    """Naive Bayes from one report of each person, with the options of the class unless asked otherwise."""
+    model = PrivateNaiveBayes(epsilon, lesson.domains, TARGET, protocol=BEST_OF, words=words, **options)
     return model.fit(lesson.name_columns(rows), labels)
 
 
@@ -75,17 +79,13 @@ def plan_split(lesson: Lesson, epsilon: float, people: int) -> Plan:
     return plan.with_known({TARGET: lesson.domains[TARGET]})
 
 
-def fit_split_bayes(lesson: Lesson, epsilon: float, seed: int) -> PrivateNaiveBayes:
+def fit_split_bayes(lesson: Lesson, epsilon: float, words: Words) -> PrivateNaiveBayes:
     """Naive Bayes from the reports of all columns, that LightGBM has as bits."""
     plan = plan_split(lesson, epsilon, len(lesson.train))
     people = lesson.name_columns(lesson.train) | {TARGET: lesson.train_labels}
-    tallies = plan.tally(plan.privatize(people, seeded(seed)))
-    model = PrivateNaiveBayes(epsilon, lesson.domains, TARGET, prior=lesson.prior, damp=0.0)
+    tallies = plan.tally(plan.privatize(people, words))
+    model = PrivateNaiveBayes(epsilon, lesson.domains, TARGET, prior=lesson.prior, **SPECIFIED)
     return model.fit_tally(plan, tallies)
-
-
-Fit = Callable[[Lesson, float | None, int], float]
-"""The accuracy of a model that learned from a lesson, at an epsilon, with a seed."""
 
 
 def score_trees(lesson: Lesson, train: Array, test: Array, seed: int) -> float:
