@@ -286,3 +286,18 @@ def test_windows_show_what_is_asked_for(options: str, titles: list[str], lake: p
         assert f"{100 * row[name]:.1f}" in shown
     plain = run(*arguments[:6])
     assert titles[0] not in plain.out
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shown"), [("grr", "age, smoothed shares\n"), ("oue", "  'age' cannot be smoothed: ")]
+)
+def test_windows_say_whether_shares_are_smoothed(protocol: str, shown: str, run: Run) -> None:
+    study = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=2.0, protocol=protocol)
+    plan = study.plan(people=400)
+    plan.write("plan.json")
+    reports = plan.privatize({"age": [30, 40] * 200}, dn.seeded(1))
+    plan.write_reports("reports.parquet", reports, beside={"day": DAYS * 200})
+    outcome = run("estimate", "plan.json", "reports.parquet", "--by", "day", "--smooth")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.count(shown) == 1
+    assert shown not in run("estimate", "plan.json", "reports.parquet", "--by", "day").out

@@ -84,9 +84,16 @@ class WindowFindings:
             lines = format_table([*self.by, "reports", *map(str, shown)], rows, self.by, "  ")
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
-            parts.append("\n".join([name, *lines]))
+            lines += [f"  {why}" for why in self._list_refused(name)]
+            smoothed = any(name in found.smoothed for found in self.windows.values())
+            parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
             parts += [self._write_others(name, shown, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
+
+    def _list_refused(self, name: str) -> list[str]:
+        """Why what was asked for cannot be found, each reason once."""
+        reasons = [found.refused[name] for found in self.windows.values() if name in found.refused]
+        return list(dict.fromkeys(reasons))
 
     def _list_others(self, name: str) -> list[str]:
         """What was asked for beside the shares that are shown, if any window has it."""
