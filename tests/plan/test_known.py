@@ -177,7 +177,7 @@ def test_few_people_are_needed() -> None:
     text = " ".join(SMOKING.explain().split())
     assert "Known and sent as it is: 'age' (5 values)" in text
     assert "no loss above counts it" in text
-    assert "hides a report only among those that name the same age" in text
+    assert "a report hides only among those that name the same age" in text
     assert "learns at most" not in text, "what a shuffler adds holds for all people, and reports name groups"
     assert "asked secretly, 'age' would take 7.1 times as many people" in text
     assert "Known and sent as it is: 'age'" in str(SMOKING)
