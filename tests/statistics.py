@@ -151,8 +151,8 @@ model of raw rows must place rightly: it places 79 %, and 68 % may pass. Who lea
 places 50 %, with a standard deviation of 3.
 """
 HARDLY_RIGHT = 0.6
-"""How many of 9,170 people at most are placed rightly of whom only reports are known: 52 to 58 % are. 62 % may
-pass, and their raw rows, of which 80 % are placed, may not.
+"""How many of 9,170 people at most are placed rightly of whom only reports are known: 52 to 58 % are. 62 %
+may pass, and their raw rows, of which 80 % are placed, may not.
 """
 SUSPECTS = 4000
 """Rows for attacks on trained models, half of them members: an advantage of 0.12 is then seen, and a model
