@@ -51,6 +51,27 @@ def test_remapping_helps_against_large_noise_only() -> None:
         assert bool(after < before) is helps
 
 
+def test_reports_on_a_grid_are_remapped_by_their_own_law() -> None:
+    """The posterior is that of the table; the law of Laplace noise, the planted fault, gives another."""
+    found = privatize_places(HISTORY[200:], COUNTY, math.log(2) / 1000, dn.seeded(2))
+    mapped = found.remap(HISTORY[:200])
+    weights = np.bincount(COUNTY.encode(HISTORY[:200]), minlength=500) * found.mechanism.law.matrix().T
+    wanted = weights[found.cells] @ COUNTY.centers / weights[found.cells].sum(axis=1, keepdims=True)
+    assert mapped == pytest.approx(wanted, abs=1e-9)
+    other = remap_places(found.locations, HISTORY[:200], math.log(2) / 1000)
+    gaps = [np.square(dn.great_circle(HISTORY[200:], some)).mean() for some in (mapped, found.locations)]
+    assert gaps[0] < gaps[1]
+    assert np.abs(dn.great_circle(mapped, other)).max() > 100
+
+
+def test_close_places_on_a_grid_lose_more_than_their_distance() -> None:
+    """So that nobody reads "at most d epsilon" of the recommended noise."""
+    epsilon = math.log(2) / 300
+    found = privatize_places(HISTORY[:1], COUNTY, epsilon, dn.seeded(2))
+    assert found.loss_at(300) > 4 * 300 * epsilon
+    assert "d plus the diagonal of a cell" in " ".join((privatize_places.__doc__ or "").split())
+
+
 def test_wrong_places_are_refused() -> None:
     with pytest.raises(InvalidValue, match="not in the box"):
         privatize_places([(41.0, -75.3)], COUNTY, 0.001)

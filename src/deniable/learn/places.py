@@ -19,7 +19,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, positive_epsilon
 from deniable.formatting import format_count
-from deniable.metric import planar_geometric
+from deniable.metric import optimal_remap, planar_geometric
 from deniable.metric.base import ROUNDED_UP
 from deniable.metric.globe import EARTH, checked_locations
 from deniable.words import Words
@@ -119,13 +119,25 @@ class NoisyPlaces:
         apart = number("meters", meters, -1e-9, math.inf, "a number of meters of at least 0")
         return self.mechanism.loss_at(ROUNDED_UP * (apart + math.hypot(*self.grid.steps)))
 
+    def remap(self, history: npt.ArrayLike) -> Floats:
+        """Moves the reports to their posterior mean under public earlier places, by the law of this noise.
+
+        Post-processing loses nothing. Each place stands for its cell, also the earlier ones.
+        """
+        known = self.grid.encode(_checked_table(history, "history", 1))
+        prior = np.bincount(known, minlength=len(self.grid.centers))
+        best = optimal_remap(self.mechanism, prior, "mean", self.grid.centers)
+        return np.asarray(best[self.cells])
+
 
 def privatize_places(
     locations: npt.ArrayLike, grid: Grid, epsilon: float, words: Words | None = None
 ) -> NoisyPlaces:
-    """Moves each place by planar geometric noise on a grid; two places at d meters lose about d epsilon.
+    """Moves each place by planar geometric noise on a grid.
 
-    The loss is exact, since the noise is a table of integers. A place outside of the grid is refused.
+    Two places at d meters lose at most epsilon times d plus the diagonal of a cell, since even close ones may
+    be in different cells: `loss_at` says it. With cells that are wide for the noise, that is far more than d
+    epsilon. The loss is exact, as the noise is a table of integers. A place outside of the grid is refused.
 
     >>> import deniable as dn
     >>> county = Grid(south=40.0, west=-75.7, north=40.4, east=-75.0, rows=44, columns=59)
@@ -147,7 +159,7 @@ def remap_places(
     """Moves reports of planar Laplace noise to their posterior mean under public earlier places.
 
     The prior has square cells of `cell` meters. Post-processing loses nothing. It helps where the noise is
-    larger than a cell, and harms where it is smaller.
+    larger than a cell, and harms where it is smaller. Noise on a grid has another law: `NoisyPlaces.remap`.
 
     >>> town = [(40.10, -75.30)] * 9 + [(40.20, -75.40)]
     >>> remap_places([(40.15, -75.36)], town, epsilon=0.0005).round(2).tolist()
