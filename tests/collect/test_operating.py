@@ -339,7 +339,10 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
         == "OK: the tallies are those of the 8 reports that are left, and what was kept of those scrubbed"
     )
     outcome = run("export", plan_file, "-o", "r.parquet", "--force")
-    assert outcome.err == "wrote 8 reports to r.parquet; 40 others are scrubbed\n"
+    assert outcome.err == (
+        "wrote 8 reports to r.parquet; 40 others were scrubbed and only the tallies of the store count them: "
+        "estimates with all reports come from the store\n"
+    )
 
 
 def test_a_round_that_will_close_can_be_closed_now(run: Run, plan_file: str) -> None:
