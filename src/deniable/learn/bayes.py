@@ -6,15 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from deniable.arrays import Array, Floats
 from deniable.domain import NO_ANSWER
@@ -23,10 +17,10 @@ from deniable.exact import number
 from deniable.learn.evidence import LARGEST, choose_temper, normalize_scores, score_records
 from deniable.learn.labeled import add_tallies, read_margins
 from deniable.learn.questions import Label, Questions
+from deniable.learn.rows import Count, encode_column, encode_people, read_rows
 from deniable.learn.shrinkage import shrink_margin
 from deniable.plan import Plan, Reports, Tallies, records_of
 from deniable.plan.windows import Windows
-from deniable.tables import column_names, columns_of, is_table
 from deniable.words import Words
 
 
@@ -36,8 +30,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     `domains` has the values of each column by name, those of the label `target` among them. They are public
     and never read from the data; neither is `prior`, the public shares of some columns' values. Each person
-    reports one column that is drawn at random, at the whole `epsilon`. A "public" label goes beside the
-    report as it is; with a "protected" one, label and column are reported together, as one value.
+    reports one column that is drawn at random, at the whole `epsilon`. A "protected" label is reported
+    together with the column, as one value; a "public" one goes beside the report as it is.
 
     `fit` simulates the people from a table that somebody holds. Where nobody should hold one, a collector
     asks `make_plan(people)` and `fit_tally` learns from its tallies. All that the model knows are these
@@ -56,7 +50,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     >>> age = np.where(draw.random(20_000) < 0.8, np.where(smokes, "young", "old"), "young")
     >>> domains = {"age": ["young", "old"], "sex": ["f", "m"], "smokes": [False, True]}
     >>> people = {"age": age, "sex": draw.choice(["f", "m"], 20_000)}
-    >>> model = PrivateNaiveBayes(2.0, domains, "smokes", label="protected", words=seeded(1))
+    >>> model = PrivateNaiveBayes(2.0, domains, "smokes", words=seeded(1))
     >>> model.fit(people, smokes).predict({"age": ["old", "young"], "sex": ["f", "f"]}).tolist()
     [False, True]
     >>> model.loss_ <= 2.0, model.unprotected_
@@ -64,7 +58,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     """
 
     classes_: Array
-    """The classes, sorted."""
+    """The classes, sorted, as `domains` has them; of `dn.Categories`, as the labels of `fit` are."""
     plan_: Plan
     """What people are asked, and how they answer."""
     tallies_: Tallies | Windows
@@ -88,7 +82,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         domains: Any,
         target: str,
         *,
-        label: Label = "public",
+        label: Label = "protected",
         prior: Any = None,
         protocol: str | Sequence[str] = "adaptive",
         temper: float | None = None,
@@ -111,22 +105,23 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def fit(self, X: object, y: object) -> Self:  # noqa: N803  # as in scikit-learn
         """Simulate the people of a table, and learn from their reports. Each call makes new reports."""
-        columns = self._read(X, reset=True)
+        columns = read_rows(self, X, Questions.of(self.domains, self.target), reset=True)
         plan = self.make_plan(max(1, len(columns[next(iter(columns))])))
-        return self.fit_tally(plan, self._simulate(plan, columns, y))
+        return self._learn(plan, [self._simulate(plan, columns, y)], y)
 
     def partial_fit(self, X: object, y: object, classes: object = None) -> Self:  # noqa: N803
         """Add the reports of more people, who answer the same plan; classes are those of the domain."""
-        known = Questions.of(self.domains, self.target).sorted_classes
-        if classes is not None and not np.array_equal(np.sort(np.asarray(classes)), known):
-            raise InvalidParameter(
-                f"the classes are those of {self.target!r}, {known.tolist()}, got {classes!r}"
-            )
+        if classes is not None:
+            known = Questions.of(self.domains, self.target).name_classes(classes).sorted_classes
+            if not np.array_equal(np.sort(np.asarray(classes)), known):
+                raise InvalidParameter(
+                    f"the classes are those of {self.target!r}, {known.tolist()}, got {classes!r}"
+                )
         if not hasattr(self, "plan_"):
             return self.fit(X, y)
         self._refuse_other_plan()
-        columns = self._read(X, reset=False)
-        return self.fit_tally(self.plan_, self.tallies_, self._simulate(self.plan_, columns, y))
+        columns = read_rows(self, X, Questions.of(self.domains, self.target), reset=False)
+        return self._learn(self.plan_, [self.tallies_, self._simulate(self.plan_, columns, y)], y)
 
     def _refuse_other_plan(self) -> None:
         """Refuse to make reports that do not keep what the options promise now."""
@@ -144,7 +139,10 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         a plan that asks for the columns alone, tallies are by the column that holds the label:
         `plan.tally(table, by="label")`.
         """
-        questions = Questions.of(self.domains, self.target)
+        return self._learn(plan, tallies)
+
+    def _learn(self, plan: Plan, tallies: Sequence[Tallies | Windows], labels: object = None) -> Self:
+        questions = Questions.of(self.domains, self.target).name_classes(labels)
         prior = questions.read_prior(self.prior)
         label = questions.find_label(plan)
         damp = 0.0 if self.damp == 0 else number("damp", self.damp, 0.0, LARGEST, "0 or a number up to 10")
@@ -164,6 +162,19 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self.temper_ = choose_temper(self.temper, len(self.tables_))
         self.n_features_in_ = len(self.tables_)
         return self
+
+    @property
+    def reports_made_(self) -> int:
+        """How many reports this model and its clones have made, those of a cross-validation in this process
+        among them: a person loses `loss_` with each. `fit_tally` makes none.
+        """
+        return self._count.reports
+
+    @property
+    def _count(self) -> Count:
+        if "_made" not in vars(self):
+            self._made = Count()
+        return self._made
 
     def predict(self, X: object) -> Array:  # noqa: N803
         """The likeliest class of each row."""
@@ -194,6 +205,17 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         blocks = [score_records(plan, one, *known) for one in records_of(reports, plan.id)]
         return normalize_scores(np.concatenate(blocks))
 
+    def __sklearn_clone__(self) -> PrivateNaiveBayes:
+        """An unfitted copy that draws from the same words, since a copy of them would repeat their noise."""
+        params = self.get_params(deep=False)
+        made = PrivateNaiveBayes(
+            **{name: one if name == "words" else clone(one, safe=False) for name, one in params.items()}
+        )
+        if hasattr(self, "_metadata_request"):
+            made._metadata_request = self._metadata_request
+        made._made = self._count
+        return made
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.words is None
@@ -201,28 +223,6 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-    def _read(self, X: object, reset: bool) -> dict[str, Any]:  # noqa: N803
-        """A column for each name, from a dataframe, a dictionary of columns, or an array in their order."""
-        names = Questions.of(self.domains, self.target).names
-        if is_table(X):
-            extra = [name for name in column_names(X) if name not in names]
-            if self.target in extra:
-                raise InvalidValue(
-                    f"X holds the label, {self.target!r}; leave the column out, and give it as y"
-                )
-            if extra:
-                raise InvalidValue(f"{extra[0]!r} has no domain; give it one, or leave the column out of X")
-            if hasattr(X, "__dataframe__") or hasattr(X, "shape"):
-                validate_data(self, X, reset=reset, skip_check_array=True)
-            return dict(zip(names, columns_of(X, names), strict=True))
-        array = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
-        if array.shape[1] != len(names):
-            raise InvalidValue(
-                f"X has {array.shape[1]} features, but {type(self).__name__} is expecting {len(names)} "
-                f"features as input: {', '.join(names)}"
-            )
-        return dict(zip(names, array.T, strict=True))
 
     def _simulate(self, plan: Plan, columns: dict[str, Any], y: object) -> Tallies:
         if y is None:
@@ -233,14 +233,18 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         check_consistent_length(labels, *columns.values())
-        return plan.tally(plan.privatize({**columns, self.target: labels}, self.words))
+        codes = encode_people(plan, Questions.of(self.domains, self.target), columns, labels)
+        tallies = plan.tally(plan.privatize_codes(codes, self.words))
+        self._count.reports += tallies.n
+        return tallies
 
     def _score(self, X: object) -> Floats:  # noqa: N803
         """The logarithm of each class's chance with these answers, up to what all classes share."""
-        columns = self._read(X, reset=False)
+        questions = Questions.of(self.domains, self.target)
+        columns = read_rows(self, X, questions, reset=False)
         score: Floats = np.log(self.class_shares_)[None, :]
-        for name, domain in Questions.of(self.domains, self.target).columns:
-            codes = domain.codes(columns[name], name)
+        for name, domain in questions.columns:
+            codes = encode_column(columns[name], domain, name)
             evidence = self.temper_ * np.log(self.tables_[name])
             answered = codes != NO_ANSWER
             score = score + np.where(answered[:, None], evidence.T[codes], 0.0)

@@ -6,8 +6,8 @@ the table of label and column, at the whole epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, final
 
@@ -37,6 +37,8 @@ class Questions:
     classes: Domain
     values: tuple[Any, ...]
     """The classes as the caller wrote them, in the order of their codes."""
+    texts: bool = False
+    """Whether a domain was given, which keeps the texts of values alone."""
 
     @staticmethod
     def of(domains: object, target: str) -> Questions:
@@ -53,8 +55,16 @@ class Questions:
         classes = read.pop(target)
         if not read:
             raise InvalidParameter(f"there are no columns beside the label {target!r}; give their domains")
-        values = classes.labels if isinstance(given, Domain | Mapping) else tuple(given)
-        return Questions(tuple(read.items()), target, classes, values)
+        values = _list_classes(given, classes)
+        return Questions(tuple(read.items()), target, classes, values, isinstance(given, Domain))
+
+    def name_classes(self, labels: object) -> Questions:
+        """The same, with classes of the labels' type where a domain keeps nothing but their texts."""
+        if labels is None or not self.texts:
+            return self
+        kind = np.asarray(labels).dtype.kind
+        parsed = [_PARSE[kind](text) for text in self.values] if kind in _PARSE else list(self.values)
+        return self if None in parsed else replace(self, values=tuple(parsed))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,6 +144,35 @@ class Questions:
             if name not in domains:
                 raise InvalidParameter(not_among(name, "a column with a prior", domains))
         return {name: _read_shares(shares, domains[name], name) for name, shares in prior.items()}
+
+
+def _list_classes(given: Any, classes: Domain) -> tuple[Any, ...]:
+    """The classes as they were written: in a list, an array, a section of a file, or a type of categories."""
+    if isinstance(given, Mapping):
+        return tuple(given.get("values", classes.labels))
+    if isinstance(given, Domain):
+        return classes.labels
+    return tuple(getattr(given, "categories", given))
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+_PARSE: dict[str, Callable[[str], object]] = {
+    "i": _parse_number,
+    "u": _parse_number,
+    "f": _parse_number,
+    "b": {"True": True, "False": False}.get,
+}
+"""How the text of a class becomes a value of a type of numpy's; None where it cannot."""
 
 
 def make_part(k: int, epsilon: float, protocol: str | Sequence[str]) -> ExactMechanism:

@@ -1,0 +1,115 @@
+"""Reads the rows of a classifier: columns by name, whatever holds them, and the codes of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from deniable.arrays import Integers
+from deniable.domain import NO_ANSWER, Domain, Product
+from deniable.domain.refusals import locate_refusal
+from deniable.errors import InvalidValue
+from deniable.learn.questions import Questions
+from deniable.plan import Plan
+from deniable.tables import column_names, columns_of, is_table
+
+_WIDEST = 1 << 16  # whole numbers that are looked up in a table, from the smallest to the largest
+_LARGEST = 1 << 62
+
+
+@final
+class Count:
+    """The reports that a model and its clones have made."""
+
+    reports = 0
+
+
+def read_rows(model: BaseEstimator, X: object, questions: Questions, reset: bool) -> dict[str, Any]:  # noqa: N803
+    """A column for each name, from a dataframe, a dictionary of columns, or an array.
+
+    The columns of an array are in the order of the table that the model was fitted with, as scikit-learn has
+    it, or else in that of the domains.
+    """
+    names = questions.names
+    if is_table(X):
+        _refuse_columns(column_names(X), questions)
+        columns = columns_of(X, names)
+        if not isinstance(X, Mapping):
+            validate_data(model, X, reset=reset, skip_check_array=True)
+        elif reset:
+            model.feature_names_in_ = np.array(column_names(X), dtype=object)
+        return dict(zip(names, columns, strict=True))
+    array = check_array(X, dtype=None, ensure_all_finite=False, estimator=model)
+    if array.shape[1] != len(names):
+        raise InvalidValue(
+            f"X has {array.shape[1]} features, but {type(model).__name__} is expecting {len(names)} "
+            f"features as input: {', '.join(names)}"
+        )
+    validate_data(model, array, reset=reset, skip_check_array=True)
+    order = [str(name) for name in getattr(model, "feature_names_in_", names)]
+    by_name = dict(zip(order, array.T, strict=True))
+    return {name: by_name[name] for name in names}
+
+
+def encode_people(plan: Plan, questions: Questions, columns: Mapping[str, Any], labels: object) -> Integers:
+    """The answers of people to a plan that `questions` made; all are checked before any is reported."""
+    read = [*questions.columns, (questions.target, questions.classes)]
+    given = {**columns, questions.target: labels}
+    codes = {name: _encode_known(given[name], domain, name) for name, domain in read}
+    rows = []
+    for attribute in plan.content.attributes:
+        if isinstance(attribute.domain, Product):
+            both = tuple(codes[name] for name in attribute.domain.names)
+            rows.append(np.ravel_multi_index(both, attribute.domain.shape))
+        else:
+            rows.append(codes[attribute.name])
+    if plan.content.known is not None:
+        rows.append(codes[questions.target])
+    return np.stack(rows)
+
+
+def encode_column(values: Any, domain: Domain, name: str) -> Integers:
+    """The code of each value, -1 where there is none. Whole numbers that are near each other are looked up.
+
+    >>> from deniable.domain import Categories
+    >>> encode_column(np.array([7, 5, 7]), Categories([5, 6, 7]), "size").tolist()
+    [2, 0, 2]
+    """
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu" and values.size:
+        low, high = int(values.min()), int(values.max())
+        if high - low < _WIDEST and abs(low) < _LARGEST:
+            positions = values.astype(np.int64) - low
+            present = np.flatnonzero(np.bincount(positions))
+            table = np.zeros(high - low + 1, dtype=np.int64)
+            try:
+                table[present] = domain.codes(present + low, name)
+            except InvalidValue as problem:
+                raise locate_refusal(problem, domain, values, name) from None
+            return table[positions]
+    try:
+        return domain.codes(values, name)
+    except InvalidValue as problem:
+        raise locate_refusal(problem, domain, values, name) from None
+
+
+def _encode_known(values: Any, domain: Domain, name: str) -> Integers:
+    codes = encode_column(values, domain, name)
+    missing = codes == NO_ANSWER
+    if missing.any():
+        raise InvalidValue(
+            f"row {int(np.argmax(missing))}, column {name!r}: there is no value",
+            "fill it in, leave the row out, or give the domain a value of its own for it",
+        )
+    return codes
+
+
+def _refuse_columns(names: list[str], questions: Questions) -> None:
+    extra = [name for name in names if name not in questions.names]
+    if questions.target in extra:
+        raise InvalidValue(f"X holds the label, {questions.target!r}; leave the column out, and give it as y")
+    if extra:
+        raise InvalidValue(f"{extra[0]!r} has no domain; give it one, or leave the column out of X")
