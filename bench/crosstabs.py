@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import resource
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
+
+from alone import answer, measure, mebibytes
 
 N = 10**6
 EPSILON = 1.0
@@ -32,7 +29,7 @@ def rows() -> tuple[list[str], list[str]]:
     """The table in Markdown, and the bars that were missed."""
     if "DENIABLE_DATA" not in os.environ:
         return ["Not measured, the datasets are not here."], []
-    found = {name: _alone(name) for name in BARS}
+    found = {name: measure(__file__, name) for name in BARS}
     lines = ["| work | s | at most | MiB | at most |", "|---|--:|--:|--:|--:|"]
     missed = []
     for name, bar in BARS.items():
@@ -49,18 +46,6 @@ def rows() -> tuple[list[str], list[str]]:
         "tables are those of a plan: their protocols are chosen, and the tables are made to agree.",
     ]
     return lines, missed
-
-
-def _alone(name: str) -> dict[str, float]:
-    """In a process of its own, whose memory is counted. Idle threads of BLAS would count as work."""
-    found: dict[str, float] = json.loads(
-        subprocess.check_output(
-            [sys.executable, __file__, name],
-            cwd=Path(__file__).parent,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-        )
-    )
-    return found
 
 
 def tables() -> dict[str, float]:
@@ -102,7 +87,7 @@ def tables() -> dict[str, float]:
         assert table.covariance.shape == (table.cells.size, table.cells.size)
         assert table.test().degrees == (len(table.rows) - 1) * (len(table.columns) - 1)
     assert result.n == N
-    return {"seconds": took + time.process_time() - start, "mebibytes": _mebibytes()}
+    return {"seconds": took + time.process_time() - start, "mebibytes": mebibytes()}
 
 
 def joint() -> dict[str, float]:
@@ -118,7 +103,7 @@ def joint() -> dict[str, float]:
     dn.mle(mechanism, reports, iterations=1)
     start = time.process_time()
     found = dn.mle(mechanism, reports, tolerance=CERTIFICATE)
-    return {"seconds": time.process_time() - start, "mebibytes": _mebibytes(), "gap": found.gap}
+    return {"seconds": time.process_time() - start, "mebibytes": mebibytes(), "gap": found.gap}
 
 
 def planning() -> dict[str, float]:
@@ -132,17 +117,8 @@ def planning() -> dict[str, float]:
     plan = dn.Study(domains, epsilon=EPSILON, together=[people.attributes]).plan(people=N)
     seconds = time.process_time() - start
     assert plan.mechanism.reported == 1
-    return {"seconds": seconds, "mebibytes": _mebibytes()}
-
-
-def _mebibytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"seconds": seconds, "mebibytes": mebibytes()}
 
 
 if __name__ == "__main__":
-    alone: dict[str, Callable[[], dict[str, float]]] = {
-        "tables": tables,
-        "joint": joint,
-        "planning": planning,
-    }
-    print(json.dumps(alone[sys.argv[1]]()))
+    answer({"tables": tables, "joint": joint, "planning": planning})

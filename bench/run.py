@@ -24,6 +24,7 @@ from rich.progress import track
 
 import crosstabs
 import engines
+import learning
 import reconstruct
 
 HERE = Path(__file__).parent
@@ -348,10 +349,12 @@ def main() -> None:
     text, missed = report(ours, theirs, memory, import_seconds(), figures_seconds())
     tabled, slow_tables = crosstabs.rows()
     inside, slow_engines = engines.rows(theirs.best["multi tally oue many 100"])
+    learned, slow_learning = learning.rows()
     attacked, slow = attacks_report(attacks_measured())
-    missed += slow_tables + slow_engines + slow
+    missed += slow_tables + slow_engines + slow_learning + slow
     below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
     told = ["", "## Where the reports are", "", *inside, "", "## Two answers at once", "", *tabled]
+    told += ["", "## Learning, and crowds", "", *learned]
     text += "\n".join([*told, *attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text("# Benchmark\n\nMade by `make bench`.\n\n" + text)
     print(text)

@@ -1,0 +1,35 @@
+"""Measures a piece of work in a process of its own, whose memory is counted. Used by the tables of run.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+Found = dict[str, float]
+
+
+def measure(file: str, name: str) -> Found:
+    """What one function of a file found. Idle threads of BLAS would count as work."""
+    found: Found = json.loads(
+        subprocess.check_output(
+            [sys.executable, file, name],
+            cwd=Path(__file__).parent,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        )
+    )
+    return found
+
+
+def answer(work: Mapping[str, Callable[[], Found]]) -> None:
+    """In that process: do the work that is named, and print what was found."""
+    print(json.dumps(work[sys.argv[1]]()))
+
+
+def mebibytes() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
