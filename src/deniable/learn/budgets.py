@@ -50,17 +50,14 @@ def _read_budgets(
     columns: Sequence[Column], epsilon: float | None, budget: Mapping[object, object]
 ) -> list[float]:
     """Budgets by column, which together are at most epsilon."""
-    keys = {column.name: column for column in columns}
-    found = {}
-    for key, one in budget.items():
-        name = key if key in keys else next((c.name for c in columns if c.position == key), None)
-        if name is None:
-            raise InvalidParameter(not_among(key, "a protected column with a budget", keys))
-        found[name] = positive_epsilon(one, f"the budget of {name!r}")  # type: ignore[arg-type]  # checked there
-    lacking = [name for name in keys if name not in found]
+    given = _sort_by_name(budget, columns, "a protected column with a budget")
+    lacking = [column.name for column in columns if column.name not in given]
     if lacking:
         raise InvalidParameter(f"the budget has no epsilon for {', '.join(map(repr, lacking))}")
-    budgets = [found[name] for name in keys]
+    budgets = [
+        positive_epsilon(given[column.name], f"the budget of {column.name!r}")  # type: ignore[arg-type]  # checked there
+        for column in columns
+    ]
     if epsilon is None:
         return budgets
     total = positive_epsilon(epsilon)
@@ -76,14 +73,26 @@ def _read_budgets(
     return budgets
 
 
+def _sort_by_name(given: Mapping[object, object], columns: Sequence[Column], what: str) -> dict[str, object]:
+    """What is given for each column, which is named, or numbered as in an array."""
+    names: dict[object, str] = {column.position: column.name for column in columns}
+    names |= {column.name: column.name for column in columns}
+    found: dict[str, object] = {}
+    for key, one in given.items():
+        if key not in names:
+            raise InvalidParameter(not_among(key, what, [column.name for column in columns]))
+        if names[key] in found:
+            raise InvalidParameter(f"{names[key]!r} is given twice, by its name and by its number")
+        found[names[key]] = one
+    return found
+
+
 def _name_protocols(protocol: object, columns: Sequence[Column]) -> list[str]:
-    """The protocol of each column, by name."""
-    each: dict[object, object] = {column.name: protocol for column in columns}
+    """The protocol of each column."""
+    each: dict[str, object] = {column.name: protocol for column in columns}
     if isinstance(protocol, Mapping):
-        for key in protocol:
-            if key not in each:
-                raise InvalidParameter(not_among(key, "a protected column with a protocol", map(str, each)))
-        each = {name: protocol.get(name, "adaptive") for name in each}
+        given = _sort_by_name(protocol, columns, "a protected column with a protocol")
+        each = {name: given.get(name, "adaptive") for name in each}
     allowed = [row.name for row in PROTOCOLS.values() if row.exact]
     for name in each.values():
         if name not in allowed:

@@ -1,13 +1,15 @@
 """Reads the protected columns of a table: values become codes, and a report is shown as a value again.
 
-A domain is given, never read from data. A value outside its domain is refused with its row and column.
+A domain is given, never read from data. A value outside its domain is refused with its row and column, and is
+not shown: errors end in logs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, final
 
@@ -15,10 +17,12 @@ import numpy as np
 
 from deniable.arrays import Array, Integers
 from deniable.domain import NO_ANSWER, Categories, Domain, Range
+from deniable.domain.answer import label_of, to_list
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 
 _ALLOWED = "a column's domain is a list of values, dn.Categories, dn.Range or a number of values k"
+_REMEDY = "correct it, or give a domain that has it"
 
 
 @final
@@ -39,14 +43,22 @@ class Column:
         """The values as the names of indicators have them."""
         return [str(value) for value in self.values.tolist()]
 
+    def show_as(self, values: Any) -> Column:
+        """The same column, whose reports are numbers where these values are: categories know them by text."""
+        kind = getattr(getattr(values, "dtype", None), "kind", "O")
+        items = self.values.tolist()
+        if kind not in "iufb" or not all(isinstance(item, str) for item in items):
+            return self
+        return replace(self, values=_join_values([_parse(item, kind) for item in items]))
+
     def encode(self, values: Any) -> Integers:
         """Each value's code; the first row that has none is refused."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and self._first is not None:
             return self._encode_whole(values)
         try:
             codes = self.domain.codes(values, self.name)
-        except InvalidValue as problem:
-            raise self._locate(values, problem) from None
+        except InvalidValue:
+            raise self._refuse_first(values) from None
         if (codes == NO_ANSWER).any():
             raise self._refuse_missing(int(np.argmax(codes == NO_ANSWER)))
         return codes
@@ -70,13 +82,13 @@ class Column:
                 raise self._refuse_missing(row)
             last = first + self.domain.k - 1
             raise InvalidValue(
-                f"row {row}, column {self.name!r}: {values[row]:.17g} is not a whole number from {first} to "
-                f"{last}; correct it, or give a domain that has it"
+                f"row {row}, column {self.name!r}: the value is not a whole number from {first} to {last}",
+                _REMEDY,
             )
         return values.astype(np.int64) - first
 
-    def _locate(self, values: Any, problem: InvalidValue) -> InvalidValue:
-        """The same refusal with the first row that causes it, which halving finds."""
+    def _refuse_first(self, values: Any) -> InvalidValue:
+        """The refusal of the first row whose value is outside the domain, which halving finds."""
         low, high = 0, len(values)
         while high - low > 1:
             middle = (low + high) // 2
@@ -85,11 +97,9 @@ class Column:
                 low = middle
             except InvalidValue:
                 high = middle
-        try:
-            self.domain.codes(values[low:high], self.name)
-        except InvalidValue as first:
-            problem = first
-        return InvalidValue(f"row {low}, column {self.name!r}: {problem.message}", problem.remedy)
+        return InvalidValue(
+            f"row {low}, column {self.name!r}: the value is not in the domain ({self.domain})", _REMEDY
+        )
 
     def _refuse_missing(self, row: int) -> InvalidValue:
         return InvalidValue(
@@ -107,6 +117,19 @@ def read_columns(domains: object, names: Sequence[str], named: bool) -> list[Col
         )
     found = {_find_position(key, names, named): values for key, values in domains.items()}
     return [_make_column(names[position], position, found[position]) for position in sorted(found)]
+
+
+def name_outputs(columns: Sequence[Column], names: Sequence[str], support: bool, passthrough: bool) -> Array:
+    """The names of the columns that come out: "age", or with indicators "age=34"."""
+    protected = {one.position: one for one in columns}
+    found: list[str] = []
+    for position, name in enumerate(names):
+        column = protected.get(position)
+        if column is not None and support:
+            found += [f"{name}={text}" for text in column.texts]
+        elif column is not None or passthrough:
+            found.append(str(name))
+    return np.array(found, dtype=object)
 
 
 def _find_position(key: object, names: Sequence[str], named: bool) -> int:
@@ -130,7 +153,8 @@ def _make_column(name: str, position: int, values: object) -> Column:
         if int(values) < 2:
             raise InvalidParameter(f"column {name!r} needs two values or more, got k = {values}")
         return Column(name, position, Categories(range(int(values))), np.arange(int(values)), True)
-    domain = copy(as_domain(values, name))  # what it computes once is not written into what was given
+    given = _as_list(values, name)
+    domain = copy(as_domain(given, name))  # what it computes once is not written into what was given
     if not isinstance(domain, Categories | Range):
         raise InvalidParameter(f"{_ALLOWED}, got {type(domain).__name__} for {name!r}")
     if domain.privacy == "metric":
@@ -138,7 +162,21 @@ def _make_column(name: str, position: int, values: object) -> Column:
             f"column {name!r} is a range with metric privacy, whose loss depends on distances; leave "
             "privacy out"
         )
-    return Column(name, position, domain, _list_values(domain, values), False)
+    return Column(name, position, domain, _list_values(domain, given), False)
+
+
+def _as_list(values: object, name: str) -> object:
+    """The list in an array, an index, a series, or a categorical type; what is none of them as it is."""
+    declared = getattr(values, "categories", None)
+    if declared is not None and not callable(declared):
+        return list(declared)
+    others = Domain | Mapping | str | bytes | set | frozenset | tuple
+    if isinstance(values, others) or not isinstance(values, Iterable):
+        return values
+    try:
+        return list(to_list(values, name))
+    except InvalidValue as problem:
+        raise InvalidParameter(str(problem)) from None
 
 
 def _list_values(domain: Categories | Range, given: object) -> Array:
@@ -148,12 +186,25 @@ def _list_values(domain: Categories | Range, given: object) -> Array:
             return np.array(domain.labels, dtype=object)
         lower = domain.scaled_low + domain.scaled_step * np.arange(domain.bins)
         return lower if not domain.digits else np.asarray(lower / 10**domain.digits)
-    items: list[object] = list(domain.labels)
-    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        items = list(given)
+    return _join_values(list(given) if isinstance(given, list | tuple) else list(domain.labels))
+
+
+def _join_values(items: Sequence[object]) -> Array:
+    """An array of numbers or of truth values, where all are, or else of objects."""
     truths = sum(isinstance(item, bool | np.bool_) for item in items)
     if truths == len(items) or (truths == 0 and all(isinstance(item, Real) for item in items)):
         return np.array(items)
     shown = np.empty(len(items), dtype=object)
     shown[:] = items
     return shown
+
+
+def _parse(text: str, kind: str) -> object:
+    """The number or truth value that a text is for, in a column of such; any other text as it is."""
+    if kind == "b":
+        return {"True": True, "False": False}.get(text, text)
+    try:
+        number = int(text) if kind in "iu" else float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) and label_of(number) == text else text

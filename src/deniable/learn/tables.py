@@ -16,6 +16,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, suggest_install
 from deniable.learn.columns import Column
 from deniable.mechanisms import SetMechanism
+from deniable.records import RecordMechanism
 
 _CELLS = 1 << 21  # indicators that are made at a time
 NOT_REPORTED = -1
@@ -71,6 +72,21 @@ def is_frame(table: Any) -> bool:
     return hasattr(table, "columns") and hasattr(table, "dtypes")
 
 
+def refuse_same_names(frame: Any) -> None:
+    """Refuse a frame with two columns of one name."""
+    if len(set(frame.columns)) < len(frame.columns):
+        raise InvalidParameter("two columns have the same name; a domain would be for one of them only")
+
+
+def refuse_unnamed(frame: Any) -> None:
+    """Refuse a frame without rows, or whose columns have neither names nor their own numbers."""
+    unnamed = [name for name in frame.columns if not isinstance(name, str)]
+    if unnamed and unnamed != list(range(len(frame.columns))):
+        raise InvalidParameter(f"name the columns of a frame by text: one is called {unnamed[0]!r}")
+    if not len(frame):
+        raise InvalidParameter("the table has 0 samples; a minimum of 1 is required")
+
+
 def read_column(table: Any, position: int) -> Any:
     """A column as an array of numbers, or else as it is."""
     if isinstance(table, np.ndarray):
@@ -81,6 +97,27 @@ def read_column(table: Any, position: int) -> Any:
     if plain or (hasattr(dtype, "is_numeric") and dtype.is_numeric()):
         return column.to_numpy()
     return column
+
+
+def encode_table(columns: Sequence[Column], table: Any) -> Integers:
+    """The codes of all protected columns; every value is checked before any is reported."""
+    largest = max(one.domain.k for one in columns) - 1
+    codes = np.empty((len(table), len(columns)), dtype=np.min_scalar_type(largest))
+    for j, column in enumerate(columns):
+        codes[:, j] = column.encode(read_column(table, column.position))
+    return codes
+
+
+def make_layouts(
+    columns: Sequence[Column], mechanism: RecordMechanism, support: bool, table: Any
+) -> dict[int, Layout]:
+    """How the reports of each protected column of this table come out, by the column's number."""
+    layouts = {}
+    for column, part in zip(columns, mechanism.mechanisms, strict=True):
+        assert isinstance(part, SetMechanism)  # no other is made
+        shown = column.show_as(read_column(table, column.position))
+        layouts[column.position] = Layout(shown, part, support, not mechanism.reports_all)
+    return layouts
 
 
 def allocate_array(parts: Sequence[Any], n: int) -> tuple[Array, list[Array]]:
