@@ -180,7 +180,7 @@ its bound has a false alarm in 10^9; a range of right clients leaves out 3 in 10
 
 LEARN_ROWS, MEMO_LABELS = 40_000, 4000
 """Rows of one value that a transformer reports, and labels that a memo keeps the reports of. Noise that is
-drawn once for many rows, shared by two tables, or shared by two values of a label lies 20 standard errors or
+drawn once for many rows, shared by two tables, or shared by two budgets of a label lies 20 standard errors or
 more beyond the limit.
 """
 

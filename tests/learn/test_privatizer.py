@@ -336,8 +336,11 @@ def make_folds(privatizer: Privatizer) -> tuple[pd.DataFrame, list[Privatizer]]:
 
 
 def test_a_cross_validation_makes_five_reports_of_each_person() -> None:
-    table, fitted = make_folds(Privatizer({"color": 4}, 1.0))
-    assert sum(one.reports_made_ for one in fitted) / len(table) == 5.0
+    privatizer = Privatizer({"color": 4}, 1.0)
+    table, fitted = make_folds(privatizer)
+    assert privatizer.reports_made_ / len(table) == 5.0  # though it was never fitted itself
+    assert privatizer.reports_by_loss_ == {fitted[0].loss_: 500}
+    assert {one.reports_made_ for one in fitted} == {500}
 
 
 def test_privatized_once_people_report_once() -> None:

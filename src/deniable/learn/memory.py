@@ -1,136 +1,208 @@
-"""Remembers what was reported: how many reports were made, and with a memo the noise of every label.
+"""Remembers what was reported: how many reports at which loss, and with a memo those of every label.
 
-A memo is a secret: the words of a report are computed from it, from the label and from the value. The same
-label and value give the same report, and nothing else is stored. Another value has words of its own, so that
-two reports of a label never share noise. Whoever has the secret can undo the noise: it is never pickled.
+A memo is a secret: the words of a report are computed from it, from the plan, the label and the values. The
+same label and values give the same report. Beside the secret, a memo holds the labels in clear, and a keyed
+mark of each one's values, by which it knows other values without holding any. Whoever has the secret can undo
+the noise, so that it is never pickled.
 """
 
 from __future__ import annotations
 
+import hashlib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 
-from deniable.arrays import Array, Integers
-from deniable.errors import InvalidParameter
-from deniable.mechanisms import ExactMechanism
-from deniable.records import RecordMechanism, Records
-from deniable.words import DrawnRows, WordArray, Words, checked_source, keyed
+from deniable.arrays import Integers
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.exact import round_up
+from deniable.plan import Plan
+from deniable.records import Records
+from deniable.words import DrawnRows, System, WordArray, Words, checked_source
 
 Label = str | int
-_BLOCK = 1 << 17  # words at a time
-_NOT_REPORTED = -1
+Block = tuple[slice, Records]
+"""Some rows, and their reports."""
+_ROWS = 1 << 17  # that are reported at a time
+_WORDS = 1 << 20  # of a memo, at a time
+_ONE_OF_TWO = "make a new transformer, so that all reports of a label are counted, or none"
 
 
 @final
 class Memory:
-    """The reports of one transformer, and of all its clones where there is a memo."""
+    """The reports of a transformer and of its clones."""
 
     def __init__(self) -> None:
-        self.total = 0
-        """How many reports were made."""
+        self._made: dict[str, int] = {}
+        self._losses: dict[str, float] = {}
         self._tables: list[weakref.ref[Any]] = []
         self._secret: bytes | None = None
-        self._seen: dict[tuple[str, Label], set[bytes]] = {}
+        self._marks: dict[str, dict[Label, int]] = {}
         self._lost = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """The count alone: a secret does not travel, and labels and values do not either."""
-        return {"total": self.total, "_lost": self._lost or self._secret is not None}
+        """The counts alone: a secret does not travel, and labels do not either."""
+        lost = self._lost or self._secret is not None
+        return {"_made": dict(self._made), "_losses": dict(self._losses), "_lost": lost}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()
         vars(self).update(state)
 
-    def notice(self, table: object) -> bool:
-        """Whether this very table was reported before; it is known from now on."""
+    @property
+    def total(self) -> int:
+        """How many reports were made."""
+        return sum(self._made.values())
+
+    def count_losses(self) -> dict[float, int]:
+        """How many reports were made at each loss."""
+        counts: dict[float, int] = {}
+        for plan, number in self._made.items():
+            loss = self._losses[plan]
+            counts[loss] = counts.get(loss, 0) + number
+        return counts
+
+    def add_losses(self) -> dict[Label, float]:
+        """What each label has lost with all its reports, rounded up."""
+        sums: dict[Label, Fraction] = {}
+        for plan, marks in self._marks.items():
+            loss = Fraction(self._losses[plan])
+            for label in marks:
+                sums[label] = sums.get(label, 0) + loss
+        return {label: round_up(lost) for label, lost in sums.items()}
+
+    def knows(self, table: object) -> bool:
+        """Whether this very table was reported before."""
+        return any(one() is table for one in self._tables)
+
+    def notice(self, table: object) -> None:
+        """Know this table from now on."""
         self._tables = [one for one in self._tables if one() is not None]
-        if any(one() is table for one in self._tables):
-            return True
         with suppress(TypeError):  # a list cannot be watched
             self._tables.append(weakref.ref(table))
-        return False
 
-    def keep_secret(self, words: Words | None) -> None:
-        """Have a secret from now on; one that was left behind in another process is not replaced."""
+    def start(self, memo: bool, words: Words | None) -> None:
+        """Have a secret from now on, or none; reports with a memo and without one are never mixed."""
         if self._lost:
             raise InvalidParameter(
                 "this transformer was copied or pickled, and its memo does not travel: other reports of the "
                 "same rows would be made; privatize once, then cross-validate, or use n_jobs=1"
             )
-        if self._secret is None:
+        if not memo and self._secret is not None and self.total:
+            raise InvalidParameter(f"reports were made with a memo; {_ONE_OF_TWO}")
+        if memo and self._secret is None:
+            if self.total:
+                raise InvalidParameter(f"reports were made without a memo; {_ONE_OF_TWO}")
             self._secret = checked_source(words).take(4).tobytes()
 
-    def count_labels(self) -> dict[Label, int]:
-        """How many different reports each label has given."""
-        counts: dict[Label, int] = {}
-        for (_, label), reports in self._seen.items():
-            counts[label] = counts.get(label, 0) + len(reports)
-        return counts
+    def draw(self, plan: Plan, loss: float, codes: Integers, words: Words) -> Iterator[Block]:
+        """New reports of all rows, a column of codes per attribute."""
+        for low in range(0, len(codes), _ROWS):
+            here = slice(low, low + _ROWS)
+            records = plan.mechanism.privatize(codes[here], words)
+            self._count(plan.id, loss, records.n)
+            yield here, records
 
-    def privatize(
-        self, plan: str, mechanism: RecordMechanism, codes: Integers, labels: Sequence[Label]
-    ) -> Records:
-        """A report per row of codes, a column per attribute: that of its label and values."""
-        held = self._draw_reported(plan, mechanism, labels)
-        columns, reporters = [], []
-        for j, part in enumerate(mechanism.mechanisms):
-            who = np.flatnonzero(held[j])
-            columns.append(self._encode(plan, j, part, codes[who, j], [labels[i] for i in who.tolist()]))
-            reporters.append(who)
-        self._count(plan, np.where(held.T, codes, _NOT_REPORTED), labels)
-        return Records(len(codes), tuple(columns), None if held.all() else tuple(reporters))
+    def recall(self, plan: Plan, loss: float, codes: Integers, labels: Sequence[Label]) -> Iterator[Block]:
+        """The reports of all rows, which are those of their labels.
 
-    def _draw_reported(
-        self, plan: str, mechanism: RecordMechanism, labels: Sequence[Label]
-    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which attributes each label reports: the same for ever, whatever its values."""
-        if mechanism.reports_all:
-            return np.ones((mechanism.d, len(labels)), dtype=np.bool_)
-        words = self._take([(plan, "attribute", label) for label in labels], mechanism.reported)
-        return mechanism.draw_reported(DrawnRows(words))
-
-    def _encode(
-        self, plan: str, attribute: int, part: ExactMechanism, codes: Integers, labels: Sequence[Label]
-    ) -> Array:
-        reports = part.blank(len(codes))
-        step = max(1, _BLOCK // part.words)
+        Labels are known once all rows are reported: a table that is refused leaves nothing behind.
+        """
+        mechanism = plan.mechanism
+        known = self._marks.setdefault(plan.id, {})
+        fresh: dict[Label, int] = {}
+        step = max(1, min(_ROWS, _WORDS // mechanism.words))
         for low in range(0, len(codes), step):
             here = slice(low, low + step)
-            names = zip(labels[here], codes[here].tolist(), strict=True)
-            words = self._take([(plan, attribute, label, code) for label, code in names], part.words)
-            reports[here] = part.encode(codes[here], DrawnRows(words))
-        return reports
+            some = labels[here]
+            words = self._take(plan.id, codes[here], some, 1 + mechanism.words)
+            for row, (label, mark) in enumerate(zip(some, words[:, 0].tolist(), strict=True), low):
+                if known.get(label, mark) != mark:
+                    raise _refuse_change(row)
+                if label not in known:
+                    fresh[label] = mark
+            columns = np.ascontiguousarray(codes[here].T, dtype=np.int64)
+            yield here, mechanism.encode(columns, DrawnRows(words[:, 1:]))
+        known.update(fresh)
+        self._count(plan.id, loss, len(fresh))
 
-    def _take(self, names: Sequence[tuple[Label, ...]], width: int) -> WordArray:
-        """The words of each name, which the secret gives again and again."""
+    def _take(self, plan: str, codes: Integers, labels: Sequence[Label], width: int) -> WordArray:
+        """The words of each row: SHAKE-256 of the secret, the plan, its codes and its label.
+
+        Only the label has no fixed length, and it comes last: no two rows have the same text.
+        """
         assert self._secret is not None
-        words = np.empty((len(names), width), dtype=np.uint64)
-        for row, name in zip(words, names, strict=True):
-            row[:] = keyed(self._secret, *name).take(width)
-        return words
+        start = hashlib.shake_256(self._secret + hashlib.sha256(plan.encode()).digest())
+        text = np.ascontiguousarray(codes).tobytes()
+        size = len(text) // max(1, len(codes))
+        streams = []
+        for i, label in enumerate(labels):
+            one = start.copy()
+            kind = "s" if isinstance(label, str) else "i"
+            one.update(text[i * size : (i + 1) * size] + f"{kind}{label}".encode())
+            streams.append(one.digest(8 * width))
+        words = np.frombuffer(b"".join(streams), dtype="<u8").astype(np.uint64, copy=False)
+        return words.reshape(len(labels), width)
 
-    def _count(self, plan: str, reported: Integers, labels: Sequence[Label]) -> None:
-        for label, row in zip(labels, np.ascontiguousarray(reported), strict=True):
-            known = self._seen.setdefault((plan, label), set())
-            before = len(known)
-            known.add(row.tobytes())
-            self.total += len(known) - before
+    def _count(self, plan: str, loss: float, number: int) -> None:
+        self._losses[plan] = loss
+        self._made[plan] = self._made.get(plan, 0) + number
+
+
+@final
+class LeftBehind(Words):
+    """In place of seeded words where a transformer is copied: two copies would give the same noise."""
+
+    def take(self, count: int) -> WordArray:
+        raise InvalidParameter(
+            "this transformer was copied or pickled, and its seeded words do not travel: every copy would "
+            "repeat their noise; give it others with set_params(words=...), or use n_jobs=1"
+        )
+
+
+def leave_behind(words: Words | None) -> Words | None:
+    """What a copy of a transformer has for words: the operating system's are new everywhere."""
+    if words is None or isinstance(words, System):
+        return None if words is None else System()
+    return LeftBehind()
 
 
 def read_labels(table: Any) -> list[Label]:
-    """The labels of a table's rows, which name people: whole numbers or text."""
+    """The labels of a table's rows, a person each: text, or whole numbers of an index with a name."""
     index = getattr(table, "index", None)
     if index is None or callable(index):
         raise InvalidParameter(
             "memo='index' keeps a report for each row label, and this table has none; give a pandas frame "
             "whose index names the people"
         )
-    labels = index.tolist()
+    labels = list(index.tolist())
     odd = next((one for one in labels if isinstance(one, bool) or not isinstance(one, str | int)), None)
     if odd is not None:
-        raise InvalidParameter(f"a row label is a whole number or text, got {odd!r}; set another index")
-    return list(labels)
+        raise InvalidParameter(
+            f"a row label is a whole number or text, got {type(odd).__name__}; set another index"
+        )
+    if index.name is None and any(isinstance(one, int) for one in labels):
+        raise InvalidParameter(
+            "memo='index' keeps a report for each person, and numbers of an index without a name are "
+            'positions: two tables would give different people one report; use table.set_index("person"), '
+            'or table.rename_axis("person") if these numbers are people'
+        )
+    if not index.is_unique:
+        row = int(np.argmax(index.duplicated()))
+        raise InvalidParameter(
+            f"row {row} has the label of an earlier row; with memo='index' a label is one person with one "
+            "row; leave the others out, or set an index that names the people"
+        )
+    return labels
+
+
+def _refuse_change(row: int) -> InvalidValue:
+    return InvalidValue(
+        f"row {row} has a label that was reported with other protected values; two different reports would "
+        "tell that a value has changed, whatever epsilon is",
+        "give the values as they were, or collect values that change with mechanisms for rounds",
+    )
