@@ -170,8 +170,9 @@ def _as_list(values: object, name: str) -> object:
     declared = getattr(values, "categories", None)
     if declared is not None and not callable(declared):
         return list(declared)
-    others = Domain | Mapping | str | bytes | set | frozenset | tuple
-    if isinstance(values, others) or not isinstance(values, Iterable):
+    if isinstance(values, Domain | Mapping | str | bytes) or not isinstance(values, Iterable):
+        return values
+    if isinstance(values, set | frozenset | tuple):  # some of them are refused later, with a reason
         return values
     try:
         return list(to_list(values, name))
