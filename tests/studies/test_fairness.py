@@ -80,6 +80,10 @@ def test_published_means_are_those_of_the_specification(
     assert compare(*key, "uniform", 21) is None
     if key[2] is not None:
         assert compare(*key, "k_based", runs) is None
+        wider = compare(*key, "uniform", 1)
+        assert wider is not None
+        ratio = wider.margin["acc"] / known.margin["acc"]
+        assert ratio == pytest.approx(np.sqrt((1 + 1 / 20) / (1 / runs + 1 / 20)))
 
 
 def test_metrics_are_differences_between_the_groups() -> None:
@@ -149,7 +153,9 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
     assert "published: epsilon-LDP for the sensitive attributes" in shown.output
     assert "(raw values: 0.0005): 2 of 2 points" in shown.output
     figures = ["--json", "--plot", str(tmp_path / "fair.svg"), "--figures", str(tmp_path / "all")]
-    rows = json.loads(CliRunner().invoke(reproduce_paper, [*asked, *figures]).stdout)
+    printed = CliRunner().invoke(reproduce_paper, [*asked, *figures])
+    assert "published: epsilon-LDP for the sensitive attributes" in printed.stderr
+    rows = json.loads(printed.stdout)
     wanted = {
         "dataset",
         "mechanism",
@@ -164,7 +170,9 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
         "f1",
         "loss",
     }
-    assert wanted <= set(rows[0])
+    assert all(wanted <= set(row) for row in rows)
+    attacks = [row for row in rows if row["kind"] == "attack"]
+    assert {(row["mechanism"], row["epsilon"], row["acc"]) for row in attacks} == {("attack", None, None)}
     assert {row["kind"] for row in rows} == {"model", "attack"}
     assert (tmp_path / "fair.svg").stat().st_size > 1000
     assert {file.name for file in (tmp_path / "all").iterdir()} == {"lsac.pdf", "lsac.svg", "lsac.png"}

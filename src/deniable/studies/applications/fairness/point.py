@@ -56,8 +56,19 @@ class AttributePoint:
 
     kind: str = "attack"
     dataset: str
+    mechanism: str = "attack"
+    epsilon: None = None
+    """An attack on raw columns has no epsilon, and no fairness; these fields are those of other rows."""
+    split: None = None
     attribute: str
     runs: int
+    acc: None = None
+    f1: None = None
+    spd: None = None
+    di: None = None
+    eod: None = None
+    oad: None = None
+    loss: None = None
     accuracy: float
     auc: float
     blind: float

@@ -34,7 +34,7 @@ def compare(case: str, mechanism: str, epsilon: float | None, split: str, runs: 
     """What was published for this point; None where it is not listed for as many seeds.
 
     Noise and its seeds differ from the published ones, the splits do not. The margin is three standard errors
-    of the difference of two such means, by the published standard deviation.
+    of a mean of these seeds and one of all that are published, by their standard deviation.
     """
     key = (case, mechanism) if mechanism == RAW else (case, mechanism, epsilon, split)
     if key not in _LISTED:
@@ -46,7 +46,7 @@ def compare(case: str, mechanism: str, epsilon: float | None, split: str, runs: 
     if mechanism == RAW:
         margins = np.full(len(METRICS), SAME)
     else:
-        margins = _REACH * table.std(axis=0, ddof=1) * math.sqrt(2 / runs)
+        margins = _REACH * table.std(axis=0, ddof=1) * math.sqrt(1 / runs + 1 / len(table))
     return Comparison(
         dict(zip(METRICS, means.tolist(), strict=True)), dict(zip(METRICS, margins.tolist(), strict=True))
     )
