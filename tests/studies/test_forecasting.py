@@ -14,18 +14,22 @@ from click.testing import CliRunner
 
 from deniable import learn
 from deniable.commands.reproduce import reproduce_paper
+from deniable.data.published import FOLDER
 from deniable.data.series import load_paris
 from deniable.errors import InvalidParameter
 from deniable.studies.applications import forecasting
 from deniable.studies.applications.forecasting_guarantee import TIMES, state_guarantees
 from deniable.studies.plot.forecasting import plot_forecasting
+from tests.data.test_datasets import SHARED
+from tests.services import missing
 
 
 @pytest.fixture(autouse=True)
-def _data() -> None:
-    folder = os.environ.get("DENIABLE_DATA")
-    if not folder or not (Path(folder) / "paris-mobility.csv").is_file():
-        pytest.skip("paris-mobility.csv is not in the folder $DENIABLE_DATA")
+def _data(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(os.environ.get(FOLDER) or SHARED)
+    if not (path / "paris-mobility.csv").is_file():
+        missing(f"paris-mobility.csv is not in {path}", f"set ${FOLDER} to its folder")
+    monkeypatch.setenv(FOLDER, str(path))
 
 
 def test_the_counts_lack_a_day() -> None:
@@ -68,7 +72,21 @@ def test_guarantees_are_stated_as_published_and_as_true() -> None:
     assert first.unit == "person"
     assert gradients.unit == "window"
     assert "about epsilon 0.31" in gradients.true
-    assert "a person, who is in all windows: about epsilon 449" in gradients.unprotected[0]
+    assert "a half hour, which is in 7 windows: about epsilon 5." in gradients.unprotected[0]
+    assert "a person, who is in all windows: about epsilon 449" in gradients.unprotected[1]
+    assert "for batches of a fixed size" in gradients.unprotected[1]
+
+
+def test_margins_are_those_of_the_specification() -> None:
+    """Five percent, and two standard errors of our own runs, whatever these have found."""
+    cases = [case.point for case in forecasting.PARTS["gradients"](4, ())]
+    far = next(case for case in cases if case.stated == 1792.0)
+    assert far.margin == pytest.approx(0.05 * 1792)
+    assert forecasting.widen_margin(far, None, 1) == far.margin
+    assert forecasting.widen_margin(far, 70.0, 4) == pytest.approx(0.05 * 1792 + 70)
+    assert replace(far, rmse=1614.0).differs
+    assert forecasting.widen_margin(replace(far, noise="input"), 70.0, 4) == far.margin
+    assert sum("own units" in case.model for case in cases) == 2
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
@@ -79,6 +97,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
     assert "true (for one person): epsilon 2.595" in shown.output
     assert "differs" not in shown.output
     printed = CliRunner().invoke(reproduce_paper, [*asked, "--json", "--plot", str(tmp_path / "errors.svg")])
+    assert "true (for one person): epsilon 2.595" in printed.stderr
     rows = json.loads(printed.stdout)
     assert {row["model"] for row in rows} >= {"persistence", "ridge", "weekday mean"}
     assert (tmp_path / "errors.svg").stat().st_size > 1000

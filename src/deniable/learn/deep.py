@@ -86,7 +86,7 @@ class NetworkForecast:
         return "no guarantee" if self.noise is None else "noisy gradients: a window, not a person"
 
     def epsilon(self, delta: float = 1e-7) -> float:
-        """The epsilon of one window, by an accountant; a person is in many windows."""
+        """The epsilon of one window, by an accountant; a time point is in lags + 1, a person in all."""
         if self.noise is None:
             raise InvalidParameter("a network without noise has no epsilon; fit it with a GradientNoise")
         return self.noise.window_epsilon(self.rows, self.batch, self.steps, delta)

@@ -66,6 +66,8 @@ class GradientNoise:
     def person_epsilon(self, batch: int, steps: int, delta: float = 1e-7) -> float:
         """About the epsilon of a person who is in all windows: a batch's gradients all move, by 2 clip each.
 
+        It is for batches of a fixed size. One that is drawn window by window can be larger, and lose more.
+
         >>> round(GradientNoise(140.0, 1.0).person_epsilon(batch=10, steps=31_100), -1)
         450.0
         """

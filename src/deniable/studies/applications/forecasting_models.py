@@ -41,9 +41,11 @@ EPOCHS = 30
 
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _SCALE = ([1e5, *[1e4] * 5], [2e4, *[4e3] * 5], [2e4, *[4e3] * 5])
-"""Round numbers that are known without the data, of a commune and of a zone. As specified, changes are in the
-units of the counts; in units of their own, noise would do less harm.
+"""Round numbers that are known without the data, of a commune and of a zone: level, spread and change. As
+specified, changes are in the units of the counts.
 """
+_OWN_CHANGE = [5e3, *[1e3] * 5]
+"""A change in half an hour, in round numbers: in these units noise on gradients does less harm."""
 _DAY, _WEEK = 48, 336
 _RECENT = (1, 2, 3, 4, 5, 6)
 
@@ -59,6 +61,8 @@ class ForecastTask:
     penalty: float = 1e-4
     gradient: GradientNoise | None = None
     batch: int = 32
+    own_units: bool = False
+    """Whether a network learns changes in units of their own."""
     seed: int = 1
 
 
@@ -200,9 +204,11 @@ def _train_network(known: Known, task: ForecastTask) -> Floats:
         os.environ.setdefault("XLA_FLAGS", _ONE_THREAD)
     from deniable.learn.deep import NetworkForecast, SeriesScale
 
+    level, spread, change = _SCALE
+    public = SeriesScale.of(level, spread, _OWN_CHANGE if task.own_units else change)
     model = NetworkForecast.fit(
         known.counts[: known.start],
-        scale=None if task.gradient is None else SeriesScale.of(*_SCALE),
+        scale=None if task.gradient is None else public,
         lags=max(_RECENT),
         batch=task.batch,
         epochs=EPOCHS,
