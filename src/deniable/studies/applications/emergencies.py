@@ -68,7 +68,7 @@ CATEGORIES = ("station", "area", "hour", "weekday", "kind")
 
 @lru_cache(maxsize=1)
 def _load_county() -> tuple[Calls, Floats]:
-    """The calls, and the stations: the median places of their calls."""
+    """The calls, and the stations: the median place of its calls stands for a station's public address."""
     calls = in_county(load_calls())
     numbers = Counter(calls.stations.tolist())
     names = sorted(name for name, number in numbers.items() if name and number >= _BUSY)

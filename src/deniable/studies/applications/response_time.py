@@ -37,6 +37,7 @@ GUARANTEE = Guarantee(
         "the response time, which tells how far the nearest station is",
         "the time and the kind of a call",
         f"what else tells the place, if it is not dropped as it is here: {', '.join(DROPPED)}",
+        "the places of stations, which are public; the median places of all their calls stand for these here",
     ),
 )
 
