@@ -135,6 +135,8 @@ def private_series(
     `per` is the unit: "event" is one time point of a person, "window" so many in a row, "person" all of them.
     `appearances` says in how many counts one person can be at a time point: a town and its district are two.
     Who is counted, at which times and in which series is public; only who is in the counts is protected.
+    `each` is how much one person can add to a count: more than 1 where a call or a visit is repeated. Every
+    column of a dataframe is taken as counts: leave out hours, years and names.
 
     The noise is added once. All that is computed from it afterwards has the same guarantee.
 
