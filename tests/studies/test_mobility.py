@@ -70,9 +70,17 @@ def test_noise_that_is_kept_by_value_has_no_bound_if_values_change() -> None:
     first = np.unique(constant.person, return_index=True)[1]
     values[:, DURATION] = values[first, DURATION][constant.person]
     week = Week(constant.person, constant.day, values, KS)
-    found = count_losses(week, make_reports(week, "sample", "kept", 1.0, seed=2))
-    assert 1 - 1e-7 < found.worst <= 1
+    made = make_reports(week, "sample", "kept", 1.0, seed=2)
+    found = count_losses(week, made)
+    assert found.worst == math.inf  # a duration could have changed, though none did
     assert found.mean == pytest.approx(1)
+    assert 1 - 1e-7 < count_losses(week, made[:DURATION]).worst <= 1
+
+
+def test_fresh_noise_that_does_not_show_is_counted_as_fresh() -> None:
+    """With a large epsilon all reports are true, so that no two of one value differ."""
+    found = lose("sample", "fresh", 40.0)
+    assert 7 * 40 - 0.01 < found.worst <= 7 * 40
 
 
 def test_a_memory_that_forgets_is_found_by_what_it_loses(monkeypatch: pytest.MonkeyPatch) -> None:

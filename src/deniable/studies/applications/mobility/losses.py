@@ -1,4 +1,4 @@
-"""Counts what the reports of a week truly lose: from the reports themselves, not from what is claimed."""
+"""Counts what the reports of a week truly lose: from reports and what can change, not from claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deniable.arrays import Floats, Integers
 from deniable.exact import round_up, times_up
 from deniable.rounds import Repeated
 from deniable.studies.applications.mobility.reports import AttributeReports
-from deniable.studies.applications.mobility.week import Week
+from deniable.studies.applications.mobility.week import DURATION, Week
 
 
 @final
@@ -55,9 +55,9 @@ def _count_attribute(made: AttributeReports, week: Week) -> tuple[Floats, Floats
         usual = np.array([0.0, *(one.changing_values_usual for one in stated)])
         return usual[distinct], changing[reports]
     one = np.array([times_up(mechanism.loss(), n) for n in range(week.days + 1)])
-    if shows_fresh_noise(person, values, made.reports, mechanism.k):
+    if made.is_fresh or shows_fresh_noise(person, values, made.reports, mechanism.k):
         return one[reports], one[reports]
-    changes = bool((distinct > 1).any())
+    changes = made.attribute == DURATION or bool((distinct > 1).any())
     unbounded = np.where(reports > 1, math.inf, one[np.minimum(reports, 1)])
     return one[distinct], unbounded if changes else one[distinct]
 

@@ -39,6 +39,8 @@ class AttributeReports:
     rows: Integers
     reports: Array
     mechanism: SetMechanism
+    is_fresh: bool = False
+    """Whether noise is drawn again at each visit, even where no two reports happen to differ."""
 
 
 def choose_mechanism(noise: Noise, attribute: int, k: int, epsilon: float, days: int) -> SetMechanism:
@@ -66,7 +68,8 @@ def make_reports(
         mechanism = choose_mechanism(noise, j, k, share, week.days)
         rows = np.arange(week.person.size) if method == "split" else np.flatnonzero(kept[week.person] == j)
         person, values = week.person[rows], week.values[rows, j]
-        made.append(AttributeReports(j, rows, _report(mechanism, noise, person, values, words), mechanism))
+        reports = _report(mechanism, noise, person, values, words)
+        made.append(AttributeReports(j, rows, reports, mechanism, noise in ("fresh", "seventh")))
     return made
 
 
