@@ -47,6 +47,7 @@ def reproduce_learning(part: Sequence[str], choices: studies.Choices) -> None:
         heard = studies.announce_duration(show)
         rows = list(learning.reproduce(part or None, runs, choices.seed, heard, **sizes))
     if studies.write_measurements(choices, rows, plot_learning):
+        print_guarantees(learning.list_guarantees(), is_json=choices.as_json)
         return
     measured = [row for row in rows if row.figure == "accuracy"]
     attacks = [row for row in rows if row.figure != "accuracy"]
