@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,20 @@ def test_a_file_that_is_named_twice_is_counted_once(lake: Path, right: dict[str,
     assert (
         PLAN.tally([lake / f"day={DAYS[0]}" / "reports.parquet", str(lake / "*" / "*.parquet")]) == everything
     )
+
+
+def test_a_copy_of_a_file_is_refused(lake: Path, tmp_path: Path) -> None:
+    """It would count twice; files without rows are often equal, and add nothing."""
+    shutil.copytree(lake, tmp_path / "lake")
+    original = tmp_path / "lake" / f"day={DAYS[0]}" / "reports.parquet"
+    shutil.copy(original, original.with_name("reports-1.parquet"))
+    with pytest.raises(dn.InvalidReport, match=r"reports.parquet is a copy of .*byte for byte") as caught:
+        PLAN.tally(tmp_path / "lake")
+    assert "leave one of the two out" in str(caught.value)
+    empty = parquet.read_table(original).slice(0, 0)
+    for name in ("reports-1.parquet", "reports-2.parquet"):
+        parquet.write_table(empty, original.with_name(name))
+    assert PLAN.tally(tmp_path / "lake") == PLAN.tally(lake)
 
 
 def test_addresses_are_never_shown(lake: Path) -> None:

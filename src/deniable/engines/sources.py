@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.engines.addresses import POSTGRES, SPARK, find_duckdb
+from deniable.engines.copies import refuse_copies
 from deniable.engines.counting import quote
 from deniable.engines.databases import (
     DuckTable,
@@ -27,6 +28,8 @@ from deniable.engines.query import Query
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
+
+_NAME_TABLE = 'name the table of reports in the database: table="reports", in the shell --table reports'
 
 Since = tuple[str, Any]
 """A column, and its least value."""
@@ -93,20 +96,21 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
     """The table of an engine, or None where this machine counts by itself."""
     if isinstance(source, str) and source.startswith(POSTGRES):
         if table is None:
-            raise InvalidParameter('name the table of reports in the database: table="reports"')
+            raise InvalidParameter(_NAME_TABLE)
         return open_postgres(source, tuple(table.split(".")))
     if isinstance(source, str) and source.startswith(SPARK):
         from deniable.engines.spark import open_spark  # and sockets, which a device does not need
 
         if table is None:
             raise InvalidParameter(
-                'name the table of reports of the cluster, or its path: table="lake.reports", "/lake/reports"'
+                'name the table of reports of the cluster, or its path: table="lake.reports" or '
+                '"/lake/reports", in the shell --table lake.reports'
             )
         return open_spark(source, table)
     database = find_duckdb(source)
     if database is not None:
         if table is None:
-            raise InvalidParameter('name the table of reports in the database: table="reports"')
+            raise InvalidParameter(_NAME_TABLE)
         return open_duckdb(database, tuple(table.split(".")))
     if isinstance(source, str) and "://" in source:  # which may hold a password
         scheme = source.partition("://")[0]
@@ -136,7 +140,9 @@ def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
         )
     if not found:
         raise FileMissing(f"there is no Parquet file of reports in {source}")
-    return list({path.resolve(): path for path in found}.values())
+    once = list({path.resolve(): path for path in found}.values())
+    refuse_copies(once)
+    return once
 
 
 def _list_folder(folder: Path) -> list[Path]:
