@@ -61,6 +61,20 @@ def test_one_series_has_one_dimension(counts: np.ndarray) -> None:
     assert repr(model) == "<RidgeForecast: 1 series from 2 columns>"
 
 
+def test_the_future_is_forecast_from_forecasts(counts: np.ndarray) -> None:
+    model = RidgeForecast.fit(counts[:TRAINED], lags=(1, 24))
+    [following] = model.predict(counts, start=ROWS)
+    ahead = model.predict(counts, start=ROWS, stop=ROWS + 30)
+    assert np.array_equal(ahead[0], following)
+    again = model.predict(np.vstack([counts, ahead[:29]]), start=ROWS, stop=ROWS + 30)
+    assert np.allclose(again, ahead)
+    hours = np.eye(24)[np.arange(ROWS + 2) % 24]
+    timed = RidgeForecast.fit(counts[:TRAINED], hours, lags=(1,))
+    assert timed.predict(counts, hours, start=ROWS, stop=ROWS + 2).shape == (2, 2)
+    with pytest.raises(InvalidParameter, match=f"calendar has {ROWS + 2} rows for {ROWS + 3} time"):
+        timed.predict(counts, hours, start=ROWS, stop=ROWS + 3)
+
+
 def test_weekends_are_those_of_the_dates() -> None:
     times = np.arange("2020-09-14T00:00", "2020-09-21T00:00", 60, dtype="datetime64[m]")
     columns = calendar_columns(times, per_day=24)
@@ -80,6 +94,7 @@ def test_scores_are_means_over_series() -> None:
         ((0,), 1.0, TRAINED, "a lag"),
         ((1,), 0.0, TRAINED, "penalty"),
         ((48,), 1.0, 49, "needs more than 49 time points"),
+        ((1, 168), 1.0, 100, "a lag of 168 needs more than 169 time points, got 100"),
     ],
 )
 def test_wrong_settings_are_refused(

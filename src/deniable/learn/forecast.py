@@ -67,9 +67,12 @@ class RidgeForecast:
         if not steps:
             raise InvalidParameter("name at least one lag, such as lags=(1, 2, 48)")
         price = number("penalty", penalty, 0.0, np.inf, "a positive number")
+        if len(table) < max(steps) + 2:
+            raise InvalidParameter(
+                f"a lag of {max(steps)} needs more than {max(steps) + 1} time points, got {len(table):,}; "
+                "give more of them, or shorter lags"
+            )
         columns = stack_lags(table, steps, calendar, len(table))[max(steps) :]
-        if len(columns) < 2:
-            raise InvalidParameter(f"a lag of {max(steps)} needs more than {max(steps) + 1} time points")
         targets = table[max(steps) :]
         center = columns.mean(axis=0)
         scale = columns.std(axis=0)
@@ -90,20 +93,27 @@ class RidgeForecast:
     ) -> Floats:
         """Forecast the rows from `start` to before `stop`, each from the rows before it.
 
-        Without `stop` these are all rows that are there; one more can be forecast, if the calendar has it.
+        Without `stop` these are all rows that are there. Rows after the last count are forecast from
+        forecasts, as far as the calendar goes; `start=len(counts)` without `stop` is the next row alone.
         """
         given = np.asarray(counts)
         table = _read_table(counts, "counts")
-        end = whole_number("stop", len(table) if stop is None else stop, 1, len(table) + 1)
-        first = whole_number("start", start, max(self.lags), end)
+        known = len(table) + (start == len(table))
+        end = whole_number("stop", known if stop is None else stop, 1)
+        first = whole_number("start", start, max(self.lags), end - 1)
+        while len(table) + 1 < end:
+            table = np.vstack([table, self._predict(table, calendar, len(table), len(table) + 1)])
+        found = self._predict(table, calendar, first, end)
+        return np.asarray(found[:, 0] if given.ndim == 1 else found)
+
+    def _predict(self, table: Floats, calendar: npt.ArrayLike | None, first: int, end: int) -> Floats:
         columns = stack_lags(table, self.lags, calendar, end)[first:]
         if columns.shape[1] != self.center.size:
             raise InvalidParameter(
                 f"the forecast was fitted to {self.center.size} columns, and these are {columns.shape[1]}; "
                 "give the same series and the same calendar"
             )
-        found = (columns - self.center) / self.scale @ self.weights + self.offset
-        return np.asarray(found[:, 0] if given.ndim == 1 else found)
+        return np.asarray((columns - self.center) / self.scale @ self.weights + self.offset)
 
 
 def stack_lags(
