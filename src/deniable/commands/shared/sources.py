@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands.shared import console
+from deniable.commands.shared import console, options
 from deniable.commands.shared.reading import read_tallies
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidReport
 
@@ -30,7 +30,7 @@ Source = str | tuple[str, ...]
 
 def by_option(text: str) -> Callable[[Any], Any]:
     """An option that names columns, whose values are windows."""
-    return click.option("--by", multiple=True, metavar="COLUMN", help=f"{text}; may be repeated.")
+    return options.name_option("--by", f"{text}: day, or day,region.")
 
 
 by = by_option("Estimate each window by itself, such as each day, from a table of reports")

@@ -26,7 +26,7 @@ Command = Callable[..., None]
 _Row = TypeVar("_Row", bound=Any)
 
 _WRITTEN_EVERY = 10.0  # seconds
-_ANNOUNCED_AFTER = 10.0  # before, what is done once and for all would count as work
+_ANNOUNCED_AFTER = 10.0
 _LONG = 60.0
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
@@ -89,15 +89,20 @@ def options(runs: str, quick: str, *before: Callable[[Any], Any]) -> Callable[[C
 
 def announce_duration(show: Show) -> Show:
     """Shows progress, and says once on stderr how long all of it takes, by its first part."""
-    began, said = time.monotonic(), False
+    first: tuple[float, int] | None = None  # what is done before the first part is done only once
+    said = False
 
     def step(done: int, total: int) -> None:
-        nonlocal said
+        nonlocal first, said
         show(done, total)
-        passed = time.monotonic() - began
-        if not said and done and passed >= _ANNOUNCED_AFTER:
+        if not done:
+            return
+        if first is None:
+            first = time.monotonic(), done
+        passed = time.monotonic() - first[0]
+        if not said and done > first[1] and passed >= _ANNOUNCED_AFTER:
             said = True
-            left = passed * (total - done) / done
+            left = passed * (total - done) / (done - first[1])
             if left >= _LONG:
                 click.echo(
                     f"this takes about {format_duration(left)} more, by the first {passed:.0f} seconds",
