@@ -25,6 +25,8 @@ TIED = '"$@" & server=$!; exec 3<&0; (cat <&3 >/dev/null; kill -$0 $server) & wa
 """Runs a server until its input is closed, and then sends the signal that the shell is called: even a test
 run that is killed leaves none behind."""
 _numbers = itertools.count(1)
+_FIRST_PORT, _WORKERS, _PORTS = 20_000, 12, 1000
+_given = itertools.count(int.from_bytes(os.urandom(2)))  # another run beside this one begins elsewhere
 
 
 def missing(what: str, remedy: str = "make services installs it") -> None:
@@ -165,10 +167,18 @@ def chromium() -> str:
 
 
 def free_port() -> int:
-    """A port of loopback on which nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    """A port on which nobody listens, and that nobody takes until a service does.
+
+    The system gives ports from 32768 on to whoever connects, at any moment. So these are below, and each
+    worker of a run has its own.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for _ in range(_PORTS):
+        port = _FIRST_PORT + worker % _WORKERS * _PORTS + next(_given) % _PORTS
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("", port))
+            return port
+    raise RuntimeError("no port is free")
 
 
 @contextmanager
