@@ -8,8 +8,9 @@ is refused or cannot be read, 3 if a client fails its audit, and 4 if its audit 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -39,13 +40,15 @@ from deniable.commands.texts import print_texts
 from deniable.commands.tokens import make_tokens
 from deniable.commands.tour import show_story
 from deniable.commands.verify import verify_plan
-from deniable.errors import DeniableError, InvalidParameter
+from deniable.errors import DeniableError, DeniableWarning, InvalidParameter
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: everything that is refused ends here."""
     try:
-        commands.main(args=arguments, prog_name="deniable", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            commands.main(args=arguments, prog_name="deniable", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped", 130)
     except click.UsageError as problem:
@@ -57,6 +60,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(f"cannot use {problem.filename}: {problem.strerror}" if problem.filename else str(problem), 1)
     except MemoryError:
         _fail("there is not enough memory for this; ask for fewer people, values or reports", 1)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Our own warnings are sentences; others say where they come from."""
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(f"warning: {message}" if issubclass(category, DeniableWarning) else text, file=file or sys.stderr)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -1,28 +1,29 @@
-"""Finds files of reports that are copies of others: what they hold would count twice."""
+"""Finds files of reports that are copies of others: what they hold counts twice."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from filecmp import cmp
 from pathlib import Path
 
-from deniable.errors import InvalidReport
+from deniable.errors import DeniableWarning
 
+_LEAST = 100  # rows: a few reports may come out alike by chance
 _END = 1 << 16  # bytes at the end of a file, where Parquet describes what is in it
 
 
-def refuse_copies(paths: Sequence[Path]) -> None:
-    """Refuse files that are equal, byte for byte. Noise is random: reports do not come out alike by chance.
-
-    Files without rows are often equal, and add nothing.
-    """
+def warn_copies(paths: Sequence[Path]) -> None:
+    """Warn about files that are equal, byte for byte: noise is random, so that many reports never are."""
     for alike in _group(paths):
         first = alike[0]
         for other in alike[1:]:
-            if cmp(first, other, shallow=False) and _count_rows(first):
-                raise InvalidReport(
-                    f"{other} is a copy of {first}, byte for byte",
-                    "its reports would count twice: leave one of the two out",
+            if cmp(first, other, shallow=False) and _count_rows(first) >= _LEAST:
+                warnings.warn(
+                    f"{other} is a copy of {first}, byte for byte: its reports count twice; leave one of the "
+                    "two out",
+                    DeniableWarning,
+                    stacklevel=2,
                 )
 
 

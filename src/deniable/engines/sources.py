@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.engines.addresses import POSTGRES, SPARK, find_duckdb
-from deniable.engines.copies import refuse_copies
+from deniable.engines.copies import warn_copies
 from deniable.engines.counting import quote
 from deniable.engines.databases import (
     DuckTable,
@@ -141,7 +141,7 @@ def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
     if not found:
         raise FileMissing(f"there is no Parquet file of reports in {source}")
     once = list({path.resolve(): path for path in found}.values())
-    refuse_copies(once)
+    warn_copies(once)
     return once
 
 
