@@ -11,7 +11,6 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import positive_epsilon
 from deniable.learn.demand import (
     PeriodCounts,
@@ -25,6 +24,7 @@ from deniable.simulate.tallies import draw_tally
 from deniable.studies.applications.demand_data import Demand, count_montgomery, simulate_demand
 from deniable.studies.applications.demand_stated import state_mae
 from deniable.studies.applications.guarantee import Guarantee
+from deniable.studies.applications.packages import import_package
 from deniable.studies.applications.processes import run_tasks
 from deniable.studies.sweep import Progress, checked_methods
 
@@ -218,14 +218,10 @@ def _average_hours(values: Floats, hours: Integers) -> Floats:
 
 
 def _learn_trees(people: Demand, counts: Floats) -> Floats:
-    try:
-        from lightgbm import LGBMRegressor
-    except ModuleNotFoundError:
-        raise InvalidParameter(f"this study needs lightgbm: {suggest_install('learn')}") from None
     rows = demand_features(counts)
     is_test = rows.periods >= len(counts) - people.test
     categories = [rows.names.index("season"), rows.names.index("region")]
-    model = LGBMRegressor(random_state=0, **_TREES)
+    model = import_package("lightgbm").LGBMRegressor(random_state=0, **_TREES)
     model.fit(rows.table[~is_test], rows.targets[~is_test], categorical_feature=categories)
     found = model.predict(rows.table[is_test])
     return np.asarray(found, dtype=np.float64).reshape(people.test, -1)

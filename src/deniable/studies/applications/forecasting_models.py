@@ -15,7 +15,6 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.data.series import CountSeries, load_paris
-from deniable.errors import InvalidParameter, suggest_install
 from deniable.learn.forecast import (
     LAGS,
     ForecastScore,
@@ -27,6 +26,7 @@ from deniable.learn.forecast import (
 from deniable.learn.gaussian import DiscreteGaussian
 from deniable.learn.gradients import GradientNoise
 from deniable.learn.series import DELTA
+from deniable.studies.applications.packages import import_package
 from deniable.words.simulated import seeded
 
 Calendar = Literal["dates", "rows"]
@@ -175,16 +175,12 @@ def _ridge_best(known: Known, task: ForecastTask) -> Floats:
 
 def _boost_trees(known: Known, task: ForecastTask) -> Floats:
     """The change of each series by LightGBM, one thread: threads that wait for each other spin."""
-    try:
-        from lightgbm import LGBMRegressor
-    except ModuleNotFoundError:
-        raise InvalidParameter(f"LightGBM is not installed: {suggest_install('learn')}") from None
     columns = np.hstack([stack_lags(known.counts, _RECENT), known.slots])
     change = np.diff(known.counts, axis=0, prepend=np.nan)
     past = slice(max(_RECENT), known.start)
     forecast = known.counts[known.start - 1 : -1].copy()
     for one in range(change.shape[1]):
-        trees = LGBMRegressor(
+        trees = import_package("lightgbm").LGBMRegressor(
             n_estimators=200,
             learning_rate=0.05,
             num_leaves=15,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.errors import InvalidParameter, suggest_install
 from deniable.studies.applications.emergencies import CATEGORIES, COLUMNS
+from deniable.studies.applications.packages import import_package
 
 _TREES = 200
 _RATE = 0.05
@@ -27,11 +27,7 @@ def predict_mean(_table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_lightgbm(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """LightGBM, 200 trees of 15 leaves."""
-    try:
-        from lightgbm import LGBMRegressor
-    except ModuleNotFoundError:
-        raise InvalidParameter(f"LightGBM is not installed: {suggest_install('learn')}") from None
-    model = LGBMRegressor(
+    model = import_package("lightgbm").LGBMRegressor(
         n_estimators=_TREES,
         learning_rate=_RATE,
         num_leaves=15,
@@ -47,11 +43,7 @@ def predict_lightgbm(table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_xgboost(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """XGBoost, 200 trees of depth 4."""
-    try:
-        from xgboost import XGBRegressor
-    except ModuleNotFoundError:
-        raise InvalidParameter(f"XGBoost is not installed: {suggest_install('attack')}") from None
-    model = XGBRegressor(
+    model = import_package("xgboost", "attack").XGBRegressor(
         n_estimators=_TREES,
         learning_rate=_RATE,
         max_depth=4,
@@ -65,7 +57,7 @@ def predict_xgboost(table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_mlp(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """A network of 64 and 32 units on standardized columns, stopped by a tenth of the training part."""
-    network = _import_sklearn("neural_network").MLPRegressor(
+    network = import_package("sklearn.neural_network").MLPRegressor(
         hidden_layer_sizes=(64, 32),
         alpha=0.1,
         early_stopping=True,
@@ -78,7 +70,9 @@ def predict_mlp(table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_lasso(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """LASSO on the same columns, its penalty by cross-validation in the training part."""
-    return _predict_encoded(_import_sklearn("linear_model").LassoCV(cv=5, n_jobs=1), table, minutes, asked)
+    return _predict_encoded(
+        import_package("sklearn.linear_model").LassoCV(cv=5, n_jobs=1), table, minutes, asked
+    )
 
 
 PREDICT: dict[str, Predict] = {
@@ -92,19 +86,12 @@ PREDICT: dict[str, Predict] = {
 
 def _predict_encoded(model: Any, table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """Numbers are standardized, and categories become columns of their own; unseen ones are none of them."""
-    numbers = _import_sklearn("preprocessing").StandardScaler()
-    categories = _import_sklearn("preprocessing").OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    numbers = import_package("sklearn.preprocessing").StandardScaler()
+    categories = import_package("sklearn.preprocessing").OneHotEncoder(
+        handle_unknown="ignore", sparse_output=False
+    )
     columns = [("numbers", numbers, _NUMBERS), ("categories", categories, _CATEGORIES)]
-    encoded = _import_sklearn("compose").ColumnTransformer(columns)
-    model = _import_sklearn("pipeline").make_pipeline(encoded, model)
+    encoded = import_package("sklearn.compose").ColumnTransformer(columns)
+    model = import_package("sklearn.pipeline").make_pipeline(encoded, model)
     model.fit(table, minutes)
     return np.asarray(model.predict(asked), dtype=np.float64)
-
-
-def _import_sklearn(room: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(f"sklearn.{room}")
-    except ModuleNotFoundError:
-        raise InvalidParameter(f"scikit-learn is not installed: {suggest_install('learn')}") from None

@@ -12,6 +12,7 @@ import numpy as np
 
 from deniable.studies.applications.fairness.cases import CASES, Case
 from deniable.studies.applications.fairness.model import encode_raw, split_people, train_lightgbm
+from deniable.studies.applications.packages import import_package
 
 _TREES = 100
 
@@ -45,8 +46,6 @@ def list_attributes(case: Case) -> list[str]:
 
 def guess_attribute(asked: Attack) -> Guess:
     """Learn an attribute from the inputs that are not sensitive, and guess that of the test part."""
-    from sklearn.metrics import roc_auc_score
-
     case = CASES[asked.case]
     train, test = split_people(case, asked.seed)
     inputs = encode_raw(case, train, dropped=True)
@@ -55,5 +54,7 @@ def guess_attribute(asked: Attack) -> Guess:
     truth = test[asked.attribute]
     share = float(truth.mean())
     return Guess(
-        float(((scores > 0.5) == truth).mean()), float(roc_auc_score(truth, scores)), max(share, 1 - share)
+        float(((scores > 0.5) == truth).mean()),
+        float(import_package("sklearn.metrics").roc_auc_score(truth, scores)),
+        max(share, 1 - share),
     )

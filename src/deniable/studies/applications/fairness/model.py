@@ -18,6 +18,7 @@ from deniable.arrays import Array, Integers
 from deniable.exact import positive_epsilon
 from deniable.simulate.population import numbers_from
 from deniable.studies.applications.fairness.cases import CASES, Case
+from deniable.studies.applications.packages import import_package
 from deniable.words.simulated import seeded
 
 BudgetSplit = Literal["uniform", "k_based"]
@@ -68,18 +69,16 @@ def fit_model(asked: Fit) -> Score:
 
 def train_lightgbm(inputs: Array, labels: Integers, seed: int, settings: Mapping[str, Any]) -> Any:
     """A classifier, fitted by one thread."""
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(random_state=seed, **settings, **_ONE_THREAD).fit(inputs, labels)
+    trees = import_package("lightgbm").LGBMClassifier(random_state=seed, **settings, **_ONE_THREAD)
+    return trees.fit(inputs, labels)
 
 
 def split_people(case: Case, seed: int) -> tuple[dict[str, Integers], dict[str, Integers]]:
     """The columns of the training part and of the test part, stratified by the target, as published."""
-    from sklearn.model_selection import train_test_split
-
     people = case.load()
-    numbers = np.arange(people.n)
-    parts = train_test_split(numbers, test_size=_TEST, stratify=people.column(case.target), random_state=seed)
+    numbers, target = np.arange(people.n), people.column(case.target)
+    split = import_package("sklearn.model_selection").train_test_split
+    parts = split(numbers, test_size=_TEST, stratify=target, random_state=seed)
     train, test = ({name: people.column(name)[part] for name in people.attributes} for part in parts)
     return train, test
 

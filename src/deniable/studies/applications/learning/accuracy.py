@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.learn.bayes import PrivateNaiveBayes
+from deniable.learn import PrivateNaiveBayes
 from deniable.studies.applications.learning import models
 from deniable.studies.applications.learning.people import SENSITIVE, TARGET, Lesson, divide_people
 from deniable.studies.applications.learning.point import LearningPoint

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array, Integers
-from deniable.learn.bayes import PrivateNaiveBayes
+from deniable.learn import PrivateNaiveBayes
 from deniable.mechanisms import grr, oue
 from deniable.plan import Plan
 from deniable.records import spl
 from deniable.simulate.population import numbers_from
 from deniable.studies.applications.learning.people import TARGET, Lesson
+from deniable.studies.applications.packages import import_package
 from deniable.words import Words
 from deniable.words.simulated import seeded
 
@@ -31,9 +32,8 @@ def make_words(seed: int, *labels: object) -> Words:
 
 def make_trees(seed: int) -> Any:
     """LightGBM with one thread: threads that wait for each other spin."""
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_estimators=_TREES, random_state=seed, n_jobs=1, force_row_wise=True, verbosity=-1)
+    settings = {"n_jobs": 1, "force_row_wise": True, "verbosity": -1}
+    return import_package("lightgbm").LGBMClassifier(n_estimators=_TREES, random_state=seed, **settings)
 
 
 def sanitize_rows(
@@ -59,9 +59,9 @@ def show_values(rows: Integers, ks: Sequence[int]) -> Array:
 
 def fit_raw_bayes(lesson: Lesson, rows: Integers, labels: Integers) -> Any:
     """The usual naive Bayes classifier of categories."""
-    from sklearn.naive_bayes import CategoricalNB
-
-    return CategoricalNB(min_categories=list(lesson.ks)).fit(rows, labels)
+    return (
+        import_package("sklearn.naive_bayes").CategoricalNB(min_categories=list(lesson.ks)).fit(rows, labels)
+    )
 
 
 def fit_bayes(
