@@ -26,7 +26,7 @@ from deniable.attack.models import (
 )
 from deniable.attack.tables import LEVEL, find_mean_interval, find_share_interval
 from deniable.errors import InvalidParameter
-from deniable.exact import number, positive_epsilon, whole_number
+from deniable.exact import exp_up, number, positive_epsilon, round_up, whole_number
 from deniable.formatting import format_percent
 from deniable.simulate.population import numbers_from
 from deniable.tables import Backend, frame_of_rows
@@ -172,14 +172,15 @@ def membership_bound(epsilon: float) -> float:
     """The largest advantage of any attack on membership where all that a person gives away is protected.
 
     It holds where the guarantee covers the whole row: all columns and the label. A public label is outside of
-    it. With epsilon 1 the advantage is at most 0.462.
+    it. With epsilon 1 the advantage is at most 0.462. It is rounded up.
 
     >>> round(membership_bound(1.0), 3)
     0.462
 
     Reference: kairouz2015.
     """
-    return math.tanh(positive_epsilon(epsilon) / 2)
+    ratio = exp_up(positive_epsilon(epsilon))
+    return round_up((ratio - 1) / (ratio + 1))
 
 
 def _compare_shadows(
