@@ -96,6 +96,15 @@ def read_metrics(_application: Application, row: Row) -> Iterator[Line]:
         yield Line(cells, row[metric], stated, margin, row.get("refused"))
 
 
+def read_learning(application: Application, row: Row) -> Iterator[Line]:
+    """One line: the accuracy of a model; of an attack on it, the advantage of members over other people."""
+    if row.get("advantage") is None:
+        yield from read_value(application, row)
+        return
+    cells = (f"{row['figure']}: advantage", *(row.get(name) for name in list(application.columns)[1:]))
+    yield Line(cells, row["advantage"], refused=row.get("refused"))
+
+
 _BY_PROTOCOL: Mapping[str, Mapping[str, Sequence[str]]] = {
     "oue": {"datasets": ["synthetic"], "protocols": ["oue"]},
     "grr": {"datasets": ["synthetic"], "protocols": ["grr"]},
@@ -124,7 +133,7 @@ APPLICATIONS = (
     Application(
         "learning",
         "learning",
-        "Learning from sanitized data: accuracy",
+        "Learning from sanitized data: accuracy, and the advantage of attacks on the models",
         {
             "figure": "measured",
             "model": "model",
@@ -145,6 +154,7 @@ APPLICATIONS = (
                 {"parts": ["attacks"], "attacked": [1.0], "rows": 2000, "shadows": 2},
             ),
         ),
+        read_learning,
     ),
     Application(
         "forecasting",

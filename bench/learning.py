@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from alone import Found, answer, measure, mebibytes
+from alone import Found, answer, best_of_three, measure, mebibytes
 
 N = 10**6
 COLUMNS = 10
@@ -75,7 +74,7 @@ def bayes() -> Found:
     plan = model.make_plan(N)
     answers = {name: random.integers(0, 10, N) for name in names}
     reports = plan.privatize({**answers, "label": random.integers(0, 2, N)}, dn.seeded(1))
-    return {"seconds": _best(lambda: model.fit_tally(plan, plan.tally(reports)))}
+    return {"seconds": best_of_three(lambda: model.fit_tally(plan, plan.tally(reports)))}
 
 
 def entropy_week() -> Found:
@@ -91,23 +90,14 @@ def _find_entropy(days: int) -> Found:
 
     shares = np.random.default_rng(1).dirichlet(np.full(2**days - 1, 0.3))
     unions = dn.learn.count_unions(np.round(shares * N), days)
-    return {"seconds": _best(lambda: dn.learn.maximum_entropy(unions, days=days))}
+    return {"seconds": best_of_three(lambda: dn.learn.maximum_entropy(unions, days=days))}
 
 
 def crowd() -> Found:
     import deniable as dn
 
     made = [dn.grr(10, 1.0), dn.oue(10, 2.0), dn.ss(100, 1.0), dn.olh(1000, 4.0), dn.hr(10, 1.0)]
-    return {"seconds": max(_best(partial(dn.shuffled, one, N)) for one in made)}
-
-
-def _best(work: Callable[[], object]) -> float:
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        took.append(time.perf_counter() - start)
-    return min(took)
+    return {"seconds": max(best_of_three(partial(dn.shuffled, one, N)) for one in made)}
 
 
 if __name__ == "__main__":

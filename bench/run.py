@@ -23,8 +23,10 @@ from rich.console import Console
 from rich.progress import track
 
 import crosstabs
+import discovery
 import engines
 import learning
+import ranges
 import reconstruct
 
 HERE = Path(__file__).parent
@@ -350,11 +352,14 @@ def main() -> None:
     tabled, slow_tables = crosstabs.rows()
     inside, slow_engines = engines.rows(theirs.best["multi tally oue many 100"])
     learned, slow_learning = learning.rows()
+    unlisted, slow_discovery = discovery.rows(peers_python())
+    ranged, slow_ranges = ranges.rows()
     attacked, slow = attacks_report(attacks_measured())
-    missed += slow_tables + slow_engines + slow_learning + slow
+    missed += slow_tables + slow_engines + slow_learning + slow_discovery + slow_ranges + slow
     below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
     told = ["", "## Where the reports are", "", *inside, "", "## Two answers at once", "", *tabled]
-    told += ["", "## Learning, and crowds", "", *learned]
+    told += ["", "## Learning, and crowds", "", *learned, "", "## Values that nobody listed", "", *unlisted]
+    told += ["", "## Ranges", "", *ranged]
     text += "\n".join([*told, *attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text("# Benchmark\n\nMade by `make bench`.\n\n" + text)
     print(text)

@@ -64,7 +64,7 @@ SECTIONS = (
     ),
     Section(
         "Studies and plans",
-        ("plan", "domain", "choose", "crowd"),
+        ("plan", "domain", "choose", "crowd", "discovery", "ranges"),
         "A study says what is asked, and its plan says how. See [Studies and plans](plans.md).",
         (plan.Loss, plan.Reports, plan.Tallies, plan.Result, choose.Considered),
     ),

@@ -1,14 +1,27 @@
 /**
  * Bundles: index.js for programs, tickets.js for plans with tickets, client.js (minified) for pages, node.js for the shell.
  *
- * What only some plans need is in client-rare_kinds.js, which client.js loads for them; what both need is in client-chunk.js.
+ * What only some plans need is in client-rare_kinds.js, which client.js loads for them, and what only text needs in
+ * client-text_kinds.js, which that one loads. What all of them need is in client-chunk.js.
  */
 
 import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { build } from "esbuild";
 
 const MOST = 40_000; // bytes of what a page loads at first, and of what it may load later
 
+// parts that are loaded on demand import the entry, so that all code that it needs is one chunk
+const withEntry = {
+  name: "with entry",
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^\.\/page\.js$/ }, () => ({ path: resolve("src/page.ts"), sideEffects: true }));
+    onLoad({ filter: /(rare|text)_kinds\.ts$/ }, async ({ path }) => ({
+      contents: `${await readFile(path, "utf8")}\nimport "./page.js";`,
+      loader: "ts",
+    }));
+  },
+};
 const common = { bundle: true, format: "esm", target: "es2022", legalComments: "none", logLevel: "warning" };
 await rm("dist", { recursive: true, force: true });
 await build({ ...common, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
@@ -19,6 +32,8 @@ await build({
   minify: true,
   splitting: true,
   chunkNames: "client-[name]",
+  plugins: [withEntry],
+  logOverride: { "ignored-bare-import": "silent" }, // it is not ignored, as the sizes show
 });
 await build({ ...common, entryPoints: ["src/tickets.ts"], outfile: "dist/tickets.js" });
 await build({ ...common, entryPoints: ["src/node.ts"], outfile: "dist/node.js", platform: "node" });
@@ -40,3 +55,4 @@ const size = async (...names) => {
 };
 await size("client", "client-chunk");
 await size("client-rare_kinds");
+await size("client-text_kinds");

@@ -17,7 +17,7 @@ from deniable.engines.parquet import reports_schema, to_batch
 from deniable.plan import Plan
 from deniable.plan.reports import Tallies
 from deniable.wire import Report, Wire
-from tests import groups
+from tests import groups, unlisted
 from tests.vectors import (
     Case,
     answers_of,
@@ -41,6 +41,7 @@ def plans() -> Mapping[str, Plan]:
     return {
         **{name: one[name] for name in ("direct", "unary", "subset", "packed-subset", "hashed", "pooled")},
         **{name: one[name] for name in ("hadamard", "bit-flip", "split", "memoized", "memoized-mean")},
+        "linear": unlisted.plans()["text"],
         "several words": of(dn.sue(130, 1.0)),
         "all words of 56 bits": of(dn.sue(56, 1.0)),
         "a subset of several words": of(dn.ss(70, 1.0)),
@@ -130,6 +131,14 @@ FORMS: dict[str, dict[str, dict[str, Any]]] = {
         "b too large": {"city.b": (1 << 31) - 1},
         "a bucket beyond the last": {"city.bucket": 1 << 32},
         "no bucket": {"city.bucket": None},
+    },
+    "linear": {
+        "no hash": {"site.bits.0": 0, "site.bits.1": 0},
+        "a hash of too low a rank": {"site.bits.0": 1, "site.bits.1": 0},
+        "a hash of the last bits only": {"site.bits.0": 4, "site.bits.1": 0},
+        "a bit beyond the last": {"site.bits.1": 1 << 6},
+        "a bucket beyond the last": {"site.bucket": 8},
+        "half of a hash": {"site.bits.1": None},
     },
     "pooled": {"a function beyond the last": {"city": 12}},
     "hadamard": {"a column beyond the last": {"city": 8}},

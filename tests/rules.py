@@ -21,7 +21,7 @@ from deniable.plan.notation import mechanism_to_dict
 from deniable.records import Prior, Sample
 from deniable.wire import Report, Wire, to_batch
 from deniable.words import FULL
-from tests import groups, products, questionnaires
+from tests import groups, levels, products, questionnaires, unlisted
 from tests.vectors import (
     COLORS,
     INCOME,
@@ -401,8 +401,12 @@ def questions() -> Iterator[Case]:
         yield changed(questionnaires.changed(plan, change), refused, f"questions, {name}")
     for name, refused, plan, change in products.changes():
         yield changed(questionnaires.changed(plan, change), refused, f"tables, {name}")
+    for name, refused, plan, change in levels.changes():
+        yield changed(questionnaires.changed(plan, change), refused, f"levels, {name}")
     for name, refused, plan, change in groups.changes():
         yield changed(questionnaires.changed(plan, change), refused, f"known, {name}")
+    for name, why, plan, change in unlisted.changes():
+        yield changed(questionnaires.changed(plan, change), why, f"text, {name}")
 
 
 VISIBLE = [

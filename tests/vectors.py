@@ -25,7 +25,7 @@ from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
 from deniable.words import FULL, Device
-from tests import groups, products, questionnaires
+from tests import groups, levels, products, questionnaires, unlisted
 from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -443,6 +443,20 @@ def answers() -> Iterator[dict[str, Any]]:
         }
 
 
+def text_answers() -> Iterator[dict[str, Any]]:
+    """The same for text and codes, whose values are too large for numbers of JSON: decimal digits."""
+    for name, domain, given in unlisted.answers():
+        codes = [code_of(domain, answer) for answer in given]
+        yield {
+            "name": name,
+            "plan": of(dn.linear(domain.bits, 1.0), {name: domain}).to_json(),
+            "answers": [
+                [answer, code if code is None else str(code)]
+                for answer, code in zip(given, codes, strict=True)
+            ],
+        }
+
+
 def code_of(domain: Domain, answer: Any) -> int | None:
     try:
         return int(domain.codes([answer])[0])
@@ -460,7 +474,9 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "nested": nested,
     "questions": questionnaires.plans,
     "tables": products.plans,
+    "levels": levels.plans,
     "known": groups.plans,
+    "text": unlisted.plans,
 }
 
 
@@ -468,8 +484,12 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
     if plan.content.known is not None and "city" not in plan.names:
         return groups.answers_of(plan)
+    if not all(part.listed for part in plan.content.parts):
+        return unlisted.answers_of(plan)
     if any(" x " in name for name in plan.names):
         return products.answers_of(plan)
+    if any(" by " in name for name in plan.names):
+        return levels.answers_of(plan)
     if "works" in plan.names:
         return questionnaires.ANSWERS["distant" if "pay" in plan.names else "work"]
     if set(plan.names) == set(QUESTIONS):
@@ -538,7 +558,9 @@ def device_plans() -> dict[str, Plan]:
     some |= {"by weights": sample()["by weights"], "kept, by weights": repeated()["repeated, by weights"]}
     some |= {f"questions, {name}": plan for name, plan in questionnaires.plans().items()}
     some |= {f"tables, {name}": plan for name, plan in products.plans().items()}
+    some |= {f"levels, {name}": plan for name, plan in levels.plans().items()}
     some |= {f"known, {name}": plan for name, plan in groups.plans().items()}
+    some |= {f"text, {name}": plan for name, plan in unlisted.plans().items()}
     some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     names = ("l_grr", "l_sue-z", "from priors l_grr", "from priors l_osue-r")
@@ -580,10 +602,12 @@ def asked_cases() -> Iterator[dict[str, Any]]:
         "weights": of(dn.smp(KS, 1.0, "grr", weights=[1, 2, 4])),
         "in a split": of(inside, missing="random"),
         "tables": products.SMOKING.plan(people=1000),
+        "levels": levels.BESIDE.plan(people=1000),
     }
+    given_by = {"tables": products.ANSWERS[0], "levels": levels.ANSWERS[0]}
     for name, plan in plans.items():
         plan = plan.with_ask("sampled")
-        given = products.ANSWERS[0] if name == "tables" else ANSWERS[0]
+        given = given_by.get(name, ANSWERS[0])
         for number in range(3):
             secret = hashlib.sha256(f"{name} {number}".encode()).digest()
             client = dn.Client(plan, secret=secret, cap=ANY_CAP)
@@ -612,6 +636,7 @@ def one_of_each() -> dict[str, Plan]:
         "hashed": of(dn.olh(5, 1.0)),
         "pooled": of(dn.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
+        "linear": unlisted.plans()["text"],
         "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
@@ -758,6 +783,13 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "a bucket of a function beyond the last", bytes([12])
     elif kind == "hadamard":
         yield "a column beyond the last", bytes([8])
+    elif kind == "linear":
+        yield "no hash", bytes(8) + body[8:]
+        yield "a hash of too low a rank", b"\1" + bytes(7) + body[8:]
+        yield "a hash of the last bits only", b"\4" + bytes(7) + body[8:]
+        yield "a hash with a row that has no leading bit", bytes(5) + b"\x20" + bytes(2) + body[8:]
+        yield "a bit beyond the last", body[:7] + bytes([body[7] | 0x40]) + body[8:]
+        yield "a bucket beyond the last", body[:8] + bytes([8])
     elif kind == "bit-flip":
         yield "values in another order", body[:4][::-1] + body[4:]
         yield "a value twice", body[:1] + body[:1] + body[2:]
@@ -785,6 +817,7 @@ def hostile_mechanisms() -> dict[str, Plan]:
         "hashed": of(dn.olh(5, 1.0)),
         "pooled": of(dn.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
+        "linear": unlisted.plans()["text"],
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(dn.smp(KS, 1.0, "oue")),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
@@ -1032,6 +1065,7 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     ),
     "metric/hostile-plans": hostile_metric_plans,
     "answers": answers,
+    "text-answers": text_answers,
     "devices": device_cases,
     "codes": code_cases,
     **{kind: partial(by_rules, kind) for kind in BY_RULES},
@@ -1041,7 +1075,7 @@ FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 def text_of(kind: str) -> str:
     """A file of vectors, a line each."""
     lines = [
-        json.dumps(case, ensure_ascii=kind in ("answers", "refusals"), separators=(",", ":"))
+        json.dumps(case, ensure_ascii=kind in ("answers", "refusals", "text-answers"), separators=(",", ":"))
         for case in FILES[kind]()
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"

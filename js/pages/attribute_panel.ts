@@ -12,6 +12,7 @@ import type { Estimates, Mean, Row, View } from "./results.js";
 import { table } from "./tables.js";
 
 export { cross, fetchCross, pairsOf } from "./cross_panel.js";
+export { found } from "./found_panel.js";
 
 const GROUPED =
   "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";

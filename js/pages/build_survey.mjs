@@ -2,7 +2,7 @@
  * Builds the survey in parts: what is there before the first question is one file, the rest is loaded on demand.
  *
  * Of the messages, those that occur in that file are loaded at first, and those that occur in fields are loaded
- * with them.
+ * with them; so are those that only fields for text have. All others are loaded later.
  */
 
 import { readFile } from "node:fs/promises";
@@ -11,26 +11,22 @@ import { transform } from "esbuild";
 import { bundleParts, loadedWith } from "./build_parts.mjs";
 
 const ENTRY = "survey.ts";
+const TEXT = "question_text.ts";
 const FIELDS = ["location.ts", "plans.ts", "question_kinds.ts"]; // parts that only some surveys have before they ask
 
 /** The files by name, those that are loaded before the first question, and esbuild's analysis of the inputs. */
 export async function buildSurvey(common, here) {
   const whole = await bundle(common, here, null);
-  const fields = Object.entries(whole.metafile.outputs).filter(([, one]) => FIELDS.includes(one.entryPoint));
-  const used = await messagesIn(whole, loadedWith(whole.metafile, ["survey.js"]), here);
-  const usedInFields = await messagesIn(
-    whole,
-    loadedWith(
-      whole.metafile,
-      fields.map(([name]) => name),
-    ),
-    here,
-  );
-  const { files, metafile } = await bundle(common, here, [used, usedInFields]);
+  const { metafile: parts } = whole;
+  const outputs = (entries) =>
+    Object.keys(parts.outputs).filter((name) => entries.includes(parts.outputs[name].entryPoint));
+  const usedIn = (names) => messagesIn(whole, loadedWith(parts, names), here);
+  const used = [await usedIn(["survey.js"]), await usedIn(outputs(FIELDS)), await usedIn(outputs([TEXT]))];
+  const { files, metafile } = await bundle(common, here, used);
   return { files, metafile, first: loadedWith(metafile, ["survey.js"]) };
 }
 
-/** The parts of the survey; `used` are the messages of the first load and of fields, once they are known. */
+/** The parts of the survey; `used` are the messages of the first load, of fields and of text, once they are known. */
 const bundle = (common, here, used) =>
   bundleParts(common, here, ENTRY, [inGroups(here), ...(used ? [divided(used)] : [])]);
 
@@ -43,30 +39,35 @@ function inGroups(here) {
   };
 }
 
-/** Messages that are loaded at first are in en.ts, those of fields in en_fields.ts, the others in en_more.ts. */
-function divided([used, usedInFields]) {
-  const partOf = (key) => (used.has(key) ? "file" : usedInFields.has(key) ? "fields" : "more");
+/**
+ * Messages that are loaded at first are in en.ts, those of fields in en_fields.ts, the others in en_more.ts; those of
+ * them that only fields for text have are in en_texts.ts as well.
+ */
+function divided([used, usedInFields, usedInTexts]) {
+  const isRare = (key) => !used.has(key) && !usedInFields.has(key);
+  const holds = {
+    file: (key) => used.has(key),
+    fields: (key) => !used.has(key) && usedInFields.has(key),
+    more: isRare,
+    texts: (key) => isRare(key) && usedInTexts.has(key),
+  };
   const catalog = async ({ path, namespace }) => {
     const { code } = await transform(await readFile(path, "utf8"), { loader: "ts", format: "esm" });
     const [[tag, messages]] = Object.entries(
       await import(`data:text/javascript,${encodeURIComponent(code)}`),
     );
-    const some = Object.entries(messages).filter(([key]) => partOf(key) === namespace);
+    const some = Object.entries(messages).filter(([key]) => holds[namespace](key));
     return { contents: `export const ${tag} = ${JSON.stringify(Object.fromEntries(some))};`, loader: "ts" };
   };
   return {
     name: "divided",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^\.\/\w\w\.js$/, namespace: "file" }, ({ path, importer, resolveDir }) =>
-        /_(fields|more)\.ts$/.test(importer)
-          ? {
-              path: join(resolveDir, path.replace(".js", ".ts")),
-              namespace: importer.endsWith("_more.ts") ? "more" : "fields",
-            }
-          : undefined,
-      );
+      onResolve({ filter: /^\.\/\w\w\.js$/, namespace: "file" }, ({ path, importer, resolveDir }) => {
+        const [, namespace] = /_(fields|more|texts)\.ts$/.exec(importer) ?? [];
+        return namespace && { path: join(resolveDir, path.replace(".js", ".ts")), namespace };
+      });
       onLoad({ filter: /messages.\w\w\.ts$/, namespace: "file" }, catalog);
-      for (const namespace of ["fields", "more"]) onLoad({ filter: /.*/, namespace }, catalog);
+      for (const namespace of ["fields", "more", "texts"]) onLoad({ filter: /.*/, namespace }, catalog);
     },
   };
 }

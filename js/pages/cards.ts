@@ -5,6 +5,7 @@ import { perUnit } from "./distances.js";
 import { type Child, h } from "./dom.js";
 import { localized } from "./labels.js";
 import { asking } from "./language.js";
+import { levelsOf, nameGroup, nameLevel, sayHash } from "./levels.js";
 import { count, rich, t } from "./messages.js";
 import type { Given } from "./questions.js";
 
@@ -81,14 +82,23 @@ function leaves(plan: Plan, report: Report, title: string, key: string): HTMLEle
           h("bdi", { class: "chip" }, said.get(plan.known.name)?.supports[0] ?? ""),
         ),
       ],
-      plan.attributes.map((one) => [
-        h(
-          "dt",
-          {},
-          one.parts.map(({ name }, i) => [i > 0 && " × ", asking(plan, name)]),
-        ),
-        h("dd", {}, spoken(plan, said.get(one.name), one)),
-      ]),
+      levelsOf(plan).map((levels) => {
+        const one = levels.find(({ name }) => said.has(name)) ?? (levels[0] as Attribute);
+        const drawn = levels.length > 1 && said.has(one.name);
+        return [
+          h(
+            "dt",
+            {},
+            one.parts.map(({ name }, i) => [i > 0 && " × ", asking(plan, name)]),
+          ),
+          h(
+            "dd",
+            {},
+            drawn && [soft("level_drawn", { level: nameLevel(one) }), " "],
+            spoken(plan, said.get(one.name), one),
+          ),
+        ];
+      }),
     ),
     h("p", { class: "soft" }, t("leaves_hint"), plan.stated.metric && ` ${t("leaves_metric")}`),
     bytesOf(report.bytes),
@@ -99,7 +109,8 @@ function spoken(plan: Plan, said: Said | undefined, attribute: Attribute): HTMLE
   if (!said) return h("span", { class: "soft" }, t("not_drawn"));
   const { domain, name } = attribute;
   const moved = perUnit(plan, name) !== undefined;
-  const { supports, about } = said;
+  const { supports, about, hash } = said;
+  if (hash) return sayHash(hash);
   if (domain.kind === "number")
     return h(
       "span",
@@ -108,6 +119,7 @@ function spoken(plan: Plan, said: Said | undefined, attribute: Attribute): HTMLE
     );
   const single = domain.kind === "range" && domain.step === 1 && domain.digits === 0;
   const plain = (label: string): string => {
+    if (domain.kind === "coarse") return nameGroup(plan, attribute, label);
     if (domain.kind !== "product")
       return localized(plan, attribute, single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
     if (attribute.extras.includes(label)) return localized(plan, attribute.parts[0] as Attribute, label);

@@ -36,10 +36,15 @@ export interface Asking {
   readonly token?: string;
   readonly method?: string;
   readonly body?: string;
+  /** Milliseconds to wait for the answer. */
+  readonly patience?: number;
 }
 
-/** Ask, and wait for at most 20 seconds. */
-export async function ask(path: string, { token, method = "GET", body }: Asking = {}): Promise<Response> {
+/** Ask, and wait for at most 20 seconds, or as long as is said. */
+export async function ask(
+  path: string,
+  { token, method = "GET", body, patience = 20_000 }: Asking = {},
+): Promise<Response> {
   let answer: Response;
   try {
     answer = await fetch(HERE + path, {
@@ -47,7 +52,7 @@ export async function ask(path: string, { token, method = "GET", body }: Asking 
       headers: token ? { authorization: `Bearer ${token}` } : {},
       credentials: "omit",
       referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(patience),
       ...(body === undefined ? {} : { body }),
     });
   } catch {

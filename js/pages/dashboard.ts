@@ -10,9 +10,11 @@ import { en } from "./messages/en.js";
 import { speak } from "./messages.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
+import { RangeBoard } from "./range_board.js";
 import { type Access, type Choice, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind, STEPS } from "./shares_note.js";
+import { TextBoard } from "./text_board.js";
 
 speak(en, "en");
 
@@ -36,6 +38,8 @@ let shell: Shell | null = null;
 let panels: typeof import("./attribute_panel.js") | null = null; // with all drawings, once they are loaded
 let loading: Promise<void> | null = null;
 const crossBoard = new CrossBoard(draw);
+const textBoard = new TextBoard(draw);
+const rangeBoard = new RangeBoard(draw);
 
 /** The sections of the page, and the controls, which are made once. */
 interface Shell {
@@ -46,6 +50,8 @@ interface Shell {
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
   readonly results: HTMLElement;
+  readonly texts: HTMLElement;
+  readonly ranges: HTMLElement;
   readonly cross: HTMLElement;
   readonly rounds: HTMLElement;
   readonly losses: HTMLElement;
@@ -179,6 +185,8 @@ function draw(): void {
   sections.smoothed.hidden = !estimates?.smoothable.length;
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
+  textBoard.draw(sections.texts, view, panels, { mode, token });
+  rangeBoard.draw(sections.ranges, view, { level: choice.level, token });
   if (panels) crossBoard.draw(sections.cross, view, panels, { level: choice.level, mode, token });
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
     rounds(view, (number, open) => void setRound(view, number, open)),
@@ -207,6 +215,8 @@ function drawHealth(view: View, section: HTMLElement): void {
 
 function drawResults(view: View, section: HTMLElement): void {
   const { plan, estimates, history, series } = view;
+  const names = listPanels(plan);
+  if (!names.length) return keep(section, "text", () => null); // all of it is text
   if (!estimates) return keep(section, [plan.id, view.round, view.reports, view.few], () => waiting(view));
   const part = panels;
   if (!part) {
@@ -215,7 +225,6 @@ function drawResults(view: View, section: HTMLElement): void {
       h("p", { class: "soft", role: "status" }, "The charts are loading…"),
     );
   }
-  const names = listPanels(plan);
   keep(section, [plan.id, "results"], () =>
     names.map((name) => h("section", { class: "panel attribute", "aria-label": name })),
   );
@@ -278,6 +287,8 @@ function build(access: Access): Shell {
     smoothed: h("label", {}),
     health: section("note"),
     results: section("results"),
+    texts: section("results"),
+    ranges: h("section", { class: "panel ranges", "aria-label": "The share of a range" }),
     cross: h("section", { class: "panel cross", "aria-label": "Two answers at once" }),
     rounds: section("panel rounds"),
     losses: section("panel"),
@@ -294,6 +305,8 @@ function build(access: Access): Shell {
     made.kind,
     made.health,
     made.results,
+    made.texts,
+    made.ranges,
     made.cross,
     h("div", { class: "below" }, made.rounds, made.losses, operates && made.collector),
     ...(operates ? [made.log] : []),

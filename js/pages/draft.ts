@@ -32,7 +32,17 @@ export interface Written {
   readonly questions: readonly { readonly name: string; readonly keys: Keys; readonly was: string | null }[];
 }
 
-export type Kind = "choice" | "yesno" | "several" | "scale" | "range" | "number" | "date" | "place" | "other";
+export type Kind =
+  | "choice"
+  | "yesno"
+  | "several"
+  | "scale"
+  | "range"
+  | "number"
+  | "date"
+  | "place"
+  | "text"
+  | "other";
 
 export const KINDS: Readonly<Record<Exclude<Kind, "other">, string>> = {
   choice: "One of several",
@@ -43,6 +53,7 @@ export const KINDS: Readonly<Record<Exclude<Kind, "other">, string>> = {
   number: "A number, for its mean",
   date: "A month or a year",
   place: "A place on a map",
+  text: "Text that nobody listed",
 };
 
 const ENDS = ["low", "high", "open_low", "open_high"];
@@ -53,9 +64,10 @@ const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   several: ["several"],
   scale: ["scale", "ends", "privacy", "epsilon"],
   date: ["dates", "by", "privacy", "epsilon"],
-  range: [...ENDS, "step", "privacy", "epsilon"],
+  range: [...ENDS, "step", "queries", "privacy", "epsilon"],
   number: [...ENDS, "mean"],
   place: [...SIDES, "rows", "columns", "map", "privacy", "epsilon", "level", "radius"],
+  text: ["alphabet", "longest", "cut", "levels"],
   other: [],
 };
 const OF_ALL = ["question", "help", "importance", "missing", "only_if", "answered", "known", "labels"];
@@ -68,6 +80,7 @@ const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
   range: { low: 0, high: 100, step: 10 },
   number: { low: 0, high: 100, mean: true },
   place: { rows: 10, columns: 10, level: 2 },
+  text: { alphabet: "a-z", longest: 10 },
 };
 
 let last = 0;
@@ -84,6 +97,7 @@ export function kindOf(keys: Keys): Kind {
   if ("dates" in keys) return "date";
   if (Array.isArray(values)) return values.join("\n") === "yes\nno" ? "yesno" : "choice";
   if (SIDES.some((side) => side in keys) || "rows" in keys) return "place";
+  if ("alphabet" in keys || "longest" in keys) return "text";
   if ("mean" in keys) return "number";
   return "low" in keys || "high" in keys || "step" in keys ? "range" : "other";
 }

@@ -33,6 +33,8 @@ import { nameLanguage, otherTexts } from "./languages.js";
 import { several } from "./phrases.js";
 import { hideNear, showPlace } from "./places.js";
 
+const LONGEST = "The fewer, the rarer the text that is found.";
+
 export interface Editing {
   readonly draft: Draft;
   /** In which language texts are written. */
@@ -329,10 +331,52 @@ function ofKind(
     return [
       ...ends,
       open,
+      ...(isMetric(question) ? [] : [rangesOf(question, changed)]),
       privacy(question, again),
       ...own("Epsilon per unit", "Near answers hide each other best: 0.3 per year of age."),
     ];
+  if (kind === "text") return textOf(question, one("longest", "Letters that are kept", LONGEST), changed);
   return kind === "place" ? showPlace(question, one, privacy(question, again)) : [];
+}
+
+/** Whether ranges of a number's values will be read, and quantiles. */
+function rangesOf({ id, keys }: Question, changed: () => void): HTMLElement {
+  const label = "Ranges and quantiles will be read, more than single values";
+  const box = tick(`q${id}-queries`, label, keys.queries === "ranges", (on) => {
+    if (on) keys.queries = "ranges";
+    else delete keys.queries;
+    changed();
+  });
+  return h("div", { class: "row wide" }, box);
+}
+
+/** The letters of a text, how many are kept, and what becomes of the others. */
+function textOf(question: Question, longest: HTMLElement, changed: () => void): HTMLElement[] {
+  const { id, keys } = question;
+  const alphabet = line(
+    { id: `q${id}-alphabet`, label: "Letters", hint: "a-z0-9.- are small letters, digits, dot and dash." },
+    readField(keys.alphabet),
+    (text) => {
+      keys.alphabet = text;
+      changed();
+    },
+  );
+  const cut = tick(`q${id}-cut`, "Longer text is cut, not refused", keys.cut !== false, (on) => {
+    if (on) delete keys.cut;
+    else keys.cut = false;
+    changed();
+  });
+  const listed = tick(
+    `q${id}-levels`,
+    "There is a public list of it, or there will be: rarer text is found",
+    keys.levels === false,
+    (on) => {
+      if (on) keys.levels = false;
+      else delete keys.levels;
+      changed();
+    },
+  );
+  return [alphabet, longest, h("div", { class: "row wide" }, cut, listed)];
 }
 
 /** A list, one per line. */

@@ -93,8 +93,10 @@ export interface Preview {
 
 const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`;
 const part = (share: number): string => `${(100 * Math.max(0, Math.min(1, share))).toFixed(2)}%`;
-const known = ({ known_to_within: margin }: Precision): string =>
-  margin === "nothing" ? "nothing is known" : `± ${margin}`;
+const known = ({ known_to_within: margin, what }: Precision): string => {
+  if (what === "found") return `found ${margin}`; // "from 0.8 %"
+  return margin === "nothing" ? "nothing is known" : `± ${margin}`;
+};
 
 /** A number in three digits, or in powers of ten, rounded up: it is promised. */
 function atMost(times: number): string {
@@ -111,9 +113,9 @@ export function judged(precisions: readonly Precision[], name: string): Precisio
   return own.find(({ attribute }) => attribute === name) ?? (own.length ? own.reduce(worst) : undefined);
 }
 
-/** A question's result in a few words: "± 3.1 points: useful". */
+/** A question's result in a few words: "± 3.1 points: useful"; of text, from which share on it is found. */
 export function verdict(found: Precision): string {
-  return `${known(found)}: ${found.word}`;
+  return found.what === "found" ? known(found) : `${known(found)}: ${found.word}`;
 }
 
 export function errors({ precisions, people, tables, turnout }: Forecast): Child {

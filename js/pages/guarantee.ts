@@ -23,7 +23,7 @@ function guessed(plan: Plan, name: string): Guessed {
   const { domain } = plan.asked.find((one) => one.name === name) as Attribute;
   const among = Math.round(1e6 / found.blind) / 1e6; // where more people have one answer, no whole number
   const values = {
-    what: domain.kind === "number" ? t("guess_half") : "",
+    what: domain.kind === "number" ? t("guess_half") : (shared.texts?.nameGuess(domain) ?? ""),
     whole: often(found.wholeReport),
     known: often(found.oneReport),
     blind: Number.isInteger(among) ? t("one_in", { n: among }) : often(found.blind),
@@ -88,7 +88,7 @@ export function promise(plan: Plan, key = ""): HTMLElement {
 }
 
 /** Fill what is folded once the page is seen, and again when it is unfolded where that was not possible. */
-function unfold(more: HTMLElement, make: () => Promise<readonly HTMLElement[]>): void {
+export function unfold(more: HTMLElement, make: () => Promise<readonly HTMLElement[]>): void {
   const fill = async (): Promise<void> => {
     if (more.childElementCount > 1) return;
     const made = await make().catch(() => []); // without a connection

@@ -1,11 +1,12 @@
 /** Says the promise in full: which answers are sent, question by question, and the exact numbers. */
 
-import type { Plan } from "../src/index.js";
+import type { Attribute, Plan } from "../src/index.js";
 import type { Group } from "../src/records.js";
 import type { ByDistance } from "./distances.js";
 import { type Child, h } from "./dom.js";
 import { bars, type Guessed, inQuotes, largest, strongly } from "./guarantee.js";
 import { asking } from "./language.js";
+import { nameLevel, nameOf } from "./levels.js";
 import { plural, rich, spoken, t } from "./messages.js";
 import { allRounds, atMost, count, loss, sentence } from "./phrases.js";
 
@@ -77,14 +78,17 @@ export function promiseInFull(
 /** Which of the answers are sent, where not all of them are; for people to read before they answer. */
 function drawing(plan: Plan): Child {
   const always: string[] = [];
-  const drawn: { names: readonly string[]; group: Group }[] = [];
+  const drawn: { names: readonly string[]; group: Group; attributes: readonly Attribute[] }[] = [];
+  const leveled: Child[] = [];
   let first = 0;
   for (const group of plan.mechanism.groups) {
-    const names = plan.attributes.slice(first, (first += group.size)).map(({ name }) => name);
+    const attributes = plan.attributes.slice(first, (first += group.size));
+    const names = [...new Set(attributes.map(nameOf))];
     if (group.real === group.size) always.push(...names);
-    else drawn.push({ names, group });
+    else if (names.length > 1) drawn.push({ names, group, attributes });
+    for (const name of names) leveled.push(...sayLevels(plan, name, attributes));
   }
-  if (!drawn.length) return null;
+  if (!drawn.length) return leveled.length ? leveled : null;
   const which = (names: readonly string[]): Child => {
     if (always.length && drawn.length > 1) return listed(plan, names);
     const n = names.length;
@@ -93,27 +97,44 @@ function drawing(plan: Plan): Child {
   };
   return [
     always.length > 0 && [rich("everybody_reports", { names: listed(plan, always) }), " "],
-    drawn.map(({ names, group }) => [
+    drawn.map(({ names, group, attributes }) => [
       rich(always.length ? "draws_also" : "draws", {
         n: group.real === 1 ? t("one") : count(group.real),
         names: which(names),
       }),
       ` ${sentTo(group)} `,
-      uneven(plan, names, group),
+      uneven(plan, names, group, attributes),
     ]),
+    leveled,
     plan.rounds !== null && t("draws_same"),
   ];
 }
 
+/** On which levels a question is reported, where it has several. */
+function sayLevels(plan: Plan, name: string, attributes: readonly Attribute[]): Child[] {
+  const levels = attributes.filter((one) => nameOf(one) === name);
+  if (levels.length < 2) return [];
+  const all = [...new Set(levels.map(nameLevel))].join(", ");
+  return [rich("draws_level", { name: inQuotes(plan, name), levels: all }), " "];
+}
+
 /** How often each question is drawn, where that differs. */
-function uneven(plan: Plan, names: readonly string[], { chance }: Group): Child {
+function uneven(
+  plan: Plan,
+  names: readonly string[],
+  { chance }: Group,
+  attributes: readonly Attribute[],
+): Child {
   if (!chance) return null;
-  const share = (j: number): string => {
-    const [n, d] = chance(j);
-    const way = { style: "percent", maximumFractionDigits: 1 } as const;
-    return (Number(n) / Number(d)).toLocaleString(spoken().tag, way);
+  const share = (name: string): number => {
+    const all = attributes.map((one, j) => (nameOf(one) === name ? chance(j) : [0n, 1n]));
+    return all.reduce((total, [n, d]) => total + Number(n) / Number(d), 0);
   };
-  const each = names.map((name, j) => [j > 0 && ", ", inQuotes(plan, name), " ", share(j)]);
+  const shares = names.map(share);
+  if (shares.every((one) => Math.abs(one * names.length - 1) < 1e-9)) return null; // only levels differ
+  const written = (one = 0): string =>
+    one.toLocaleString(spoken().tag, { style: "percent", maximumFractionDigits: 1 });
+  const each = names.map((name, j) => [j > 0 && ", ", inQuotes(plan, name), " ", written(shares[j])]);
   return [rich("draws_uneven", { names: each }), " "];
 }
 
@@ -133,7 +154,7 @@ function listed(plan: Plan, names: readonly string[]): Child {
 
 /** Whether every attribute is a question; a box to tick is none, nor is whether a question is answered. */
 function areQuestions(plan: Plan): boolean {
-  return plan.attributes.every(({ questions: [question], name }) => question === name);
+  return plan.attributes.every((one) => one.questions[0] === nameOf(one));
 }
 
 function exact(plan: Plan): HTMLElement {

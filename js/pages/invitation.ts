@@ -9,7 +9,8 @@ import { type Linked, plansIn } from "./plans_link.js";
 import { shared } from "./shared.js";
 
 /** The form for a code or a link; once that is right, the page goes on with the studies that it opens. */
-export function askInvitation(wanted: readonly string[], problem = ""): HTMLElement {
+export function askInvitation(wanted: readonly string[], isDamaged = false): HTMLElement {
+  const problem = isDamaged ? t("invitation_damaged") : "";
   const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" }, problem);
   const field = h("input", {
     id: "invitation",
@@ -75,7 +76,7 @@ async function readInvitations(text: string, wanted: readonly string[]): Promise
     plans.filter(({ invited }) => invited).map(({ id }) => id),
     wanted,
   );
-  if (!opened) return t("invitation_other");
+  if (!opened) return t("invitation_elsewhere");
   return Promise.all(opened.map(async (plan) => ({ plan, invitation: await deriveInvitation(code, plan) })));
 }
 

@@ -26,7 +26,7 @@ export function knownAnswers(plan: Plan): Given[] {
   try {
     return asked.map((one, i) => {
       const answer = groups[i] as string;
-      const shown = localized(plan, one, one.domain.label(one.code(answer)));
+      const shown = localized(plan, one, one.domain.label(one.code(answer) as number));
       return { name: one.name, answer, shown, isKnown: true };
     });
   } catch {

@@ -1,6 +1,7 @@
 /** Says what a plan gives away. */
 
 import { answerLoss } from "../src/answer_loss.js";
+import type { Plan } from "../src/index.js";
 import { unitName } from "./distances.js";
 import { type Child, h, quoted } from "./dom.js";
 import { allRounds, loss, sentence } from "./phrases.js";
@@ -40,7 +41,7 @@ export function losses({ plan }: View): Child {
     h(
       "ul",
       { class: "soft guesses" },
-      plan.attributes.map(({ name }) =>
+      listQuestions(plan).map((name) =>
         h(
           "li",
           {},
@@ -58,4 +59,9 @@ export function losses({ plan }: View): Child {
         "Where questions depend on each other, whether one applies says something about the other. These guesses count that: of such questions they are bounds.",
       ),
   ];
+}
+
+/** The attributes, but for levels: what is guessed of their question is said once. */
+function listQuestions(plan: Plan): string[] {
+  return plan.attributes.filter(({ domain }) => domain.kind !== "coarse").map(({ name }) => name);
 }

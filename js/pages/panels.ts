@@ -6,6 +6,8 @@ import { atMost, count, loss, moment, sentence, titleOf } from "./phrases.js";
 import type { Estimates, Row, View } from "./results.js";
 import { table } from "./tables.js";
 
+const UNDRAWN = ["coarse", "text", "code"]; // a level is drawn with its question, text by itself
+
 export type Mode = "charts" | "tables";
 
 /** Fill a section unless it shows the same already; the focus stays where it was, and what was unfolded is. */
@@ -64,9 +66,10 @@ export function optionsOf(plan: Plan, question: string): readonly Attribute[] {
   return plan.attributes.filter(({ several }) => several === question);
 }
 
-/** What has a panel of its own: questions with options, and all other attributes. */
+/** What has a panel of its own: questions with options, and all other attributes but levels and text. */
 export function listPanels(plan: Plan): readonly string[] {
-  return [...new Set(plan.attributes.map(({ name, several }) => several ?? name))];
+  const drawn = plan.attributes.filter(({ domain: { kind } }) => !UNDRAWN.includes(kind));
+  return [...new Set(drawn.map(({ name, several }) => several ?? name))];
 }
 
 /** The numbers that matter most. */

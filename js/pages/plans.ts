@@ -14,7 +14,7 @@ import { loadMore, own, paragraphs, settle } from "./language.js";
 import { moment, rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
 import { keptFor, type Linked } from "./plans_link.js";
-import { hasRareQuestions } from "./question_items.js";
+import { hasRareQuestions, hasText } from "./question_items.js";
 import { type Given, leadBack, questions, readAnswers, showQuestion } from "./questions.js";
 import { isReceived } from "./receipts.js";
 import { complain, type Offer, put, shared } from "./shared.js";
@@ -82,6 +82,9 @@ export async function showPlans(
   const tickets = hasTickets ? await loadMore(import("./tickets.js")) : null;
   const hasGroups = parts.some(({ plan }) => plan.known);
   shared.known = hasGroups ? await loadMore(import("./known_group.js")) : null;
+  const asksText = parts.some(({ plan }) => hasText(plan));
+  shared.texts = asksText ? await import("./question_text.js") : null;
+  await shared.texts?.speakTexts(); // after all that speaks otherwise
   if (!tools.isCurrent()) return;
   const titles = parts.map(({ title }) => title);
   document.title = `${[...new Set(titles)].join(" · ") || t("surveys")} · Deniable`;

@@ -52,8 +52,13 @@ function divide(items: readonly Item[]): Item[][] {
 export function hasRareQuestions(plan: Plan): boolean {
   return (
     pagesOf(plan).length > 1 ||
-    plan.attributes.some(
+    plan.asked.some(
       ({ several, onlyIf, domain }) => several ?? onlyIf ?? (domain.kind === "range" && domain.unit),
     )
   );
+}
+
+/** Whether a plan asks for text or codes, whose field is loaded on demand. */
+export function hasText(plan: Plan): boolean {
+  return plan.asked.some(({ domain: { kind } }) => /text|code/.test(kind));
 }

@@ -33,6 +33,8 @@ export interface Question {
   readonly element: HTMLElement;
   /** The answer, or all that apply; null for none; undefined where nothing was chosen. */
   read(): string | readonly string[] | null | undefined;
+  /** What may be entered, in words, where that is more than its kind says. */
+  readonly wanted?: string;
   /** What may be wrong with an answer that is not taken; empty where nobody knows. */
   suspect?(answer: string): string;
   /** An answer as it stays, where that is more than the answer; refused where it is not taken. */
@@ -150,7 +152,7 @@ function forgiving(one: Question): Question {
 
 function answered(
   plan: Plan,
-  { name, attributes, read, complaint, fields, suspect, say, doubt }: Item & Question,
+  { name, attributes, read, complaint, fields, wanted, suspect, say, doubt }: Item & Question,
 ): Given | null {
   const attribute = attributes[0] as Attribute;
   const answer = read();
@@ -164,7 +166,7 @@ function answered(
       shown = say?.(answer) ?? kept(plan, answer, attribute);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      problem = sentence(t("enter", { what: allowed(attribute.domain) }));
+      problem = sentence(t("enter", { what: wanted ?? allowed(attribute.domain) }));
       if (suspect?.(answer)) problem = `${suspect(answer)} ${problem}`;
     }
   }
@@ -176,7 +178,7 @@ function answered(
 /** An answer as it stays: with the bin that it is in, where that is not the answer itself. */
 function kept(plan: Plan, answer: string, attribute: Attribute): string {
   const { domain, name } = attribute;
-  const code = domain.code(answer, name);
+  const code = domain.code(answer, name) as number; // of text, `say` says it
   if (domain.kind === "categories") return localized(plan, attribute, domain.label(code));
   if (domain.kind !== "range") return written(answer);
   if (domain.unit) return localized(plan, attribute, domain.label(code));
@@ -203,6 +205,8 @@ function question(
     return (kinds as QuestionKinds).askSeveral(options, shown, about);
   }
   if (domain.kind === "grid") return askPlace(domain, plan.maps[name], sentence(allowed(domain)), about);
+  const text = shared.texts?.askText(domain, about);
+  if (text) return text;
   if (domain.kind === "range" && domain.unit) {
     const { askScale, askDate } = kinds as QuestionKinds;
     if (domain.unit !== "whole") return askDate(domain, about);

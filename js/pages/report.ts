@@ -71,6 +71,11 @@ function limitFor(nano: number): number {
   return hundredths / 100;
 }
 
+/** What a plain invitation tells. */
+export function tellInvitation(): HTMLElement {
+  return h("p", {}, t("invitation_told"));
+}
+
 /** The questions that this device has drawn, where only these are asked. */
 export function drawQuestions(plan: Plan): Promise<string[]> {
   return new Client(plan, { ledger: shared.ledger }).questions();

@@ -21,6 +21,7 @@ export const shared = {
   invitation: null as string | null,
   ledger: undefined as unknown as Ledger, // there before anything is offered
   known: null as typeof import("./known_group.js") | null, // where the study knows groups
+  texts: null as typeof import("./question_text.js") | null, // where the study asks for text
   tickets: null as typeof import("./tickets.js") | null, // where the study has them
   shown: new AbortController(), // ends the wait for a ticket when something else is shown
   remembering: new AbortController(), // ends what is being sent when everything was forgotten

@@ -19,14 +19,14 @@ import {
   type Summary,
 } from "./collector.js";
 import { type Child, find, h, quoted, seen, skipping } from "./dom.js";
-import { drawnFirst, promise } from "./guarantee.js";
+import { drawnFirst, promise, unfold } from "./guarantee.js";
 import { loadMore, own, owned, paragraphs, settle, titleIn } from "./language.js";
 import { loadPlaces } from "./location_question.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
 import type { Answering } from "./plans.js";
 import { followPlans, forgetPlans } from "./plans_link.js";
-import { hasRareQuestions, pagesOf } from "./question_items.js";
+import { hasRareQuestions, hasText, pagesOf } from "./question_items.js";
 import { type QuestionKinds, questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
 import { complain, hold, put, refuse, shared } from "./shared.js";
@@ -82,6 +82,8 @@ async function start(isForgotten = false): Promise<void> {
     if (plan.texts !== null) await settle(plan, again); // it may be in a language that the page does not speak
     const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
     kinds = hasRareQuestions(plan) ? await loadMore(import("./question_kinds.js"), "fields") : null;
+    shared.texts = hasText(plan) ? await import("./question_text.js") : null;
+    await shared.texts?.speakTexts();
     shared.known = plan.known && (await loadMore(import("./known_group.js")));
     shared.tickets = plan.ticketKey === null ? null : await loadMore(import("./tickets.js"));
     if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
@@ -239,8 +241,7 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
   const told = summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : [];
   if (summary.invited && shared.invitation === null && !tickets?.isKept(ledger, plan)) {
     const { askInvitation } = await following();
-    const problem = isDamaged ? t("invitation_damaged") : "";
-    if (mine === turn) put(head, promise(plan), ...told, askInvitation([plan.id], problem));
+    if (mine === turn) put(head, promise(plan), ...told, askInvitation([plan.id], isDamaged));
     return;
   }
   const isAll = plan.ask === "all";
@@ -288,12 +289,9 @@ function link(address: string, words: string): HTMLElement {
 
 /** What a plain invitation tells, for people to read before they answer. */
 function sentAlong(): HTMLElement {
-  return h(
-    "details",
-    { class: "kept-apart" },
-    h("summary", {}, t("invitation_tells")),
-    h("p", {}, t("invitation_told")),
-  );
+  const told = h("details", { class: "kept-apart" }, h("summary", {}, t("invitation_tells")));
+  unfold(told, async () => [(await following()).tellInvitation()]);
+  return told;
 }
 
 function connection(): void {

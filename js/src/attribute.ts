@@ -3,9 +3,9 @@
 import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
 import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { domain } from "./notation.js";
+import type { RareKinds } from "./rare_kinds.js";
 import { checkedFields, checkedInteger, checkedList, checkedString } from "./strict.js";
-
-type RareKinds = typeof import("./rare_kinds.js");
+import type { Code } from "./words.js";
 
 const NO_ANSWER_LABEL = "no answer";
 const NOT_APPLICABLE = "not applicable";
@@ -60,7 +60,7 @@ export class Attribute {
   /** What people are asked: this, or each question of a table. */
   get parts(): readonly Attribute[] {
     const { domain, missing, answered } = this;
-    if (domain.kind !== "product") return [this];
+    if (!("factors" in domain)) return [this];
     return domain.factors.map(
       (one) => new Attribute(one.name, one.domain, missing, false, null, null, null, answered),
     );
@@ -88,9 +88,9 @@ export class Attribute {
     return this.extras[code - this.domain.k] ?? this.domain.label(code);
   }
 
-  /** The names of all values; numbers have none. */
+  /** The names of all values; those that are too many have none. */
   get labels(): string[] {
-    return Array.from({ length: this.domain.kind === "number" ? 0 : this.k }, (_, code) => this.label(code));
+    return Array.from({ length: this.domain.isUnlisted ? 0 : this.k }, (_, code) => this.label(code));
   }
 
   /** @internal Whether an answer may be drawn at random: a missing one, or one that does not apply. */
@@ -99,11 +99,13 @@ export class Attribute {
   }
 
   /** @internal An answer's code; -1 where it is to be random. */
-  code(answer: unknown): number {
+  code(answer: unknown): Code {
     const code = this.domain.code(answer, this.name);
     if (code !== NO_ANSWER || this.missing === "random") return code;
     if (this.missing === "value") return this.k - 1;
-    throw new InvalidValue(`${shown(this.name)} has no answer, and this plan takes no missing ones`);
+    throw new InvalidValue(
+      `${shown(this.columns.join(" x "))} has no answer, and this plan takes no missing ones`,
+    );
   }
 }
 

@@ -21,6 +21,7 @@ export const bitFlip = (k: number, count: number, one: bigint, zero: bigint): Re
     ratio,
     codec: flippedCodec(count, k),
     forever: ratio,
+    say: ({ about, set }, label) => ({ supports: set.map(label), about: about.map(label) }),
     losses: (rounds) => {
       const loss = logUp(ratio);
       const patterns = count + Number(count < k);

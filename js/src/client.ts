@@ -13,7 +13,7 @@ import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
 import { type Answers, Plan } from "./plan.js";
 import { type Fields, parseJson } from "./strict.js";
 import { fromBytes, Report } from "./wire.js";
-import { type Bytes, below, type Halves, Row, remembered, system } from "./words.js";
+import { type Bytes, below, type Code, type Halves, Row, remembered, system } from "./words.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
@@ -233,13 +233,10 @@ export async function makeReport(
   id: (body: Bytes) => Promise<Halves>,
 ): Promise<Report> {
   const codes = plan.encode(answers, await drawAttributes(plan, row));
-  for (const [j, attribute] of plan.attributes.entries()) {
-    if ((codes[j] as number) < 0)
-      codes[j] = below(
-        await row.from(plan.mechanism.words + j).recall(1),
-        0,
-        Math.min(attribute.domain.k, 2 ** 32),
-      );
+  for (const [j, { domain }] of plan.attributes.entries()) {
+    if ((codes[j] as Code) >= 0) continue;
+    const words = await row.from(plan.mechanism.words + j).recall(1);
+    codes[j] = domain.draw?.(words) ?? below(words, 0, Math.min(domain.k, 2 ** 32));
   }
   const parts = await plan.mechanism.encode(codes, row);
   const group = plan.known?.code(answers) ?? 0;

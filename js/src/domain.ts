@@ -4,11 +4,14 @@
  * An answer outside the domain is refused, never rounded or passed on.
  */
 
+import type { Coarse } from "./coarse.js";
 import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
+import type { Codes, FreeText } from "./free_text.js";
 import type { Grid } from "./grid.js";
 import type { Numbers } from "./number.js";
 import type { Product } from "./product.js";
+import type { Code, Halves } from "./words.js";
 
 /** The code of a missing answer. */
 export const NO_ANSWER = -1;
@@ -21,15 +24,19 @@ const SHOWN = 8;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The values an attribute can have, in order. */
-export type Domain = Categories | Range | Grid | Numbers | Product;
+export type Domain = (Categories | Range | Grid | Numbers | Product | Coarse | FreeText | Codes) & Values;
 
 export interface Values {
   /** The number of values. */
   readonly k: number;
+  /** Whether these are too many to list. */
+  readonly isUnlisted?: boolean;
   /** A value's name. */
   label(code: number): string;
   /** An answer's code, or -1 where there is none; what is not a value is refused. */
-  code(answer: unknown, name: string): number;
+  code(answer: unknown, name: string): Code;
+  /** The code of a missing answer that is to be random, where one word gives it otherwise than others. */
+  draw?(words: Halves): Code;
 }
 
 /** Values with names and no order that matters. Numbers and booleans are known by their text. */
@@ -163,7 +170,7 @@ export const isMissing = (answer: unknown): boolean =>
   [undefined, null, "", Number.NaN].includes(answer as string);
 
 /** The text by which an answer is known, the same as in Python: whole numbers have no decimal point. */
-function labelOf(answer: unknown): string {
+export function labelOf(answer: unknown): string {
   switch (typeof answer) {
     case "string":
       return answer.normalize();

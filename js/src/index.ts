@@ -2,6 +2,7 @@
 
 export type { Attribute, Condition, Missing } from "./attribute.js";
 export { Client, type ClientOptions, type Receipt, type ReportOptions, type SendOptions } from "./client.js";
+export type { Coarse } from "./coarse.js";
 export { Categories, type Domain, Range } from "./domain.js";
 export {
   AboveCap,
@@ -13,6 +14,7 @@ export {
   NotSent,
   type Reason,
 } from "./errors.js";
+export type { Codes, FreeText } from "./free_text.js";
 export type { Grid } from "./grid.js";
 export type { BestGuess } from "./guesses.js";
 export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./ledger.js";

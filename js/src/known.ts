@@ -39,7 +39,10 @@ export class Known {
 
   /** @internal The group of a person: an answer to each question is there. */
   code(answers: Readonly<Record<string, unknown>>): number {
-    return this.attributes.reduce((group, one) => group * one.domain.k + one.code(one.answer(answers)), 0);
+    return this.attributes.reduce(
+      (group, one) => group * one.domain.k + Number(one.code(one.answer(answers))),
+      0,
+    );
   }
 
   /** A group's name. */

@@ -2,10 +2,9 @@
 
 import { must } from "./errors.js";
 import { type Loss, toNano } from "./exact.js";
+import type { RareKinds } from "./rare_kinds.js";
 import { FIGURES, type Figures } from "./repeated.js";
 import { checkedFields, checkedInteger, isObject } from "./strict.js";
-
-type RareKinds = typeof import("./rare_kinds.js");
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */
 export interface Losses {

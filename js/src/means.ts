@@ -150,6 +150,7 @@ const averaged =
       guess: { chance: half, among: 2, what: " in which half of the range your number is" },
       encode: (value: number, { fresh }: Row) => send(value, fresh),
       stands,
+      isUnlisted: true,
     };
   };
 

@@ -2,10 +2,11 @@
 
 import { must } from "./errors.js";
 import { type Ratio, wholeNumber } from "./exact.js";
+import type { Said } from "./wire.js";
 import { type Row, type Threshold, threshold } from "./words.js";
 
 /** What a report says about one attribute, as it is in JSON. */
-export type Part = number | readonly number[] | HashedPart | BitFlipPart;
+export type Part = number | readonly number[] | HashedPart | BitFlipPart | LinearPart;
 
 export interface HashedPart {
   readonly a: number;
@@ -16,6 +17,12 @@ export interface HashedPart {
 export interface BitFlipPart {
   readonly about: readonly number[];
   readonly set: readonly number[];
+}
+
+export interface LinearPart {
+  /** The bits of a matrix, in hexadecimal. */
+  readonly bits: string;
+  readonly bucket: number;
 }
 
 /** How a part is written. */
@@ -45,6 +52,10 @@ export interface Mechanism<P extends Part = Part> {
   encode(value: number, row: Row): P | Promise<P>;
   /** Whether a report supports a value, where it does not just name those that it supports. */
   supports?(part: P, value: number): boolean;
+  /** What a report says in labels, where that is more than the values that it supports. */
+  say?(part: P, label: (code: number) => string): Omit<Said, "attribute">;
+  /** Whether it is for values that are too many to list: numbers, and what nobody listed. */
+  readonly isUnlisted?: boolean;
   /** The value that a report stands for, where it names none; it may lie beyond all of them. */
   stands?(part: P): number;
   /** How often an attacker is right at most, and about what, where that is known better than by the ratio. */
@@ -68,5 +79,5 @@ export const checkedThreshold = (whole: bigint): Threshold => {
   return threshold(whole);
 };
 
-/** Whether a mechanism has no value for no answer: metric ones, and those for means. */
-export const isFull = (part: Mechanism): boolean => "stands" in part || "perUnit" in part;
+/** Whether a mechanism has no value for no answer: metric ones, and those for means and text. */
+export const isFull = (part: Mechanism): boolean => part.isUnlisted || "perUnit" in part;

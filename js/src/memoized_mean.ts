@@ -32,6 +32,7 @@ export const memoizedMean = (bit: Memoized): Repeated<number> => {
       const line = (await row.recall(1))[1] as number;
       return (await bit.encode(Number(line < value), row.from(1))) as number;
     },
+    isUnlisted: true,
     stands: (part) => ((part ? reach : -reach) + 1) * (POSITIONS / 2),
   };
 };

@@ -2,6 +2,7 @@
 
 import { Categories, type Domain, Range } from "./domain.js";
 import type { Mechanism } from "./mechanism.js";
+import type { RareKinds as AllRareKinds } from "./rare_kinds.js";
 import { type PartReaders, RECORDS, type RecordKind, type RecordMechanism, single } from "./records.js";
 import { direct, hadamard, hashed, packedSubset, subset, unary } from "./shapes.js";
 import {
@@ -16,9 +17,7 @@ import {
 } from "./strict.js";
 
 /** Kinds that only some plans have. */
-export type RareKinds = Readonly<
-  Pick<typeof import("./rare_kinds.js"), "mechanisms" | "domains" | "records" | "counted">
->;
+export type RareKinds = Readonly<Pick<AllRareKinds, "mechanisms" | "domains" | "records" | "counted">>;
 
 const SIZES = ["k", "size", "g"];
 

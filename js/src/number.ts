@@ -10,6 +10,7 @@ export const POSITIONS = 2 ** 32;
 /** A number from low to high. With an open end, what lies beyond counts as the end. */
 export class Numbers implements Values {
   readonly kind = "number";
+  readonly isUnlisted = true;
   readonly k = POSITIONS + 1;
   readonly low: number;
   readonly high: number;

@@ -16,6 +16,7 @@ import { type Losses, refuseLess, statedLosses } from "./losses.js";
 import type { PlanMap } from "./maps.js";
 import { isFull, type Mechanism } from "./mechanism.js";
 import { hasRareKind, recordMechanism } from "./notation.js";
+import type { RareKinds } from "./rare_kinds.js";
 import { loadRareKinds } from "./rare_loader.js";
 import { type Group, type RecordMechanism, sumOfLargest } from "./records.js";
 import { FIGURES, isRepeated } from "./repeated.js";
@@ -30,9 +31,7 @@ import {
   parseJson,
 } from "./strict.js";
 import { readTexts, type Texts } from "./texts.js";
-import { subtle } from "./words.js";
-
-type RareKinds = typeof import("./rare_kinds.js");
+import { type Code, subtle } from "./words.js";
 
 const VERSION = 2;
 const MOST_ROUNDS = 1000;
@@ -240,8 +239,9 @@ export class Plan {
   bestGuess(attribute: string): BestGuess {
     const j = this.attributes.findIndex((one) => one.name === attribute);
     const part = this.mechanisms[j];
-    const factor = !part && this.asked.find((one) => one.name === attribute);
-    if (factor && this.rare) return this.rare.guessFactor(this, factor, this.rare.boundGuess);
+    const question = this.asked.find((one) => one.name === attribute);
+    const viewed = question && this.rare?.guessFactor(this, question, this.rare.boundGuess);
+    if (viewed) return viewed;
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
     const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
     return findGuess(part, this.held(j), this.rounds !== null, related || undefined);
@@ -258,7 +258,7 @@ export class Plan {
    * @internal Answers as integers; one that is left out is missing; -1 where one is to be random, and 0 where
    * it is not asked.
    */
-  encode(answers: Answers, names = this.attributes.map(({ name }) => name)): number[] {
+  encode(answers: Answers, names = this.attributes.map(({ name }) => name)): Code[] {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     // misspelt, it would be taken as no answer
     const drawn = new Set(names);
@@ -281,7 +281,7 @@ export class Plan {
       must(taken === undefined, "no-answer", () => `${shown(name)} has a value ${shown(taken)} already`);
       const part = this.mechanisms[j] as Mechanism;
       const many = isFull(part) ? domain.k : k;
-      const fits = part.k === many && "stands" in part === (domain.kind === "number");
+      const fits = part.k === many && !part.isUnlisted === !domain.isUnlisted;
       must(fits, "fit", () => `${shown(name)} has ${many} values, its mechanism ${part.k}`);
       const isValue = isFull(part) && missing === "value";
       must(!isValue, "no-answer", () => `${shown(name)} is a number or metric: no answer is not its value`);

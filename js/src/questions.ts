@@ -4,6 +4,7 @@ import type { Attribute } from "./attribute.js";
 import { isMissing, NO_ANSWER } from "./domain.js";
 import { InvalidParameter, InvalidValue, must, shown } from "./errors.js";
 import type { Answers } from "./plan.js";
+import type { Code } from "./words.js";
 
 /** How an answer says that a question does not apply. */
 export const NOT_APPLICABLE = "not applicable";
@@ -80,20 +81,20 @@ const optionsOf = (answer: unknown, name: string, known: readonly string[]): unk
 };
 
 /** Codes of answers; what does not apply is filled in, and what contradicts that is refused. */
-export const encodeAnswers = (attributes: readonly Attribute[], answers: Answers): number[] => {
+export const encodeAnswers = (attributes: readonly Attribute[], answers: Answers): Code[] => {
   const given = spread(attributes, answers);
-  const found = new Map<string, number>();
-  const code = (one: Attribute): number => {
+  const found = new Map<string, Code>();
+  const code = (one: Attribute): Code => {
     const known = found.get(one.name);
     if (known !== undefined) return known;
     const made = encode(one, one.answer(given));
     found.set(one.name, made);
     return made;
   };
-  const encode = (one: Attribute, answer: unknown): number => {
+  const encode = (one: Attribute, answer: unknown): Code => {
     if (one.onlyIf === null) return one.code(answer);
     const parent = attributes.find(({ name }) => name === one.onlyIf?.name) as Attribute;
-    const applies = one.onlyIf.values.includes(parent.label(code(parent)));
+    const applies = one.onlyIf.values.includes(parent.label(code(parent) as number));
     const question = shown(one.several ?? one.answers ?? one.name);
     const isSkipped = answer === NOT_APPLICABLE;
     if (applies && isSkipped) throw new InvalidValue(`${question} applies, and has to be answered`);

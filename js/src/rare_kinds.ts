@@ -1,24 +1,42 @@
 /**
  * Lists the kinds that only some plans have, so that a page loads them on demand: fakes, distances, means,
- * permanent answers, public pools, weights, maps, questions of several attributes.
+ * permanent answers, public pools, weights, maps, questions of several attributes, levels; and text, which is a file of its own.
  */
 
+import * as asked from "./asked_kinds.js";
 import * as distances from "./distance_kinds.js";
+import * as faked from "./faked_kinds.js";
 import * as kept from "./kept_kinds.js";
+import * as maps from "./map_kinds.js";
 import * as numbers from "./number_kinds.js";
 import * as pool from "./pooled.js";
 import * as tables from "./table_kinds.js";
+import * as weights from "./weighted.js";
 
-export const mechanisms = {
+const TEXTS = /"kind":"(linear|text|code)"/;
+
+const mechanisms = {
   ...distances.mechanisms,
   ...numbers.mechanisms,
   ...kept.mechanisms,
   ...pool.mechanisms,
 };
-export const domains = { ...distances.domains, ...numbers.domains, ...tables.domains };
+const domains = { ...distances.domains, ...numbers.domains, ...tables.domains };
 
-export { boundGuess, boundRelated, checkQuestions, counted, encodeAnswers } from "./asked_kinds.js";
-export { statedMetric, verifiedMetric } from "./distance_kinds.js";
-export { records } from "./faked_kinds.js";
-export { readMaps } from "./map_kinds.js";
-export { checkTables, guessFactor, readKnown } from "./table_kinds.js";
+const records = { ...faked.records, ...weights.records };
+
+/** All kinds but those of text. */
+export const common = { ...asked, ...distances, ...maps, ...tables, mechanisms, domains, records };
+
+export type RareKinds = typeof common;
+
+/** The kinds for a canonical text. */
+export const load = async (text: string): Promise<RareKinds> => {
+  if (!TEXTS.test(text)) return common;
+  const texts = await import("./text_kinds.js");
+  return {
+    ...common,
+    mechanisms: { ...mechanisms, ...texts.mechanisms },
+    domains: { ...domains, ...texts.domains },
+  };
+};

@@ -1,5 +1,6 @@
-/** Loads what only some plans have, all at once. The survey page takes `rare_groups.ts` in its place. */
+/** Loads what only some plans have, all at once but for text. The survey page takes `rare_groups.ts` in its place. */
 
-type RareKinds = typeof import("./rare_kinds.js");
+import type { RareKinds } from "./rare_kinds.js";
 
-export const loadRareKinds = (_text: string): Promise<RareKinds> => import("./rare_kinds.js");
+export const loadRareKinds = async (text: string): Promise<RareKinds> =>
+  (await import("./rare_kinds.js")).load(text);

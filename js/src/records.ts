@@ -10,7 +10,7 @@ import { must } from "./errors.js";
 import { type Loss, type Ratio, wholeNumber } from "./exact.js";
 import type { Mechanism, Part } from "./mechanism.js";
 import { checkedInteger, checkedList, type Fields } from "./strict.js";
-import { type Row, sampled } from "./words.js";
+import { type Code, type Row, sampled } from "./words.js";
 
 /** A part for every attribute; none where it is not reported. */
 export type Parts = readonly (Part | undefined)[];
@@ -50,12 +50,12 @@ export interface RecordMechanism {
   /** Which attributes the report will hold, where that is not all of them: no answer is needed to know it. */
   drawn?(row: Row): Promise<readonly boolean[]>;
   /** The report of values that are known to be in the domain. */
-  encode(values: readonly number[], row: Row): Promise<Parts>;
+  encode(values: readonly Code[], row: Row): Promise<Parts>;
 }
 
 /** The report of attribute j, from the noise of its value. */
-export const encodeValue = async (part: Mechanism, j: number, value: number, row: Row): Promise<Part> =>
-  part.encode(value, await row.noise(j, part.words, value));
+export const encodeValue = async (part: Mechanism, j: number, value: Code, row: Row): Promise<Part> =>
+  part.encode(value as number, await row.noise(j, part.words, value));
 
 /** The only attribute is reported. */
 export const single = (mechanism: Mechanism): RecordMechanism => ({
@@ -64,7 +64,7 @@ export const single = (mechanism: Mechanism): RecordMechanism => ({
   words: mechanism.words,
   ratios: [mechanism.ratio],
   loss: (of) => of(mechanism),
-  encode: async ([value], row) => [await encodeValue(mechanism, 0, value as number, row)],
+  encode: async ([value], row) => [await encodeValue(mechanism, 0, value as Code, row)],
 });
 
 /** Every part is reported, each with its own portion of the budget (SPL). */
@@ -114,7 +114,7 @@ export const sample = (mechanisms: readonly Mechanism[], reported: number): Reco
       const found: (Part | undefined)[] = mechanisms.map(() => undefined);
       for (const [draw, j] of sampled(await row.recall(reported), reported, size).entries()) {
         const own = row.from(reported + draw * room);
-        found[j] = await encodeValue(mechanisms[j] as Mechanism, j, values[j] as number, own);
+        found[j] = await encodeValue(mechanisms[j] as Mechanism, j, values[j] as Code, own);
       }
       return found;
     },

@@ -117,7 +117,7 @@ interface Asked {
 
 /** The questions of an attribute that have values of their own. */
 const domainsOf = ({ name, domain, several, answers }: Asked): readonly { name: string; domain: Domain }[] =>
-  domain.kind === "product" ? domain.factors : several || answers ? [] : [{ name, domain }];
+  "factors" in domain ? domain.factors : several || answers ? [] : [{ name, domain }];
 
 /** Every question is on one page, once. */
 const readPages = (data: unknown, attributes: readonly Asked[]): void => {

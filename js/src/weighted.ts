@@ -5,7 +5,7 @@ import type { Ratio } from "./exact.js";
 import type { Mechanism } from "./mechanism.js";
 import { encodeValue, type RecordKind, type RecordMechanism, sample } from "./records.js";
 import { checkedFields, checkedInteger, checkedList } from "./strict.js";
-import { below, type Row } from "./words.js";
+import { below, type Code, type Row } from "./words.js";
 
 const MOST = 1 << 16; // of all weights together
 
@@ -22,6 +22,8 @@ export const WEIGHTED: RecordKind = {
   },
 };
 
+export const records: Readonly<Record<string, RecordKind>> = { sample: WEIGHTED };
+
 /** One number draws the attribute that the table has for it: each is there as often as its weight. */
 const weighted = (alike: RecordMechanism, weights: readonly number[]): RecordMechanism => {
   const table = weights.flatMap((weight, j) => Array<number>(weight).fill(j));
@@ -37,7 +39,7 @@ const weighted = (alike: RecordMechanism, weights: readonly number[]): RecordMec
     },
     encode: async (values, row) => {
       const j = await draw(row);
-      const part = encodeValue(alike.mechanisms[j] as Mechanism, j, values[j] as number, row.from(1));
+      const part = encodeValue(alike.mechanisms[j] as Mechanism, j, values[j] as Code, row.from(1));
       return Promise.all(alike.mechanisms.map((_, i) => (i === j ? part : undefined)));
     },
   };

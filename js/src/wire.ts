@@ -4,7 +4,7 @@ import { checkedFields, readInteger, writeInteger } from "./codecs.js";
 import { InvalidReport, NOT_CANONICAL, type Reason, shown, sound } from "./errors.js";
 import { isWhole } from "./exact.js";
 import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
-import type { BitFlipPart, Codec, Mechanism, Part } from "./mechanism.js";
+import type { Codec, Mechanism, Part } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 import type { Parts } from "./records.js";
 import { byCodePoint, isObject, parseJson } from "./strict.js";
@@ -22,6 +22,8 @@ export interface Said {
   readonly supports: readonly string[];
   /** The values that it is about at all, where these are not all. */
   readonly about?: readonly string[];
+  /** A random matrix in hexadecimal, and one of so many buckets, where the values cannot be listed. */
+  readonly hash?: { readonly bits: string; readonly bucket: number; readonly buckets: number };
 }
 
 /** One person's report for one round of a plan. */
@@ -66,10 +68,9 @@ export class Report {
     const { known } = this.plan;
     const said = this.reported.map(([attribute, part, j]) => {
       const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
-      const supports = supported(this.plan.mechanisms[j] as Mechanism, part).map(label);
-      return isObject(part) && "about" in part
-        ? { attribute, supports, about: (part as BitFlipPart).about.map(label) }
-        : { attribute, supports };
+      const mechanism = this.plan.mechanisms[j] as Mechanism;
+      const found = mechanism.say?.(part, label) ?? { supports: supported(mechanism, part).map(label) };
+      return { attribute, ...found };
     });
     return known ? [known.said(this.group), ...said] : said;
   }
@@ -259,8 +260,7 @@ const about = (plan: Plan, j: number, said: unknown, reason?: Reason): Part => {
 const supported = (mechanism: Mechanism, part: Part): readonly number[] => {
   if (mechanism.supports)
     return [...Array(mechanism.k).keys()].filter((value) => mechanism.supports?.(part, value));
-  if (typeof part === "number") return [mechanism.stands?.(part) ?? part];
-  return "set" in part ? part.set : (part as readonly number[]);
+  return typeof part === "number" ? [mechanism.stands?.(part) ?? part] : (part as readonly number[]);
 };
 
 const checkedHexadecimal = (data: unknown, size: number): string => {

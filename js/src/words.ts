@@ -56,7 +56,10 @@ export function sampled(words: Halves, count: number, bound: number): number[] {
   return [...taken];
 }
 
-export type Label = string | number | Uint8Array;
+export type Label = string | Code | Uint8Array;
+
+/** A value as an integer; one that has more bits than a number holds exactly is a bigint. */
+export type Code = number | bigint;
 
 /**
  * The words that a device's secret gives for one plan: `count` of them from `start` on, of the key stream
@@ -120,10 +123,11 @@ export class Row {
   }
 
   /** The same with the noise of an attribute and its value; for a fake, without one. */
-  async noise(attribute: number, count: number, value = -1): Promise<Row> {
+  async noise(attribute: number, count: number, value: Code = -1): Promise<Row> {
     const { memory, start, round } = this;
     if (!round) return this;
-    const labels = ["noise", round, this.attribute + attribute, value + 1];
+    let next = value;
+    const labels = ["noise", round, this.attribute + attribute, ++next]; // which takes a bigint, too
     return new Row(await memory(labels, 0, count), memory, start);
   }
 
@@ -144,7 +148,7 @@ export function subtle(): SubtleCrypto {
 const encodedLabel = (label: Label): number[] => {
   const isBytes = label instanceof Uint8Array;
   const content = isBytes ? label : new TextEncoder().encode(`${label}`);
-  const kind = isBytes ? "b" : typeof label === "number" ? "i" : "s";
+  const kind = isBytes ? "b" : typeof label === "string" ? "s" : "i";
   return [kind.charCodeAt(0), ...littleEndian(content.length), ...content];
 };
 

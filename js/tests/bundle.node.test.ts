@@ -13,7 +13,7 @@ import { decode } from "../src/wire.js";
 import { type Case, type Document, small } from "./helpers.js";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
-const PAGE = ["client.js", "client-chunk.js", "client-rare_kinds.js"];
+const PAGE = ["client.js", "client-chunk.js", "client-rare_kinds.js", "client-text_kinds.js"];
 const built = existsSync(here("../dist/client.js"));
 const vectors = ["single", "split", "sample", "faked", "nested", "repeated", "metric/reports"]
   .flatMap((name): Case[] => JSON.parse(readFileSync(here(`../../spec/vectors/${name}.json`), "utf8")))
@@ -42,16 +42,14 @@ describe.skipIf(!built)("the bundle for pages", () => {
   });
 
   it("stays small, and so does what is loaded only for some plans", () => {
-    const [entry, shared, more] = PAGE.map((file) => readFileSync(here(`../dist/${file}`)).length) as [
-      number,
-      number,
-      number,
-    ];
+    const sizes = PAGE.map((file) => readFileSync(here(`../dist/${file}`)).length);
+    const [entry, shared, more, texts] = sizes as [number, number, number, number];
     expect(entry + shared).toBeLessThan(40_000);
     expect(more).toBeLessThan(40_000);
+    expect(texts).toBeLessThan(6_000);
   });
 
-  it("consists of just these files, and loads the last one only by import()", () => {
+  it("consists of just these files, and loads the last ones only by import()", () => {
     const text = (file: string): string => readFileSync(here(`../dist/${file}`), "utf8");
     const named = PAGE.map((file) =>
       [...text(file).matchAll(/(from|import\(?)"\.\/([\w-]+\.js)"/g)].map(([, how, name]) => [how, name]),
@@ -59,7 +57,9 @@ describe.skipIf(!built)("the bundle for pages", () => {
     expect(named.flat().sort()).toEqual([
       ["from", "client-chunk.js"],
       ["from", "client-chunk.js"],
+      ["from", "client-chunk.js"],
       ["import(", "client-rare_kinds.js"],
+      ["import(", "client-text_kinds.js"],
     ]);
   });
 });

@@ -20,6 +20,8 @@ from deniable.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]
+LEVELED = 0.2
+"""How many cases have text or levels."""
 NAMES = [
     "color",
     "age",
@@ -80,6 +82,12 @@ def location(dice: random.Random, one: dn.Grid) -> object:
 
 
 def answer(dice: random.Random, one: object) -> object:
+    if isinstance(one, dn.Text):
+        size = dice.randint(1, one.longest + (3 if one.cut else 0))
+        return "".join(dice.choice(one.letters) for _ in range(size)).strip() or one.letters[0]
+    if isinstance(one, dn.Code):
+        number = dice.choice([0, one.k - 1, dice.randrange(one.k)])
+        return dice.choice([hex(number), str(number), number if number < 1 << 53 else hex(number)])
     if isinstance(one, dn.Grid):
         return location(dice, one)
     if isinstance(one, dn.Number):
@@ -219,8 +227,35 @@ def mechanisms(made: dn.RecordMechanism | dn.Mechanism) -> tuple[Any, ...]:
     return made.mechanisms if isinstance(made, dn.RecordMechanism) else (made,)
 
 
+def leveled(dice: random.Random, name: str) -> object:
+    """Text or a code that nobody listed, a range in levels, or a set of values."""
+    kind = dice.choice(["text", "text", "code", "range", "categories"])
+    if kind == "text":
+        letters = dice.choice(["a-z", "a-z0-9.-", "ab", "a-zäöüß "])
+        size = dice.choice([2, 3, 7, 10])
+        return dn.Text(letters, max(4, size) if letters == "ab" else size, cut=dice.random() < 0.5)
+    if kind == "code":
+        return dn.Code(dice.choice([8, 17, 48, 62]), levels=dice.random() < 0.7)
+    if kind == "range":
+        low, step = dice.randint(-300, 300), dice.randint(1, 9)
+        bins = dice.choice([5, 16, 17, 257, 1000])
+        ends = dice.random() < 0.5, dice.random() < 0.5
+        return dn.Range(low, low + bins * step, step, *ends, queries="ranges")
+    return dn.Categories([f"{name} {i}" for i in range(5)])
+
+
+def leveled_plan(dice: random.Random, names: list[str]) -> tuple[dict[str, Any], Plan]:
+    domains = {name: leveled(dice, name) for name in names}
+    how = dice.choice([{}, {}, {"mechanism": "split"}])
+    study = dn.Study(domains, epsilon=epsilon(dice), missing=dice.choice(["refuse", "random"]), **how)
+    return domains, study.plan(people=1000)
+
+
 def case(dice: random.Random) -> dict[str, object]:
     names = dice.sample(NAMES, dice.choice([1, 2, 3, 5, 10]))
+    if dice.random() < LEVELED:
+        names = names[:3]
+        return write_case(dice, names, *leveled_plan(dice, names))
     if dice.random() < 0.3:
         names = names[:4]
         made_of = [distant(dice, name) for name in names]
@@ -236,6 +271,13 @@ def case(dice: random.Random) -> dict[str, object]:
     plan = Plan.of(
         domains, made, dice.randint(1, 10**6), dice.choice(["", "A study", "Étude 🙂"]), missing, rounds
     )
+    return write_case(dice, names, domains, plan)
+
+
+def write_case(
+    dice: random.Random, names: list[str], domains: dict[str, Any], plan: Plan
+) -> dict[str, object]:
+    made, missing, rounds = plan.mechanism, plan.content.missing, plan.content.rounds
     secret, number, name = dice.randbytes(32), dice.randint(1, rounds or 1), dice.randbytes(16)
     answers = {one: answer(dice, values) for one, values in domains.items()}
     if missing != "refuse" and dice.random() < 0.5:
@@ -263,10 +305,12 @@ def case(dice: random.Random) -> dict[str, object]:
         else [loss.metric.rest, *(one.loss for one in loss.metric.units)],
         "halves": {
             one: part.success()
-            for one, part in zip(names, mechanisms(made), strict=True)
+            for one, part in zip(plan.names, mechanisms(made), strict=True)
             if isinstance(part, Averaged)
         },
-        "labels": [[*labels[:2], *labels[-2:]] for labels in plan.labels.values()],
+        "labels": [
+            [*labels[:2], *labels[-2:]] for labels in map(plan.content.labels, plan.content.attributes)
+        ],
     }
 
 

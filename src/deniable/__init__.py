@@ -10,7 +10,7 @@ import typing as _typing
 
 from deniable.client import AboveCap, Client, CopiedLedger, Ledger, NotSent, composed_loss
 from deniable.crowd import Shuffled, shuffled
-from deniable.domain import Categories, Range, Several
+from deniable.domain import Categories, Code, Range, Several, Text
 from deniable.errors import (
     DeniableError,
     DeniableWarning,
@@ -29,6 +29,7 @@ from deniable.mechanisms import (
     Direct,
     Hadamard,
     Hashed,
+    Linear,
     Mechanism,
     PackedSubset,
     Pooled,
@@ -46,6 +47,7 @@ from deniable.mechanisms import (
     grr,
     hr,
     lh,
+    linear,
     olh,
     oue,
     plh,
@@ -102,6 +104,7 @@ if _typing.TYPE_CHECKING:
     from deniable.channels import BestChannel, best_channel
     from deniable.choose import Objective
     from deniable.cross import CrossTable
+    from deniable.discovery import Found
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
     from deniable.likelihood import Likelihood, mle, mle_groups, mle_record, mle_rounds
@@ -166,6 +169,7 @@ _LATER = (
     "likelihood",
     "channels",
     "cross",
+    "discovery",
     "summaries",
 )
 """Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts
@@ -188,6 +192,7 @@ __all__ = [
     "Channel",
     "ChannelMechanism",
     "Client",
+    "Code",
     "ContinuousWave",
     "CopiedLedger",
     "CrossTable",
@@ -199,6 +204,7 @@ __all__ = [
     "Fake",
     "Faked",
     "FileMissing",
+    "Found",
     "Geometric",
     "Grid",
     "Guessed",
@@ -216,6 +222,7 @@ __all__ = [
     "Law",
     "Ledger",
     "Likelihood",
+    "Linear",
     "Losses",
     "Map",
     "Marginal",
@@ -255,6 +262,7 @@ __all__ = [
     "Summed",
     "Tabled",
     "Tally",
+    "Text",
     "Texts",
     "Unary",
     "Words",
@@ -298,6 +306,7 @@ __all__ = [
     "learn",
     "lh",
     "line_wasserstein",
+    "linear",
     "loloha",
     "mean_of",
     "mle",

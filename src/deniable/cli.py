@@ -21,6 +21,7 @@ from deniable.commands.audit import audit_client
 from deniable.commands.cross import read_cross
 from deniable.commands.demo import run_demo
 from deniable.commands.design import design_study
+from deniable.commands.discover import discover_file
 from deniable.commands.estimate import estimate_file
 from deniable.commands.export import export_reports
 from deniable.commands.init import write_example
@@ -116,6 +117,7 @@ for _verb in (
     manage_access,
     keep_tallies,
     estimate_file,
+    discover_file,
     read_cross,
     write_people,
     attack_plan,

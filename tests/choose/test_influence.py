@@ -14,6 +14,7 @@ from deniable.choose import Considered, Objective, consider, warn_influence, war
 from deniable.choose.influence import MUCH
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import Result
+from deniable.plan.explain import reconsider
 from deniable.plan.findings import Findings
 from deniable.tickets import SigningKey
 
@@ -101,7 +102,7 @@ def test_many_points_are_warned_of_whatever_the_least_is() -> None:
     assert "1 % of fake reports moves a share of 'color' by up to 60 points" in text
     assert "invitations, a larger epsilon, fewer questions, or a cap (deniable plan --influence 5)" in text
     assert text.index("WARNING") < text.index("known to within")
-    assert "by up to 60 points: --invited" in str(warn_uninvited(plan.mechanism, plan.names))
+    assert "by up to 60 points: --invited" in str(warn_uninvited(reconsider(plan.content, ())))
     invited = plan.with_ticket_key(SigningKey.generate().public)
     assert "WARNING" not in invited.explain()
 
@@ -175,4 +176,16 @@ def test_no_epsilon_is_named_for_other_caps() -> None:
 def test_operators_are_warned_by_the_same_threshold() -> None:
     for name, warned in {"grr": True, "hr": False}.items():
         study = dn.Study({"town": [str(one) for one in range(100)]}, 1.0, protocol=name)
-        assert (warn_uninvited(study.plan(1000).mechanism, ["town"]) is not None) is warned
+        assert (warn_uninvited(reconsider(study.plan(1000).content, ())) is not None) is warned
+
+
+def test_a_question_with_levels_is_warned_of_by_its_name_and_with_one_number() -> None:
+    """Fakes choose the level that they move most; a cap is refused with levels, so that none is advised."""
+    plan = dn.Study({"income": dn.Range(0, 5000), "sex": ["f", "m"]}, 2.0).plan(1000)
+    here = reconsider(plan.content, ())
+    points = f"{max(here.influence):.1f} points"
+    told = " ".join(plan.explain().split())
+    assert told.count(f"moves a share of 'income' by up to {points}") == 2
+    warning = str(warn_uninvited(here))
+    assert f"a share of 'income' by up to {points}" in warning
+    assert "--influence" not in warning + told

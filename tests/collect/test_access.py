@@ -27,7 +27,7 @@ STORE = "sqlite:///reports.db"
 MAY = {
     "reader": {
         *("show_estimates", "show_cross", "show_cross_change", "show_history"),
-        *("show_report_health", "show_access"),
+        *("show_range", "show_limits", "show_report_health", "show_access"),
     },
     "metrics": {"show_metrics", "show_access"},
 }

@@ -37,6 +37,8 @@ TOGETHER_AGAIN = dn.Study(
     epsilon_forever=4.0,
     together=[("color", "smokes")],
 ).plan(people=1000)
+WRITTEN = dn.Study({"color": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, 2.0).plan(people=1000)
+AGED = dn.Study({"color": dn.Range(0, 100, step=10), "smokes": ["yes", "no"]}, 2.0).plan(people=1000)
 INVITED = small_plan("By invitation")
 TICKETED = small_plan("With tickets").with_ticket_key(signing_key(0).public)
 ADMITTING = {case["plan"]: Plan.from_json(case["plan"]) for _, case in vectors.read_file("invitations")}
@@ -81,7 +83,8 @@ def collector() -> Iterator[Running]:
         for role, token in TOKENS.items():
             store.access.add(f"a-{role}", role, hash_token(token))
         store.close()
-        plans = [ONE, AGAIN, TOGETHER, TOGETHER_AGAIN, BATCHED, INVITED, TICKETED, *ADMITTING.values()]
+        asked = [ONE, AGAIN, TOGETHER, TOGETHER_AGAIN, WRITTEN, AGED, BATCHED]
+        plans = [*asked, INVITED, TICKETED, *ADMITTING.values()]
         keys = {plan.ticket_key: plan.id for plan in plans}
         options = ["--minimum", "50", "--store", f"sqlite:///{folder}/here.db"]
         for number in range(2):
@@ -183,6 +186,8 @@ def of_batches(running: Running) -> Iterator[Exchange]:
     raw = to_batch(some_reports(ONE, MANY))
     yield sent(200, "application/json", raw)
     yield sent(200, "application/json", to_batch(some_reports(TOGETHER, MANY)))
+    yield sent(200, "application/json", to_batch(some_reports(WRITTEN, MANY)))
+    yield sent(200, "application/json", to_batch(list_aged(MANY)))
     path = f"{running.url}/plans/{TOGETHER_AGAIN.id}/rounds/2"
     assert HTTP.put(path, content=b"{}", headers={**OPERATOR, **JSON}).is_success
     for number in (1, 2):
@@ -191,6 +196,15 @@ def of_batches(running: Running) -> Iterator[Exchange]:
     yield sent(400, "malformed", raw[:-1])
     yield sent(413, "large", bytes((4 << 20) + 1))
     yield sent(415, "type", raw, {"Content-Type": "text/csv"})
+
+
+def list_aged(n: int) -> list[Report]:
+    """Reports of people of two ages."""
+    wire = Wire(AGED)
+    made = AGED.privatize({"color": [15, 45] * (n // 2), "smokes": ["yes", "no"] * (n // 2)}, dn.seeded(1))
+    return [
+        Report(wire.prefix, 1, i.to_bytes(16, "little"), body) for i, body in enumerate(wire.bodies(made))
+    ]
 
 
 def of_tickets(running: Running) -> Iterator[Exchange]:
@@ -222,7 +236,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
 
     def asked(name: str, path: str, status: int, what: str, token: bool = True, **more: Any) -> Exchange:
         headers = {**(OPERATOR if token else {}), **more.pop("headers", {})}
-        method = "PUT" if name == "set_round" else "GET"
+        method = {"set_round": "PUT", "discover_values": "POST"}.get(name, "GET")
         return Exchange(
             name, status, what, HTTP.request(method, f"{running.url}{path}", headers=headers, **more)
         )
@@ -255,6 +269,28 @@ def of_operators(running: Running) -> Iterator[Exchange]:
         yield asked(name, f"/plans/{'0' * 64}/{end}", 404, "plan")
         if name not in ("show_history", "show_cross_change"):  # of too few reports there is no history yet
             yield asked(name, f"/plans/{AGAIN.id}/{end}", 409, "few", params={"round": "1"})
+    aged = f"/plans/{AGED.id}/range"
+    yield asked("show_range", aged, 200, json_type, params={"low": "10", "high": "50"})
+    yield asked("show_range", aged, 400, "parameter", params={"low": "15"})
+    yield asked("show_range", aged, 401, "token", token=False)
+    yield asked("show_range", f"/plans/{'0' * 64}/range", 404, "plan")
+    yield asked("show_range", f"/plans/{AGAIN.id}/range", 409, "few", params={"round": "1"})
+    texts = f"/plans/{WRITTEN.id}/discover"
+    yield asked("show_limits", texts, 200, json_type)
+    yield asked("show_limits", texts, 400, "parameter", params={"round": "one"})
+    yield asked("show_limits", texts, 401, "token", token=False)
+    yield asked("show_limits", f"/plans/{'0' * 64}/discover", 404, "plan")
+    yield asked("show_limits", f"/plans/{AGAIN.id}/discover", 409, "few", params={"round": "1"})
+    listed: dict[str, Any] = {"content": b'{"words":["red","pink"]}', "headers": JSON}
+    yield asked("discover_values", texts, 200, json_type, params={"name": "color"}, **listed)
+    yield asked("discover_values", texts, 400, "parameter", params={"name": "smokes"})
+    yield asked("discover_values", texts, 400, "parameter", content=b'{"words":["Red"]}')
+    yield asked("discover_values", texts, 400, "parameter", content=b"{")
+    yield asked("discover_values", f"/plans/{ONE.id}/discover", 400, "parameter")
+    yield asked("discover_values", texts, 401, "token", token=False)
+    yield asked("discover_values", f"/plans/{'0' * 64}/discover", 404, "plan")
+    yield asked("discover_values", f"/plans/{AGAIN.id}/discover", 409, "few")
+    yield asked("discover_values", texts, 413, "large", content=bytes((1 << 20) + 1))
     estimates = f"/plans/{ONE.id}/estimates"
     yield asked("show_estimates", estimates, 200, "text/csv; charset=utf-8", params={"format": "csv"})
     yield asked("show_estimates", estimates, 200, parquet, params={"format": "parquet"})
@@ -278,6 +314,9 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     for name, (end, _) in reads.items():
         yield asked(name, f"/plans/{ONE.id}/{end}", 403, "role", **scraper)
     yield asked("show_cross", f"/plans/{TOGETHER.id}/cross", 403, "role", **scraper)
+    yield asked("discover_values", texts, 403, "role", **reader)
+    yield asked("show_range", aged, 403, "role", **scraper)
+    yield asked("show_limits", texts, 403, "role", **scraper)
     yield asked("show_cross_change", change, 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")
     yield asked("list_actions", "/actions", 403, "role", **reader)

@@ -56,6 +56,6 @@ def test_every_message_is_used() -> None:
 
 
 def test_all_files_of_messages_are_of_a_language() -> None:
-    parts = ("", "_fields", "_more")  # what is loaded at first, with fields, and on demand
+    parts = ("", "_fields", "_texts", "_more")  # what is loaded at first, with fields, and on demand
     wanted = {f"{language}{part}" for language in LANGUAGES for part in parts}
     assert {file.stem for file in (PAGES / "messages").iterdir()} == wanted

@@ -33,6 +33,7 @@ ORDER = [
     ),
     "tally",
     "estimate",
+    "discover",
     "cross",
     "simulate-people",
     *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),

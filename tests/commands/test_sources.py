@@ -103,6 +103,21 @@ def test_windows_are_estimated_by_themselves(lake: pa.Table, run: Run) -> None:
     assert about["not_counted"] == {"plan": 10, "repeated": 1}
 
 
+def test_means_of_windows_say_how_far_bins_may_move_them(run: Run) -> None:
+    """As the mean of all reports does: answers are half a bin from its middle at most."""
+    plan = dn.Study({"age": dn.Range(0, 100, step=20), "color": COLORS}, epsilon=4.0).plan(people=400)
+    plan.write("plan.json")
+    generator = np.random.default_rng(1)
+    answers = {"age": generator.integers(0, 100, 400), "color": generator.choice(COLORS, 400)}
+    reports = plan.privatize(answers, dn.seeded(1))
+    plan.write_reports("reports.parquet", reports, beside={"day": np.repeat(DAYS, 200)})
+    caveat = "up to 10 more either way, since answers are counted in bins"
+    assert run("estimate", "plan.json", "reports.parquet").out.count(caveat) == 1
+    by_day = run("estimate", "plan.json", "reports.parquet", "--by", "day").out
+    assert by_day.count(caveat) == 1
+    assert by_day.index("\nage") < by_day.index(caveat) < by_day.index("\ncolor")
+
+
 def test_a_database_counts_the_same(lake: pa.Table, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     address = services.cluster().url()
     with psycopg.connect(address, autocommit=True) as connection:

@@ -11,13 +11,16 @@ import pytest
 
 import deniable as dn
 from deniable.crowd import clones as clones_room
+from deniable.crowd import coins as coins_room
 from deniable.crowd import shuffled
 from deniable.crowd.blanket import Blanket
 from deniable.crowd.clones import Clones
 from deniable.crowd.coins import Coins
+from deniable.crowd.supports import find_support
 from deniable.exact import exp_down
 from deniable.mechanisms.sets import SetShape
 from deniable.plan import Plan
+from deniable.records import Sample
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -293,9 +296,77 @@ def test_two_values_in_every_crowd() -> None:
 def test_known_points_of_two_values() -> None:
     assert shuffled(dn.grr(2, 1.0), 1000, bound="exact").epsilon == pytest.approx(0.126614, abs=1e-6)
     assert shuffled(dn.grr(2, 2.0), 1000, bound="exact").epsilon == pytest.approx(0.323324, abs=1e-6)
-    assert shuffled(dn.grr(2, 1.0), 1000).bound.startswith("exact")
-    with pytest.raises(dn.InvalidParameter, match="at most 10,000"):
-        shuffled(dn.grr(2, 1.0), 10_001, bound="exact")
+    assert shuffled(dn.grr(2, 1.0), 1000).bound.startswith("enumeration")
+    with pytest.raises(dn.InvalidParameter, match="needs a mechanism of two values"):
+        shuffled(dn.grr(3, 1.0), 1000, bound="exact")
+
+
+def test_crowds_in_groups_are_never_below_all_crowds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups leave out who is in some of their crowds only, which costs what these people would hide."""
+    exact = shuffled(dn.grr(2, 1.0), 2000, bound="exact").epsilon
+    monkeypatch.setattr(coins_room, "_CROWDS", 100)
+    monkeypatch.setattr(coins_room, "_GROUPS", 200)
+    assert exact < shuffled(dn.grr(2, 1.0), 2000, bound="exact").epsilon < 1.005 * exact
+    monkeypatch.setattr(coins_room, "_MOST", 1000)
+    capped = shuffled(dn.grr(2, 1.0), 10**9, bound="exact").epsilon
+    assert capped == shuffled(dn.grr(2, 1.0), 1000, bound="exact").epsilon > exact
+
+
+def test_two_values_in_a_large_crowd() -> None:
+    """The specification has .002849 for others who all agree; ours is for all that they may say."""
+    found = shuffled(dn.grr(2, 1.0), 10**6)
+    assert 0.002849 - 5e-7 <= found.epsilon < 1.001 * 0.002849
+    assert found.bound.startswith("enumeration")
+
+
+def report_of(record: Sequence[int], sample: Sample, ratios: Sequence[Fraction]) -> dict[int, Fraction]:
+    """The law of one named attribute: reports of all attributes, one after the other, are the kinds."""
+    law, first = dict[int, Fraction](), 0
+    for j, (value, e) in enumerate(zip(record, ratios, strict=True)):
+        k = sample.parts[j].k
+        law |= {first + y: sample.chance(j) * p for y, p in randomized(value, k, e).items()}
+        first += k
+    return law
+
+
+@pytest.mark.parametrize("losses", [(1.0, 1.0), (1.0, 0.6)])
+def test_a_sampled_attribute_hides_among_all_reports(losses: tuple[float, float]) -> None:
+    """By enumeration of all records of the others, of two who differ in one attribute or in both."""
+    parts = dn.grr(2, losses[0]), dn.grr(3, losses[1])
+    sample, n, delta = Sample(parts, weights=(2, 1)), 3, 0.05
+    records = [(a, b) for a in range(2) for b in range(3)]
+    laws = {record: report_of(record, sample, [part.ratio for part in parts]) for record in records}
+    found = shuffled(sample, n, delta, bound="blanket")
+    factor, worst = exp_down(found.epsilon), Fraction(0)
+    for crowd in combinations_with_replacement(records, n - 1):
+        rest = [laws[record] for record in crowd]
+        for pair in (((0, 0), (1, 1)), ((0, 0), (0, 1)), ((0, 0), (1, 0))):
+            one, other = (histogram([laws[record], *rest], 5) for record in pair)
+            worst = max(worst, hockey_stick(one, other, factor), hockey_stick(other, one, factor))
+    assert Fraction(delta) / 4 < worst <= Fraction(delta), "the bound is wrong, or far from the truth"
+
+
+def test_samples_and_linear_hashes_have_a_blanket() -> None:
+    assert "blanket" in shuffled(dn.linear(50, 2.0), 10**4).bound
+    hashed = shuffled(dn.linear(50, 2.0), 10**4).epsilon
+    assert hashed == pytest.approx(shuffled(dn.lh(1000, 2.0, g=8), 10**4).epsilon, rel=1e-4)
+    levels = Sample(tuple(dn.linear(bits, 2.0) for bits in (20, 35, 50, 50)), weights=(7, 7, 7, 4))
+    assert shuffled(levels, 10**4).epsilon == pytest.approx(hashed, rel=1e-3)
+    mixed = Sample((dn.grr(2, 1.0), dn.oue(10, 1.0)))
+    assert shuffled(mixed, 10**4).epsilon < shuffled(1.0, 10**4).epsilon
+    two = Sample((dn.grr(2, 1.0), dn.oue(10, 1.0), dn.grr(3, 1.0)), reported=2)
+    with pytest.raises(dn.InvalidParameter, match="a sample of one"):
+        shuffled(two, 10**4, bound="blanket")
+
+
+def test_a_stronger_ratio_is_that_of_the_same_sets() -> None:
+    """Sets favored by a larger ratio are those of the protocol at the larger loss, if these are the same."""
+    weak, strong = (find_support(dn.grr(10, epsilon)) for epsilon in (0.5, 2.0))
+    assert weak is not None
+    assert strong is not None
+    found = weak.strengthen(strong.ratio)
+    assert float(found.p) == pytest.approx(float(strong.p), rel=1e-9)
+    assert float(found.q) == pytest.approx(float(strong.q), rel=1e-9)
 
 
 STATED = {

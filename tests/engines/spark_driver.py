@@ -66,11 +66,20 @@ def _read_cases(cases: queue.Queue[dict[str, Any]]) -> None:
 
 
 def count_tables(session: Any, folder: str, seeds: list[int], fault: list[str] | None = None) -> Any:
-    """What Spark counts in random tables; with a fault, if it misreads its queries so."""
+    """What Spark counts in random tables; with a fault, if it misreads its queries so.
+
+    The first table is counted by compiled code, the others without it: for a thousand rows each, to compile
+    takes half of the time, and both ways must count the same.
+    """
     found = {}
     for seed in seeds:
+        compiles = seed == seeds[0]
+        session.conf.set("spark.sql.codegen.wholeStage", str(compiles).lower())
+        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiles else "NO_CODEGEN")
         engine = SparkTable(session.read.parquet(f"{folder}/{seed}"))
         found[seed] = count_inside(engine if fault is None else Faulty(engine, fault[0], fault[1]), seed)
+    for name in ("wholeStage", "factoryMode"):
+        session.conf.unset(f"spark.sql.codegen.{name}")
     return found
 
 

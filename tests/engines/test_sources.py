@@ -114,6 +114,15 @@ def test_a_relation_of_duckdb(lake: Path, right: dict[str, Tallies]) -> None:
     check(right, require("duckdb").connect().from_arrow(read_rows(lake)))
 
 
+def test_the_line_that_a_refusal_shows_is_enough(lake: Path, right: dict[str, Tallies]) -> None:
+    """Files say their plan in a header that DuckDB does not read."""
+    connection, files = require("duckdb").connect(), f"'{lake}/**/*.parquet'"
+    with pytest.raises(dn.InvalidReport) as refused:
+        PLAN.tally(connection.sql(f"SELECT * FROM {files}"))
+    line = "SELECT" + str(refused.value).rpartition("SELECT")[2]
+    check(right, connection.sql(line.replace("...", files)))
+
+
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis calls what DuckDB renamed
 def test_a_table_of_ibis(lake: Path, right: dict[str, Tallies]) -> None:
     check(right, ibis.duckdb.connect().create_table("reports", read_rows(lake)))
@@ -179,7 +188,11 @@ def test_windows_are_estimated_each_with_intervals(lake: Path, right: dict[str, 
 def test_what_cannot_be_counted_is_refused_with_what_to_do(lake: Path) -> None:
     rows = read_rows(lake)
     wrong: list[tuple[Any, str]] = [
-        (rows.drop_columns(["plan"]), "does not say for which plan its reports were made"),
+        (
+            rows.drop_columns(["plan"]),
+            f"does not say for which plan its reports were made.*: SELECT \\*, '{PLAN.id}' AS plan FROM",
+        ),
+        (rows.drop_columns(["plan", "travel"]), "if it holds answers, privatize them first$"),
         (rows.drop_columns(["travel"]), "'travel' is not a column of the table of reports"),
         (
             rows.set_column(0, "travel", rows.column("travel").cast(pa.string())),

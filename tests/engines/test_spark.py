@@ -17,8 +17,8 @@ from deniable.engines.spark import list_names, open_session
 from tests import services, spark
 from tests.engines.test_counts import count_files, require
 
-SEEDS = [0, 2, 3, 5, 7, 11]
-"""Random tables that are counted, of every kind of record mechanism."""
+SEEDS = [0, 2, 3, 5, 7]
+"""Random tables that are counted, of every kind of record mechanism, and of most shapes of reports."""
 
 
 @pytest.fixture(scope="module")

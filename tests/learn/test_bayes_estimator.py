@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,13 +40,13 @@ def test_more_people_answer_what_is_promised_now(changed: dict[str, Any]) -> Non
         model.partial_fit(rows, ill)
     assert model.tallies_ is before
     model.set_params(epsilon=4.0, label="public", protocol="adaptive", domains=DOMAINS)
-    assert model.partial_fit(rows, ill).tallies_.n == 400
+    assert model.partial_fit(*make_people(200, 21)).tallies_.n == 400
 
 
 def test_what_only_weighs_reports_may_change() -> None:
     rows, ill = make_people(200, 20)
     model = make_model("public", words=dn.seeded(1)).partial_fit(rows, ill)
-    assert model.set_params(damp=0.0, temper=1.0).partial_fit(rows, ill).temper_ == 1.0
+    assert model.set_params(damp=0.0, temper=1.0).partial_fit(*make_people(200, 21)).temper_ == 1.0
 
 
 def test_labels_are_protected_unless_asked_otherwise() -> None:
@@ -59,7 +61,9 @@ def test_clones_draw_from_the_same_words_and_are_counted() -> None:
     """Clones with copies of the words would repeat their noise in every fold."""
     rows, ill = make_people(300, 21)
     model = make_model(words=dn.seeded(1))
-    one, other = (clone(model).fit(rows, ill) for _ in range(2))
+    one = clone(model).fit(rows, ill)
+    with pytest.warns(dn.DeniableWarning, match="privatized before: .* lose 4 more; make reports once"):
+        other = clone(model).fit(rows, ill)
     assert any((one.tables_[name] != other.tables_[name]).any() for name in one.tables_)
     assert one.words is model.words
     assert model.reports_made_ == 600
@@ -68,6 +72,33 @@ def test_clones_draw_from_the_same_words_and_are_counted() -> None:
     assert make_model().reports_made_ == 0
     assert pickle.loads(pickle.dumps(one)).reports_made_ == 1200
     assert one.fit_tally(one.plan_, one.tallies_).reports_made_ == 1200
+
+
+@pytest.mark.parametrize("shape", [dict, pd.DataFrame, lambda rows: pd.DataFrame(rows).to_numpy()])
+def test_the_same_people_again_are_warned_of(shape: Callable[[Any], Any]) -> None:
+    rows, ill = make_people(200, 25)
+    table = shape(rows)
+    model = make_model().fit(table, ill)
+    for learn in (model.fit, model.partial_fit):
+        with pytest.warns(dn.DeniableWarning, match="second reports of the same people, who lose 4 more"):
+            learn(table, ill)
+    assert model.reports_made_ == 600
+    model.fit(shape(make_people(200, 26)[0]), ill)  # other people are not
+
+
+@pytest.mark.parametrize("send", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_seeded_words_do_not_travel(send: Callable[[Any], Any]) -> None:
+    """Two copies with the same words would repeat their noise, and the difference would tell the answers."""
+    rows, ill = make_people(200, 27)
+    model = make_model(words=dn.seeded(1)).fit(rows, ill)
+    sent = send(model)
+    assert sent.predict(rows).tolist() == model.predict(rows).tolist()
+    with (
+        pytest.warns(dn.DeniableWarning, match="its reports are not counted"),
+        pytest.raises(InvalidParameter, match="its seeded words do not travel"),
+    ):
+        sent.fit(*make_people(200, 28))
+    assert sent.set_params(words=dn.seeded(2)).fit(*make_people(200, 28)).reports_made_ == 400
 
 
 def test_arrays_have_the_order_of_the_table_before() -> None:
@@ -119,7 +150,7 @@ def test_classes_keep_their_type(given: Any, labels: list[Any]) -> None:
         model.fit({"a": told, "b": told}, some)
         assert model.classes_.tolist() == labels
         assert model.score({"a": told, "b": told}, y) == 1.0
-        model.partial_fit({"a": told, "b": told}, some, classes=labels)
+        model.partial_fit({"a": told.copy(), "b": told}, some, classes=labels)
         assert model.predict({"a": told, "b": told}).tolist() == y.tolist()
 
 

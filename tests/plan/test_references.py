@@ -20,6 +20,12 @@ def test_the_bound_of_a_shuffler_is_cited_where_it_is_explained() -> None:
     assert "{feldman2023," in once.cite()
 
 
+def test_levels_of_ranges_are_cited() -> None:
+    for queries in ("ranges", "values"):
+        study = dn.Study({"income": dn.Range(0, 1000, queries=queries)}, epsilon=1.0)
+        assert ("{cormode2019," in study.plan(people=1000).cite()) == (queries == "ranges")
+
+
 @pytest.mark.parametrize("key", references._ENTRIES)
 def test_every_entry_is_on_the_page(key: str) -> None:
     page = Path(__file__).parents[2] / "docs" / "references.md"

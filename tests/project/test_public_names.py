@@ -26,6 +26,7 @@ PUBLIC = [
     "Categories",
     "Channel",
     "Client",
+    "Code",
     "ContinuousWave",
     "CopiedLedger",
     "CrossTable",
@@ -37,6 +38,7 @@ PUBLIC = [
     "Fake",
     "Faked",
     "FileMissing",
+    "Found",
     "Geometric",
     "Grid",
     "Guessed",
@@ -54,6 +56,7 @@ PUBLIC = [
     "Law",
     "Ledger",
     "Likelihood",
+    "Linear",
     "Losses",
     "Marginal",
     "Matrix",
@@ -93,6 +96,7 @@ PUBLIC = [
     "Summed",
     "Tabled",
     "Tally",
+    "Text",
     "Texts",
     "Map",
     "Unary",
@@ -133,6 +137,7 @@ PUBLIC = [
     "l_sue",
     "lh",
     "line_wasserstein",
+    "linear",
     "loloha",
     "mean_of",
     "mle",
@@ -353,7 +358,7 @@ def test_every_row_is_a_public_function_of_its_name() -> None:
         assert row.title
         assert row.title[-1] in ".:"
     rows = set(dn.PROTOCOLS)
-    assert set(documented_protocols()) == rows | {"rr", "ue", "lh"}
+    assert set(documented_protocols()) == rows | {"rr", "ue", "lh", "linear"}
 
 
 @pytest.mark.parametrize("name", list(documented_protocols()))

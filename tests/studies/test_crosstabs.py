@@ -16,8 +16,8 @@ from deniable.errors import InvalidParameter
 from deniable.studies import crosstabs
 from deniable.studies.crosstabs.classifier import train
 from deniable.studies.crosstabs.people import measure_people
-from deniable.studies.crosstabs.point import CrosstabPoint, compare
 from deniable.studies.plot.crosstabs import plot_crosstabs
+from deniable.studies.stated import StatedPoint, compare
 
 ROUNDED_TWICE = {("cell", 1.3), ("share, age known", 1.7)}
 """1.248 and 1.646 are stated as 1.3 and 1.7."""
@@ -42,9 +42,9 @@ def test_simulated_numbers_are_within_their_margin() -> None:
 
 def test_differences_beyond_rounding_are_seen() -> None:
     asked: dict[str, Any] = {"figure": "f", "case": "c", "method": "m", "epsilon": 1.0}
-    assert not CrosstabPoint(**asked, **compare(2.0774, "2.077")).differs
-    assert CrosstabPoint(**asked, **compare(2.0784, "2.077")).differs
-    assert not CrosstabPoint(**asked, **compare(2.0784, "2.077", stderr=0.001)).differs
+    assert not StatedPoint(**asked, **compare(2.0774, "2.077")).differs
+    assert StatedPoint(**asked, **compare(2.0784, "2.077")).differs
+    assert not StatedPoint(**asked, **compare(2.0784, "2.077", stderr=0.001)).differs
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:

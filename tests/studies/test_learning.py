@@ -126,6 +126,18 @@ def test_a_number_that_differs_is_marked() -> None:
     assert (alone.margin or 0) > (near.margin or 1)
 
 
+def test_every_line_has_a_color_of_its_own() -> None:
+    """Among nine lines, two pairs once had one."""
+    rows = [
+        accuracy.summarize_case(case, np.array([0.6 + i / 100]), 1) for i, case in enumerate(list_cases())
+    ]
+    for axes in plot_learning(rows).axes:
+        lines = [one for one in axes.get_lines() if len(np.unique(one.get_xdata())) == len(accuracy.EPSILONS)]
+        marked = [one for one in lines if one.get_linestyle() != "None"]
+        assert len(marked) >= 2
+        assert len({one.get_color() for one in marked}) == len(marked)
+
+
 def test_attacks_are_measured_beside_accuracy() -> None:
     victims = list_attacked(1, (1.0,), statistics.PUPILS, shadows=2)
     rows = list(measure_attacks([victims[0], victims[-1]], processes=1))
@@ -155,6 +167,7 @@ def test_the_command_prints_rows_and_guarantees(monkeypatch: pytest.MonkeyPatch,
     assert shown.exit_code == 0, shown.output
     for text in ("one report", "label protected", "true (for one record)", "not protected: the label"):
         assert text in shown.output
+    assert "0 of 2 stated numbers marked as different: farther off than 1.5 standard" in shown.output
     plot = tmp_path / "learning.svg"
     printed = CliRunner().invoke(reproduce_paper, [*asked, "--json", "--plot", str(plot)])
     rows = json.loads(printed.stdout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,30 @@ def test_the_command_prints_draws_and_writes(tmp_path: Path) -> None:
     rows = json.loads(written.read_text())
     assert [row["loss"] for row in rows] == [None, None]
     assert rows[0]["rmse"] == pytest.approx(0.0036, rel=0.2)
+
+
+def test_lines_that_lose_the_same_are_all_seen() -> None:
+    """Sample and split both lose seven times epsilon: the one below is wider, and both are named."""
+    point = mobility.MobilityPoint(
+        method="sample",
+        noise="fresh",
+        consistency="clip",
+        epsilon=1.0,
+        rmse=0.1,
+        stderr=None,
+        loss=7.0,
+        loss_mean=2.0,
+        people=10,
+        runs=1,
+        seed=1,
+    )
+    rows = [replace(point, epsilon=epsilon, loss=7 * epsilon) for epsilon in (1.0, 2.0)]
+    rows += [replace(row, method="split") for row in rows]
+    axes = plot_mobility(rows).axes[-1]
+    widths = [line.get_linewidth() for line in axes.get_lines() if line.get_linestyle() == "-"]
+    assert len(widths) == 2
+    assert widths[0] > widths[1]
+    assert "sample\nsplit" in [text.get_text() for text in axes.texts]
 
 
 def test_wrong_methods_are_refused() -> None:

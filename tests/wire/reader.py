@@ -22,12 +22,14 @@ from typing import Any
 
 F = 1 << 64
 SAFE = (1 << 53) - 1
+VIEWS = ("product", "coarse")
 BLANK = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
 REPEATED = ("memoized", "hashed-memoized", "memoized-mean", "bit-flip")
 METRIC = ("geometric", "planar-geometric")
+UNLISTED = ("text", "code")
 MEANS = ("duchi", "piecewise", "hybrid", "memoized-mean")
 NUMBERS = {
     "direct": ("k", "keep"),
@@ -36,6 +38,7 @@ NUMBERS = {
     "packed-subset": ("k", "size", "keep"),
     "hashed": ("k", "g", "keep"),
     "pooled": ("k", "g", "keep"),
+    "linear": ("bits", "rows", "keep"),
     "hadamard": ("k", "keep"),
     "bit-flip": ("k", "bits", "one", "zero"),
     "memoized": ("first", "second"),
@@ -185,6 +188,7 @@ def check_content(plan: Data) -> None:
     for one, size, part in zip(asked, sizes, parts, strict=True):
         check_fit(plan, one, size, part)
     check_questions(asked)
+    check_levels(asked, plan["missing"])
     cells = [part["noise"] for part in parts if part["kind"] == "planar-geometric"]
     must(sum(len(noise) * len(noise[0]) for noise in cells) <= 1 << 14, "cells")
     repeated = [part["kind"] in REPEATED or "kept" in part for part in parts]
@@ -246,16 +250,16 @@ def check_optional(one: Data, usual: str) -> None:
 
 
 def factors_of(one: Data) -> list[Any]:
-    """The questions of an attribute: itself, or those of a table."""
-    return list(one["domain"]["factors"]) if one["domain"]["kind"] == "product" else [one]
+    """The questions of an attribute: itself, or those of a table or a level."""
+    return list(one["domain"]["factors"]) if one["domain"]["kind"] in VIEWS else [one]
 
 
-def check_factors(factors: Any) -> dict[str, int]:
+def check_factors(factors: Any, kinds: Sequence[str] = ("categories", "range")) -> dict[str, int]:
     """Questions, each with how many values it has."""
     found = {}
     for one in typed(factors, list):
         check_text(typed(fields(one, "name", "domain")["name"], str))
-        must(typed(one["domain"], dict).get("kind") in ("categories", "range"), "kind")
+        must(typed(one["domain"], dict).get("kind") in kinds, "kind")
         found[one["name"]] = check_domain(one["domain"])
     return found
 
@@ -263,8 +267,8 @@ def check_factors(factors: Any) -> dict[str, int]:
 def check_tables(asked: Sequence[Data]) -> None:
     seen: dict[str, Any] = {}
     for one in asked:
-        if one["domain"]["kind"] == "product":
-            must(one["name"] == " x ".join(each["name"] for each in factors_of(one)), "tables")
+        if one["domain"]["kind"] in VIEWS:
+            must(one["name"] == name_view(one["domain"]), "tables")
             must(not {"only_if", "several", "answers"} & set(one), "tables")
         for each in factors_of(one):
             here = each["domain"], one.get("missing")
@@ -272,9 +276,33 @@ def check_tables(asked: Sequence[Data]) -> None:
             must(all(each["name"] != other.get("several") for other in asked), "tables")
 
 
+def check_levels(asked: Sequence[Data], usual: str) -> None:
+    by_name = {one["name"]: one for one in asked}
+    for one in asked:
+        if one["domain"]["kind"] == "coarse":
+            own = by_name.get(factors_of(one)[0]["name"])
+            must(own and not {"only_if", "several", "answers"} & set(own), "tables")
+            must(one.get("missing", usual) != "value", "tables")
+
+
+def name_view(domain: Data) -> str:
+    names = [each["name"] for each in domain["factors"]]
+    if domain["kind"] != "coarse":
+        return " x ".join(names)
+    if not is_listed(domain):
+        return f"{names[0]} to {check_domain(domain).bit_length() - 1} bits"
+    return f"{names[0]} by {domain['divisor']}"
+
+
+def is_listed(domain: Data) -> bool:
+    if domain["kind"] == "coarse":
+        return is_listed(domain["factors"][0]["domain"])
+    return domain["kind"] not in UNLISTED
+
+
 def check_questions(asked: Sequence[Data]) -> None:
     by_name = {one["name"]: one for one in asked}
-    if any(one["domain"]["kind"] == "product" for one in asked):
+    if any(one["domain"]["kind"] in VIEWS for one in asked):
         check_tables(asked)
     for one in asked:
         yes_no = one["domain"].get("labels") == ["yes", "no"]
@@ -490,6 +518,18 @@ def check_domain(domain: Any) -> int:
         size = math.prod(factors.values())
         must(2 <= len(factors) == len(given) <= 16, "product")
         must(size <= 1 << 16, "product")
+    elif kind == "coarse":
+        given = fields(domain, "kind", "divisor", "factors")["factors"]
+        factors = check_factors(given, ("range", *UNLISTED))
+        must(len(given) == 1, "coarse")
+        [bins] = factors.values()
+        if not is_listed(domain):
+            divisor = between(domain["divisor"], 1, min(SAFE, bins // 2), "coarse")
+            must(divisor.bit_count() == 1, "coarse")
+            return bins // divisor
+        size = -(-bins // between(domain["divisor"], 2, bins - 1, "coarse"))
+    elif kind in UNLISTED:
+        return 1 << check_unlisted(domain)
     else:
         must(kind == "grid", "kind")
         fields(domain, "kind", "south", "west", "north", "east", "rows", "columns")
@@ -499,6 +539,19 @@ def check_domain(domain: Any) -> int:
         must(domain["south"] < domain["north"] and 0 < wide(domain) <= 180, "grid")
     must(size <= 1 << 20, "values")
     return size
+
+
+def check_unlisted(domain: Data) -> int:
+    """How many bits a value has."""
+    if domain["kind"] == "code":
+        return between(fields(domain, "kind", "bits")["bits"], 8, 62, "text")
+    fields(domain, "kind", "alphabet", "longest", "cut")
+    letters: str = typed(domain["alphabet"], str)
+    typed(domain["cut"], bool)
+    must(2 <= len(set(letters)) == len(letters) <= 4096, "alphabet")
+    must(all(ord(one) < 0x10000 and unicodedata.is_normalized("NFC", one) for one in letters), "alphabet")
+    bits = len(letters).bit_length() * between(domain["longest"], 1, 62, "text")
+    return between(bits, 8, 62, "text")
 
 
 def check_unit(domain: Data, unit: str) -> None:
@@ -595,9 +648,11 @@ def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
     k = data.get("k", 0)
     for name in {"keep", "one", "zero", "share"} & set(data):
         threshold(data[name])
-    for name, high in (("size", k - 1), ("bits", k)):
+    for name, high in (("size", k - 1), ("bits", 62 if kind == "linear" else k)):
         if name in data:
             between(data[name], 1, high, name)
+    if kind == "linear":
+        between(data["rows"], 1, min(8, data["bits"]), "rows")
     if kind == "hashed":
         between(data["g"], 2, (1 << 31) - 2, "g")
     if kind == "pooled":
@@ -605,8 +660,9 @@ def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
         must(g in (2, 3) or all(g % divisor for divisor in range(2, g)), "g")
         digits = next(m for m in range(2, 21) if g**m >= k)
         must(g * sum(g**m for m in range(digits)) <= 1 << 22, "g")
-    if kind in ("direct", "hashed", "pooled", "hadamard"):
-        keep, m = int(data["keep"]), {"direct": k, "hadamard": 2}.get(kind, data.get("g"))
+    if kind in ("direct", "hashed", "pooled", "hadamard", "linear"):
+        sizes = {"direct": k, "hadamard": 2, "linear": 1 << data.get("rows", 0)}
+        keep, m = int(data["keep"]), sizes.get(kind, data.get("g"))
         must(keep * F > (F - keep) * most(m - 1), "likelier")
     elif kind in ("unary", "bit-flip"):
         must(int(data["zero"]) < int(data["one"]), "likelier")
@@ -665,8 +721,12 @@ def check_fit(plan: Data, one: Data, size: int, part: Data) -> None:
     kind, valued = part["kind"], one.get("missing", plan["missing"]) == "value"
     domain, more = one["domain"], valued + ("only_if" in one)
     must((kind in MEANS) == (domain["kind"] == "number"), "fit")
+    must((kind != "linear") == is_listed(domain), "fit")
     if kind in METRIC or kind in MEANS:
         must(not valued, "no-answer")
+    elif kind == "linear":
+        must(not more, "no-answer")
+        must(1 << part["bits"] == size, "fit")
     elif kind == "memoized":
         must(part["first"]["k"] == size + more, "fit")
     else:
@@ -715,7 +775,7 @@ def count_words(data: Data) -> int:
         bits: int = data["bits"]
         return bits + 64 * -(-bits // 64)
     fixed = {"direct": 2, "hashed": 3, "pooled": 3, "hadamard": 2, "geometric": 1, "planar-geometric": 1}
-    fixed |= {"duchi": 1, "piecewise": 3, "hybrid": 5}
+    fixed |= {"duchi": 1, "piecewise": 3, "hybrid": 5, "linear": 6}
     if kind in fixed:
         return fixed[kind]
     return 64 * -(-data["k"] // 64) if kind == "unary" else int(1 + data["size"])
@@ -737,6 +797,8 @@ def ratio(part: Data) -> Fraction:
         return Fraction(keep * F, (F - keep) * fewest(k - 1))
     if kind in ("hashed", "pooled"):
         return ratio({"kind": "direct", "k": part["g"], "keep": part["keep"]})
+    if kind == "linear":
+        return ratio({"kind": "direct", "k": 1 << part["rows"], "keep": part["keep"]})
     if kind in ("hadamard", "duchi"):
         return Fraction(keep, F - keep)
     if kind in ("subset", "packed-subset"):

@@ -165,6 +165,10 @@ def columns_of(name: str, part: Data, dot: str) -> Iterator[str]:
     kind = part["kind"]
     if kind == "hashed":
         yield from (f"{name}{dot}{one}" for one in ("a", "b", "bucket"))
+    elif kind == "linear":
+        words = words_of(8 * -(-(part["bits"] + part["rows"] - 1) // 8))
+        yield from (f"{name}{dot}bits{dot}{word}" for word in range(words))
+        yield f"{name}{dot}bucket"
     elif kind == "bit-flip":
         yield f"{name}{dot}about"
         yield from (f"{name}{dot}bits{dot}{word}" for word in range(words_of(part["bits"])))
@@ -197,6 +201,10 @@ def cells_of(part: Data, said: Any) -> list[Any]:
     """The cells of an attribute whose report says this."""
     if part["kind"] == "hashed":
         return [said["a"], said["b"], said["bucket"]]
+    if part["kind"] == "linear":
+        raw = bytes.fromhex(said["bits"])
+        bits = [bit for bit in range(8 * len(raw)) if raw[bit // 8] >> bit % 8 & 1]
+        return [*pack(bits, 8 * len(raw)), said["bucket"]]
     if part["kind"] == "bit-flip":
         members = [position for position, value in enumerate(said["about"]) if value in said["set"]]
         return [said["about"], *pack(members, part["bits"])]
@@ -206,6 +214,8 @@ def cells_of(part: Data, said: Any) -> list[Any]:
 def size_of(part: Data) -> int:
     """How many counts a tally has."""
     kind = part["kind"]
+    if kind == "linear":
+        return 1 << int(part["rows"])
     if kind == "geometric":
         return len(part["tails"])
     if kind == "planar-geometric":
@@ -228,6 +238,17 @@ def supported(part: Data, cells: Sequence[Any]) -> list[int]:
         a, b, bucket = cells
         must(1 <= a < PRIME and 0 <= b < PRIME and 0 <= bucket < part["g"])
         return [value for value in range(k) if (a * (value + 1) + b) % PRIME % part["g"] == bucket]
+    if kind == "linear":
+        *words, bucket = cells
+        m = part["bits"] + part["rows"] - 1
+        t = sum(1 << bit for bit in unpack(words, m))
+        below = max(0, part["bits"] - part["rows"] - 13)  # what is below the leading bits
+        rows = [(t >> j & (1 << part["bits"]) - 1) >> below for j in range(part["rows"])]
+        spanned = {0}
+        for row in rows:
+            must(row not in spanned and 0 <= bucket < k)
+            spanned |= {row ^ other for other in spanned}
+        return [bucket]
     (number,) = cells
     if kind == "hadamard":
         must(0 <= number < 1 << k.bit_length())

@@ -65,6 +65,14 @@ export const de: Messages = {
   month: "Monat",
   year: "Jahr",
   whole_between: "eine ganze Zahl von {low} bis {high}",
+  text_of: "Text aus diesen Zeichen: {letters}",
+  text_longest_one: "Höchstens {n} Zeichen wird berichtet.",
+  text_longest_other: "Höchstens {n} Zeichen werden berichtet.",
+  text_count: "{n} von {all} Zeichen",
+  text_cut: "Nur der Anfang wird berichtet: {text}",
+  text_prefix: "{text}… (nur die ersten {n} Zeichen)",
+  text_letter: "„{letter}“ ist keines dieser Zeichen.",
+  code_below: "eine ganze Zahl unter 2^{bits}, oder hexadezimale Ziffern wie 0x7ce",
   paste_both: "Sie können beides auf einmal einfügen: {example}",
   latitude: "Breite",
   longitude: "Länge",
@@ -130,6 +138,14 @@ export const de: Messages = {
   points_none_of: "zeigt auf keine von {n} Antworten",
   points_none: "zeigt auf keine Antwort",
   points_to: "zeigt auf {answers}",
+  level_drawn: "Ihr Gerät hat gezogen, was berichtet wird: {level}.",
+  level_whole: "die ganze Antwort",
+  level_letters: "die ersten {n} Zeichen",
+  level_bits: "die ersten {n} von {all} Bits",
+  level_groups: "in welcher Gruppe von {n} Werten sie liegt",
+  level_value: "der Wert selbst",
+  hash_said:
+    "Ein zufälliger Hash, {hash}, verteilt alle Antworten auf {all} Fächer. Der Bericht nennt Fach {n}: das Ihrer Antwort oder durch Zufall ein anderes.",
   points_cell: "zeigt auf die Zelle {answers}",
   moved_to: "wurde zufällig verschoben nach {answers}",
   moved_cell: "wurde zufällig verschoben in die Zelle {answers}",
@@ -137,10 +153,10 @@ export const de: Messages = {
   or_more: " oder {n} weitere",
   all_bytes: "Alle {n} Bytes: {body} aus Ihren Antworten, {header}, die Umfrage, Runde und Bericht benennen",
   insecure:
-    "Ein Browser erstellt einen Bericht nur über eine sichere Verbindung. Diese Adresse beginnt nicht mit https; bitten Sie um eine, die es tut.",
+    "Ein Browser erstellt einen Bericht nur über eine sichere Verbindung. Bitten Sie um eine Adresse, die mit https beginnt.",
   no_such_study: "Diese Umfrage gibt es hier nicht. Ist der Link vollständig?",
   no_storage:
-    "Dieser Browser lässt die Seite nichts speichern. Ist das Speichern abgeschaltet? Ein Bericht darf nur einmal gezogen werden, darum muss das Gerät ihn speichern.",
+    "Dieser Browser lässt die Seite nichts speichern. Ist das abgeschaltet? Ein Bericht darf nur einmal gezogen werden, darum muss das Gerät ihn speichern.",
   unreachable: "Die Sammelstelle ist nicht erreichbar. Prüfen Sie die Verbindung; nichts ist verloren.",
   limit_refuses: "Ihre Grenze lehnt diese Umfrage ab",
   limit_default: "Diese Umfrage gibt bis zu {loss} preis; ohne eigene Grenze erlaubt dieses Gerät {cap}.",
@@ -162,10 +178,10 @@ export const de: Messages = {
   not_kept: "Diese Umfrage hält ihr Versprechen nicht",
   refused: "Abgelehnt",
   refused_hint:
-    "Dieses Gerät hat die Umfrage geprüft und beantwortet sie nicht. Beantworten Sie sie auch auf keinem anderen Gerät.",
+    "Dieses Gerät hat die Umfrage geprüft und beantwortet sie nicht. Tun Sie es auch auf keinem anderen.",
   not_now: "Das geht gerade nicht",
   what_happened: "Was geschehen ist",
-  went_wrong: "Auf dieser Seite ist etwas schiefgegangen. Es wurde nichts gesendet.",
+  went_wrong: "Etwas ist schiefgegangen. Es wurde nichts gesendet.",
   waits_offline:
     "Sie sind offline. Ihr Bericht wartet auf diesem Gerät und wird gesendet, wenn Sie wieder online sind.",
   waits_unreachable:
@@ -184,7 +200,7 @@ export const de: Messages = {
   invitation_go: "Weiter",
   invitation_length: "Ein Code hat {all} Buchstaben und Ziffern. Hier sind es {n}.",
   invitation_slip: "In diesem Code ist ein Tippfehler. Bitte vergleichen Sie ihn mit Ihrem Brief.",
-  invitation_other:
+  invitation_elsewhere:
     "Dieser Code stimmt, gehört aber zu einer Umfrage, die es hier nicht gibt. Ist das die Adresse aus Ihrem Brief?",
   invitation_choose: "Wählen Sie zuerst unten Ihre Umfrage, und geben Sie diesen Code dort ein.",
   invitation_partly:
@@ -222,6 +238,7 @@ export const de: Messages = {
   guess_headline_known:
     "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; wer weiß, dass er diese Antwort enthält: {known}; blind geraten: {blind}.",
   guess_half: ", in welcher Hälfte des Bereichs Ihre Zahl liegt,",
+  guess_two: ", welche von zwei Antworten Ihre ist,",
   guess_again: "Wer Ihre Berichte aus {rounds} sieht, wenn sich Ihre Antwort nicht ändert: {all}.",
   guess_related: "Diese Zahlen zählen mit, dass manche Fragen etwas über andere aussagen.",
   one_in: "1 von {n}",
@@ -264,6 +281,7 @@ export const de: Messages = {
   ask_some: "Ihr Gerät hat {n} von {all} Fragen ausgelost; nur diese werden gestellt.",
   draws_uneven: "Manche zieht es häufiger als andere: {names}.",
   draws_same: "Es zieht in jeder Runde dasselbe.",
+  draws_level: "Ihr Gerät zieht durch Zufall, was von {name} gesendet wird, zufällig verändert: {levels}.",
   near: "Ihr Bericht ist höchstens {times} wahrscheinlicher von Ihnen als von jemandem {apart}{others}.",
   near_hidden:
     "Ihr Bericht unterscheidet Sie kaum von Menschen in Ihrer Nähe: Er ist höchstens {times} wahrscheinlicher von Ihnen als von jemandem {apart}{others}.",

@@ -66,6 +66,14 @@ export const en = {
   month: "Month",
   year: "Year",
   whole_between: "a whole number from {low} to {high}",
+  text_of: "text of these letters: {letters}",
+  text_longest_one: "At most {n} letter is reported.",
+  text_longest_other: "At most {n} letters are reported.",
+  text_count: "{n} of {all} letters",
+  text_cut: "Only the beginning is reported: {text}",
+  text_prefix: "{text}… (only the first {n} letters)",
+  text_letter: "“{letter}” is not one of these letters.",
+  code_below: "a whole number below 2^{bits}, or hexadecimal digits such as 0x7ce",
   // locations
   paste_both: "You can paste both at once: {example}",
   latitude: "Latitude",
@@ -131,6 +139,14 @@ export const en = {
   points_none_of: "points to none of {n} answers",
   points_none: "points to no answer",
   points_to: "points to {answers}",
+  level_drawn: "Your device drew what is reported: {level}.",
+  level_whole: "the whole answer",
+  level_letters: "the first {n} letters",
+  level_bits: "the first {n} of {all} bits",
+  level_groups: "in which group of {n} values it is",
+  level_value: "the value itself",
+  hash_said:
+    "A random hash, {hash}, sorts all answers into {all} buckets. The report names bucket {n}: that of your answer, or by chance another one.",
   points_cell: "points to the cell {answers}",
   moved_to: "was moved at random to {answers}",
   moved_cell: "was moved at random to the cell {answers}",
@@ -185,7 +201,7 @@ export const en = {
   invitation_go: "Continue",
   invitation_length: "A code has {all} letters and digits. This has {n}.",
   invitation_slip: "There is a slip in this code. Please compare it with your letter.",
-  invitation_other:
+  invitation_elsewhere:
     "This code is right, but for a study that is not here. Is this the address in your letter?",
   invitation_choose: "Choose your study below first, and enter this code there.",
   invitation_partly:
@@ -223,6 +239,7 @@ export const en = {
   guess_headline_known:
     "Anyone who sees your report guesses right{what} at most {whole}; anyone who knows that it holds this answer: {known}; blind guessing: {blind}.",
   guess_half: " in which half of the range your number is",
+  guess_two: " which of two answers is yours",
   guess_again: "Anyone who sees your reports of {rounds}, if your answer does not change: {all}.",
   guess_related: "These numbers count that some questions say something about others.",
   one_in: "1 in {n}",
@@ -263,6 +280,7 @@ export const en = {
   ask_some: "Your device drew {n} of {all} questions; only these are asked.",
   draws_uneven: "It draws some more often than others: {names}.",
   draws_same: "It draws the same in every round.",
+  draws_level: "Your device draws by chance what of {name} is sent, randomized: {levels}.",
   near: "Your report is at most {times} likelier from you than from someone {apart}{others}.",
   near_hidden:
     "Your report hardly distinguishes you from people near you: it is at most {times} likelier from you than from someone {apart}{others}.",

@@ -65,6 +65,14 @@ export const es: Messages = {
   month: "Mes",
   year: "Año",
   whole_between: "un número entero de {low} a {high}",
+  text_of: "un texto de estos caracteres: {letters}",
+  text_longest_one: "Se informa de {n} carácter como máximo.",
+  text_longest_other: "Se informa de {n} caracteres como máximo.",
+  text_count: "{n} de {all} caracteres",
+  text_cut: "Solo se informa del comienzo: {text}",
+  text_prefix: "{text}… (solo los primeros {n} caracteres)",
+  text_letter: "«{letter}» no es uno de estos caracteres.",
+  code_below: "un número entero menor que 2^{bits}, o dígitos hexadecimales como 0x7ce",
   paste_both: "Puede pegar ambas a la vez: {example}",
   latitude: "Latitud",
   longitude: "Longitud",
@@ -129,6 +137,14 @@ export const es: Messages = {
   points_none_of: "no señala ninguna de {n} respuestas",
   points_none: "no señala ninguna respuesta",
   points_to: "señala {answers}",
+  level_drawn: "Su dispositivo sorteó de qué se informa: {level}.",
+  level_whole: "la respuesta entera",
+  level_letters: "los primeros {n} caracteres",
+  level_bits: "los primeros {n} de {all} bits",
+  level_groups: "en qué grupo de {n} valores está",
+  level_value: "el valor mismo",
+  hash_said:
+    "Un hash aleatorio, {hash}, reparte todas las respuestas en {all} casillas. El informe nombra la casilla {n}: la de su respuesta, o al azar otra.",
   points_cell: "señala la celda {answers}",
   moved_to: "se movió al azar a {answers}",
   moved_cell: "se movió al azar a la celda {answers}",
@@ -184,7 +200,7 @@ export const es: Messages = {
   invitation_go: "Continuar",
   invitation_length: "Un código tiene {all} letras y cifras. Aquí hay {n}.",
   invitation_slip: "Hay un error en este código. Compárelo con su carta.",
-  invitation_other:
+  invitation_elsewhere:
     "Este código es correcto, pero es de una encuesta que no está aquí. ¿Es esta la dirección de su carta?",
   invitation_choose: "Elija primero su encuesta más abajo, e introduzca allí este código.",
   invitation_partly:
@@ -221,6 +237,7 @@ export const es: Messages = {
   guess_headline_known:
     "Quien vea su informe acierta{what} como máximo {whole}; quien sepa que contiene esta respuesta: {known}; a ciegas: {blind}.",
   guess_half: " en qué mitad del intervalo está su número",
+  guess_two: " cuál de dos respuestas es la suya",
   guess_again: "Quien vea sus informes de {rounds}, si su respuesta no cambia: {all}.",
   guess_related: "Estos números cuentan lo que unas preguntas dicen de otras.",
   one_in: "1 de {n}",
@@ -261,6 +278,7 @@ export const es: Messages = {
   ask_some: "Su dispositivo ha sorteado {n} de {all} preguntas; solo se hacen estas.",
   draws_uneven: "Sortea algunas más a menudo que otras: {names}.",
   draws_same: "Sortea lo mismo en cada ronda.",
+  draws_level: "Su dispositivo sortea qué se envía de {name}, modificado al azar: {levels}.",
   near: "Su informe es como máximo {times} más probable viniendo de usted que de alguien {apart}{others}.",
   near_hidden:
     "Su informe apenas lo distingue de personas cercanas a usted: es como máximo {times} más probable viniendo de usted que de alguien {apart}{others}.",

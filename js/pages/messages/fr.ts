@@ -65,6 +65,14 @@ export const fr: Messages = {
   month: "Mois",
   year: "Année",
   whole_between: "un nombre entier de {low} à {high}",
+  text_of: "un texte de ces caractères : {letters}",
+  text_longest_one: "Au plus {n} caractère est rapporté.",
+  text_longest_other: "Au plus {n} caractères sont rapportés.",
+  text_count: "{n} caractères sur {all}",
+  text_cut: "Seul le début est rapporté : {text}",
+  text_prefix: "{text}… (les {n} premiers caractères seulement)",
+  text_letter: "« {letter} » n’est pas un de ces caractères.",
+  code_below: "un nombre entier inférieur à 2^{bits}, ou des chiffres hexadécimaux comme 0x7ce",
   paste_both: "Vous pouvez coller les deux à la fois : {example}",
   latitude: "Latitude",
   longitude: "Longitude",
@@ -129,6 +137,14 @@ export const fr: Messages = {
   points_none_of: "ne désigne aucune de {n} réponses",
   points_none: "ne désigne aucune réponse",
   points_to: "désigne {answers}",
+  level_drawn: "Votre appareil a tiré ce qui est rapporté : {level}.",
+  level_whole: "la réponse entière",
+  level_letters: "les {n} premiers caractères",
+  level_bits: "les {n} premiers bits sur {all}",
+  level_groups: "dans quel groupe de {n} valeurs elle se trouve",
+  level_value: "la valeur elle-même",
+  hash_said:
+    "Un hachage aléatoire, {hash}, répartit toutes les réponses en {all} cases. Le rapport nomme la case {n} : celle de votre réponse, ou par hasard une autre.",
   points_cell: "désigne la cellule {answers}",
   moved_to: "a été déplacé au hasard vers {answers}",
   moved_cell: "a été déplacé au hasard vers la cellule {answers}",
@@ -184,7 +200,7 @@ export const fr: Messages = {
   invitation_go: "Continuer",
   invitation_length: "Un code a {all} lettres et chiffres. Ici il y en a {n}.",
   invitation_slip: "Il y a une faute de frappe dans ce code. Comparez-le avec votre lettre.",
-  invitation_other:
+  invitation_elsewhere:
     "Ce code est juste, mais pour une enquête qui n’est pas ici. Est-ce bien l’adresse de votre lettre ?",
   invitation_choose: "Choisissez d’abord votre enquête ci-dessous, puis saisissez ce code.",
   invitation_partly:
@@ -221,6 +237,7 @@ export const fr: Messages = {
   guess_headline_known:
     "Qui voit votre rapport devine juste{what} au plus {whole} ; qui sait qu’il contient cette réponse : {known} ; au hasard : {blind}.",
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
+  guess_two: " laquelle de deux réponses est la vôtre",
   guess_again: "Qui voit vos rapports de {rounds}, si votre réponse ne change pas : {all}.",
   guess_related: "Ces nombres tiennent compte de ce que certaines questions disent des autres.",
   one_in: "1 sur {n}",
@@ -265,6 +282,7 @@ export const fr: Messages = {
   ask_some: "Votre appareil a tiré au sort {n} questions sur {all} ; seules celles-ci sont posées.",
   draws_uneven: "Il en tire certaines plus souvent que d’autres : {names}.",
   draws_same: "Il tire les mêmes à chaque vague.",
+  draws_level: "Votre appareil tire au hasard ce qui est envoyé de {name}, modifié au hasard : {levels}.",
   near: "Votre rapport est au plus {times} plus probable venant de vous que de quelqu’un {apart}{others}.",
   near_hidden:
     "Votre rapport vous distingue à peine des personnes proches de vous : il est au plus {times} plus probable venant de vous que de quelqu’un {apart}{others}.",

@@ -65,6 +65,14 @@ export const pt: Messages = {
   month: "Mês",
   year: "Ano",
   whole_between: "um número inteiro de {low} a {high}",
+  text_of: "um texto destes caracteres: {letters}",
+  text_longest_one: "É relatado no máximo {n} caractere.",
+  text_longest_other: "São relatados no máximo {n} caracteres.",
+  text_count: "{n} de {all} caracteres",
+  text_cut: "Só o começo é relatado: {text}",
+  text_prefix: "{text}… (só os primeiros {n} caracteres)",
+  text_letter: "«{letter}» não é um destes caracteres.",
+  code_below: "um número inteiro abaixo de 2^{bits}, ou dígitos hexadecimais como 0x7ce",
   paste_both: "Pode colar as duas de uma vez: {example}",
   latitude: "Latitude",
   longitude: "Longitude",
@@ -129,6 +137,14 @@ export const pt: Messages = {
   points_none_of: "não aponta para nenhuma de {n} respostas",
   points_none: "não aponta para nenhuma resposta",
   points_to: "aponta para {answers}",
+  level_drawn: "O seu dispositivo sorteou o que é relatado: {level}.",
+  level_whole: "a resposta inteira",
+  level_letters: "os primeiros {n} caracteres",
+  level_bits: "os primeiros {n} de {all} bits",
+  level_groups: "em que grupo de {n} valores está",
+  level_value: "o próprio valor",
+  hash_said:
+    "Um hash aleatório, {hash}, distribui todas as respostas por {all} caixas. O relatório nomeia a caixa {n}: a da sua resposta, ou por acaso outra.",
   points_cell: "aponta para a célula {answers}",
   moved_to: "foi movida ao acaso para {answers}",
   moved_cell: "foi movida ao acaso para a célula {answers}",
@@ -183,7 +199,7 @@ export const pt: Messages = {
   invitation_go: "Continuar",
   invitation_length: "Um código tem {all} letras e algarismos. Aqui há {n}.",
   invitation_slip: "Há um erro neste código. Compare-o com a sua carta.",
-  invitation_other:
+  invitation_elsewhere:
     "Este código está certo, mas é de um inquérito que não está aqui. É este o endereço da sua carta?",
   invitation_choose: "Escolha primeiro o seu inquérito abaixo, e digite lá este código.",
   invitation_partly:
@@ -220,6 +236,7 @@ export const pt: Messages = {
   guess_headline_known:
     "Quem vir o seu relatório acerta{what} no máximo {whole}; quem souber que contém esta resposta: {known}; às cegas: {blind}.",
   guess_half: " em que metade do intervalo está o seu número",
+  guess_two: " qual de duas respostas é a sua",
   guess_again: "Quem vir os seus relatórios de {rounds}, se a sua resposta não mudar: {all}.",
   guess_related: "Estes números contam o que umas perguntas dizem de outras.",
   one_in: "1 em {n}",
@@ -260,6 +277,7 @@ export const pt: Messages = {
   ask_some: "O seu dispositivo sorteou {n} de {all} perguntas; só essas são feitas.",
   draws_uneven: "Sorteia algumas mais vezes do que outras: {names}.",
   draws_same: "Sorteia o mesmo em cada ronda.",
+  draws_level: "O seu dispositivo sorteia o que é enviado de {name}, alterado ao acaso: {levels}.",
   near: "O seu relatório é no máximo {times} mais provável vindo de si do que de alguém {apart}{others}.",
   near_hidden:
     "O seu relatório quase não o distingue de pessoas próximas de si: é no máximo {times} mais provável vindo de si do que de alguém {apart}{others}.",

@@ -71,6 +71,7 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     if isinstance(plan, Plan):
         related = list_related_guesses(plan.content) if prior is None else {}
         names = [name for some in list_related(plan.content.attributes) for name in some]
+        names += [one.name for levels in plan.content.levels.values() for one in levels]
         alone = [name for name in names if name not in related]
         attributes = [
             replace(one, together=related[one.name].guess, together_blind=related[one.name].blind)

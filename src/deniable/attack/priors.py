@@ -25,6 +25,16 @@ _WHOLE = 0.01  # how far a count that is computed back may be from a whole numbe
 _NAMED = 5  # labels that a refusal names
 
 
+def _refuse_unlisted(source: Source) -> None:
+    """Refuse to guess among values that nobody listed: they are too many to weigh one by one."""
+    for name, part in zip(names_of(source), parts_of(source), strict=True):
+        if not part.listed:
+            raise InvalidParameter(
+                f"{name!r} is text or a code that nobody listed, with too many values to guess among; "
+                "its loss bounds what any attacker learns, and a plan without it can be attacked"
+            )
+
+
 def checked_priors(source: Source, prior: object) -> list[Floats]:
     """What the attacker believes of each attribute beforehand: shares by name, or in order; uniform unless
     given.
@@ -32,6 +42,7 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
     For one attribute, shares by value do. What was estimated, or is most likely, does for one attribute and
     for all.
     """
+    _refuse_unlisted(source)
     parts, names = parts_of(source), names_of(source)
     if prior is None:
         return [_make_uniform(part) for part in parts]

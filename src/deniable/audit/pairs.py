@@ -10,13 +10,14 @@ import numpy as np
 
 from deniable.audit.devices import Answers, Side
 from deniable.audit.guessers import couples
-from deniable.domain import Range
+from deniable.domain import Code, Domain, Range, Text, View
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Per
 from deniable.metric import MetricMechanism
 from deniable.plan import Attribute, Plan, settle_record
+from deniable.plan.document import Content
 from deniable.tables import column_names, columns_of, is_table
 
 Pair = tuple[Side, Side]
@@ -45,7 +46,7 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
             f"or pairs=[('red', 'blue')] for the only answer, called {VALUE!r}"
         )
     content = plan.content
-    values = {one.name: _answers(one, content.missing_of(one) == "value") for one in content.attributes}
+    values = _list_answers(content)
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
@@ -64,10 +65,39 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
         records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
     settled = [(settle_record(content, one), settle_record(content, other)) for one, other in records]
     if per == "attribute":  # where one answer decides what applies, several change at once
-        settled = [
-            pair for pair in settled if sum(pair[0][name] != pair[1][name] for name in plan.names) == 1
-        ]
+        settled = [pair for pair in settled if _differ_in_one(content, *pair)]
     return tuple(((one,) * rounds, (other,) * rounds) for one, other in settled)
+
+
+def list_names(content: Content) -> tuple[str, ...]:
+    """Under which names a record has answers: those of attributes, and of the questions that views have."""
+    return tuple(dict.fromkeys(name for one in content.attributes for name in one.columns))
+
+
+def _list_answers(content: Content) -> dict[str, list[object]]:
+    """Answers for each value, by the name under which they are given."""
+    found: dict[str, list[object]] = {}
+    for one in content.attributes:
+        no_answer = content.missing_of(one) == "value"
+        factors = one.domain.factors if isinstance(one.domain, View) else ((one.name, one.domain),)
+        for name, domain in factors:
+            found.setdefault(name, _answers(domain, no_answer))
+    return found
+
+
+def find_changed(content: Content, one: Answers, other: Answers) -> list[bool]:
+    """Which attributes differ between two records."""
+    return [
+        any(one.get(name) != other.get(name) for name in attribute.columns)
+        for attribute in content.attributes
+    ]
+
+
+def _differ_in_one(content: Content, one: Answers, other: Answers) -> bool:
+    """Whether two records differ in one attribute only; the levels of a question are one."""
+    changed = zip(content.attributes, find_changed(content, one, other), strict=True)
+    names = {each.columns if each.domain.is_level else (each.name,) for each, differs in changed if differs}
+    return len(names) == 1
 
 
 def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
@@ -77,10 +107,10 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     pairs of neighbors. Of many couples, each attribute has as many.
     """
     content = plan.content
-    values = {one.name: _answers(one, content.missing_of(one) == "value") for one in content.attributes}
+    values = _list_answers(content)
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
     far = metric_parts(plan)
-    names = [name for name in plan.names if name not in far]
+    names = [name for name in values if name not in far]
     differ: list[tuple[str, ...]] = [(name,) for name in names]
     differ += [(names[one], names[other]) for one, other in couples(len(names), _MOST_COUPLES)]
     return tuple(
@@ -95,7 +125,7 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
 
 def count_couples(plan: Plan) -> tuple[int, int]:
     """How many couples of attributes differ alone in some pair, and how many there are."""
-    names = len(plan.names) - len(metric_parts(plan))
+    names = len(list_names(plan.content)) - len(metric_parts(plan))
     return min(_MOST_COUPLES, names * (names - 1) // 2), names * (names - 1) // 2
 
 
@@ -107,7 +137,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     as they are.
     """
     content = plan.content
-    values = {one.name: _answers(one, content.missing_of(one) == "value") for one in content.attributes}
+    values = _list_answers(content)
     first = {name: listed[0] for name, listed in values.items()}
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
@@ -146,6 +176,8 @@ def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int
     for side in sides:
         for record in side:
             for name, answer in record.items():
+                if name not in by_name:  # of a view, whose values are others
+                    continue
                 if answer is not None or content.missing_of(by_name[name]) == "value":
                     asked.setdefault(name, set()).add(repr(answer))
     whole = {one.name: content.size(one) for one in plan.content.attributes if _is_listed(one)}
@@ -153,7 +185,7 @@ def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int
 
 
 def _is_listed(attribute: Attribute) -> bool:
-    return not isinstance(attribute.domain, Number)
+    return attribute.domain.listed and not isinstance(attribute.domain, Number | View)
 
 
 def _spread(listed: list[object], size: int, i: int) -> object:
@@ -174,12 +206,11 @@ def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per:
     ]
 
 
-def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
+def _answers(domain: Domain, no_answer: bool) -> list[object]:
     """An answer for each value: a label, a number in the middle of a bin, a location in the middle of a cell.
 
-    Numbers that are not in bins are too many: both ends, and some between them.
+    Numbers that are not in bins, texts and codes are too many: both ends, and some between them.
     """
-    domain = attribute.domain
     found: list[object]
     if isinstance(domain, Range) and domain.unit:
         found = list(domain.labels)
@@ -193,6 +224,11 @@ def _answers(attribute: Attribute, no_answer: bool) -> list[object]:
     elif isinstance(domain, Number):
         width = domain.high - domain.low
         found = [domain.low, *(domain.low + width * i / _INNER for i in range(1, _INNER)), domain.high]
+    elif isinstance(domain, Text):
+        first, last = domain.letters[0], domain.letters[-1]
+        found = [first, first * domain.longest, domain.letters[: domain.longest], last * domain.longest]
+    elif isinstance(domain, Code):
+        found = [0, 1, domain.k // 3, domain.k - 1]
     else:
         found = list(domain.labels)
     return [*found, None] if no_answer else found
@@ -211,7 +247,7 @@ def check_pairs(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: in
     Where there is one attribute only, its values are as good as records. With two rounds, a list of two
     tuples is two pairs, and a tuple of two lists is one, with an answer for each round.
     """
-    names = (VALUE,) if plan is None else plan.names
+    names = (VALUE,) if plan is None else list_names(plan.content)
     if is_table(pairs):
         return _pair_rows(pairs, column_names(pairs) if plan is None else names, plan, per, rounds)
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):

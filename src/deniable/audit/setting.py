@@ -19,6 +19,7 @@ from deniable.audit.pairs import (
     check_pairs,
     count_couples,
     count_values_asked,
+    find_changed,
     make_line_ups,
     make_named_pairs,
     make_partial_pairs,
@@ -281,7 +282,7 @@ def _find_claim_of_few(plan: Plan, pairs: Sequence[Pair], record: float) -> floa
         return record
     ratios = []
     for one, other in pairs:
-        differ = [one[0][name] != other[0][name] for name in plan.names]
+        differ = find_changed(plan.content, one[0], other[0])
         ratios.append(plan.mechanism.ratio_among(differ, "record" if sum(differ) > 1 else "attribute"))
     return min(record, math.ceil(log_up(max(ratios)) * NANO) / NANO)
 

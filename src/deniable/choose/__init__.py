@@ -7,7 +7,7 @@ ALLOMFREE) are choices among two at f = 0.
 
 from deniable.choose.candidate import Considered, Size
 from deniable.choose.exposure import exposure, warn_distant
-from deniable.choose.influence import warn_influence, warn_uninvited
+from deniable.choose.influence import find_moved, warn_influence, warn_uninvited
 from deniable.choose.objective import Objective
 from deniable.choose.precision import HALF_WIDTH, Precision, Use, list_precisions
 from deniable.choose.ranking import consider, consider_repeated
@@ -35,6 +35,7 @@ __all__ = [
     "consider_repeated",
     "epsilon_needed",
     "exposure",
+    "find_moved",
     "list_precisions",
     "list_readings",
     "people_needed",

@@ -161,7 +161,7 @@ class Considered:
         """The variance of a share as it will be read of each attribute: of a value, a group or a block; of a
         number, that of its mean, in squared parts of its range.
         """
-        return tuple(some[0] for some in self.variances)
+        return tuple(some[0] if some else 0.0 for some in self.variances)  # nothing is read of a coarse level
 
     @property
     def units(self) -> tuple[float, ...]:
@@ -214,13 +214,17 @@ def label(names: Sequence[str] | None, attribute: int) -> str:
     return f"attribute {attribute}" if names is None else repr(names[attribute])
 
 
-def the_same(names: Sequence[str] | None, others: Sequence[int]) -> str:
-    """That what was said of one attribute is so of others, too, by name; empty where there are none."""
-    if not others:
+def the_same(names: Sequence[str] | None, others: Sequence[int], worst: int) -> str:
+    """That what was said of one attribute is so of others, too, by name; empty where there are none.
+
+    Levels of a question go by its name, so that several may have one.
+    """
+    different = [one for one in dict.fromkeys(label(names, j) for j in others) if one != label(names, worst)]
+    if not different:
         return ""
-    listed = [label(names, other) for other in others[:_NAMED]]
-    if len(others) > _NAMED:
-        listed.append(f"{len(others) - _NAMED} more")
+    listed = different[:_NAMED]
+    if len(different) > _NAMED:
+        listed.append(f"{len(different) - _NAMED} more")
     before = f"{', '.join(listed[:-1])} and " if len(listed) > 1 else ""
     return f"The same goes for {before}{listed[-1]}. "
 

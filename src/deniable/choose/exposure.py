@@ -42,7 +42,7 @@ def exposure(considered: Considered) -> str | None:
         f"reveal{'' if again else 's'} "
         f"the answer: the best guess is right for {format_percent(most_revealed(part), 1)} of those "
         f"who report {label(considered.names, worst)}, a blind one for {format_percent(1 / k, 1)}. "
-        f"{the_same(considered.names, sorted(others))}{_remedy(part, k, again)}"
+        f"{the_same(considered.names, sorted(others), worst)}{_remedy(part, k, again)}"
     )
 
 
@@ -74,8 +74,9 @@ def warn_distant(considered: Considered) -> str | None:
     return (
         f"Only nearby values of {label(considered.names, worst)} hide each other. "
         f"{format_percent_down(revealed[0][0])} of reports reveal which of the two most distant values a "
-        f"person has: the guarantee weakens with distance. {the_same(considered.names, sorted(others))}"
-        f"To hide distant values, too, take a smaller epsilon of "
+        "person has: the guarantee weakens with distance. "
+        f"{the_same(considered.names, sorted(others), worst)}To hide distant values, too, take a smaller "
+        "epsilon of "
         f'{"these attributes" if others else "this attribute"}, or privacy = "equal".'
     )
 

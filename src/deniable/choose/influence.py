@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from deniable.choose.candidate import Considered, influence_of, label, one_in, the_same
+from deniable.choose.candidate import Considered, label, the_same
 from deniable.formatting import format_points
-from deniable.records import RecordMechanism
 
 MUCH = 5.0
 """Points that 1 % of fake reports may move a share by without a warning."""
@@ -27,48 +24,71 @@ def warn_influence(considered: Considered) -> str | None:
     up to 58.6 points. What helps: invitations, a larger epsilon, fewer questions, or a cap (deniable plan
     --influence 5).
     """
-    moved = [] if considered.mechanism is None else _list_moved(considered.mechanism)
+    moved = _find_much(considered)
     if not moved:
         return None
-    worst, *others = (j for _, j in moved)
+    worst, *others = moved
     return (
         "If anybody may answer, a few fake reports move the shares: 1 % of fake reports moves a share of "
-        f"{label(considered.names, worst)} by up to {format_points(moved[0][0] / 100)}. "
-        f"{the_same(considered.names, sorted(others))}What helps: invitations, a larger epsilon, fewer "
-        "questions, or a cap (deniable plan --influence 5)."
+        f"{label(considered.names, worst)} by up to {format_points(moved[worst] / 100)}. "
+        f"{the_same(considered.names, sorted(others), worst)}What helps: {_list_helps(considered)}."
     )
 
 
-def warn_uninvited(mechanism: RecordMechanism, names: Sequence[str]) -> str | None:
+def _list_helps(considered: Considered) -> str:
+    if _takes_cap(considered):
+        return "invitations, a larger epsilon, fewer questions, or a cap (deniable plan --influence 5)"
+    return "invitations, a larger epsilon, or fewer questions"
+
+
+def _takes_cap(considered: Considered) -> bool:
+    """Whether a cap has a choice: levels have none, and neither have values that nobody listed."""
+    return all(considered.readings) and all(part.listed for part in considered.parts)
+
+
+def warn_uninvited(considered: Considered) -> str | None:
     """Warn an operator of the same if anybody may answer, in one sentence; or None.
 
     >>> from deniable.mechanisms import grr
-    >>> from deniable.records import Single
-    >>> print(warn_uninvited(Single(grr(100, 1.0)), ["town"]))
+    >>> from deniable.choose.objective import Objective
+    >>> towns = Considered.of(grr(100, 1.0), "", ["grr"], 10_000, Objective(), names=("town",))
+    >>> print(warn_uninvited(towns))
     anybody may answer, and 1 % of fake reports moves a share of 'town' by up to 58.6 points: --invited takes
     only people whom you invited; a plan with a larger epsilon, or one by deniable plan --influence 5, lets
     fake reports count for less
     """
-    moved = _list_moved(mechanism)
+    moved = _find_much(considered)
     if not moved:
         return None
-    much, worst = moved[0]
+    worst = next(iter(moved))
+    cap = ", or one by deniable plan --influence 5," if _takes_cap(considered) else ""
     return (
-        f"anybody may answer, and 1 % of fake reports moves a share of {label(names, worst)} by up to "
-        f"{format_points(much / 100)}: --invited takes only people whom you invited; a plan with a larger "
-        "epsilon, or one by deniable plan --influence 5, lets fake reports count for less"
+        f"anybody may answer, and 1 % of fake reports moves a share of {label(considered.names, worst)} "
+        f"by up to {format_points(moved[worst] / 100)}: --invited takes only people whom you invited; a plan "
+        f"with a larger epsilon{cap} lets fake reports count for less"
     )
 
 
-def _list_moved(mechanism: RecordMechanism) -> list[tuple[float, int]]:
-    """The attributes whose shares 1 % of fake reports moves by many points, with how many, the worst first.
+def _find_much(considered: Considered) -> dict[int, float]:
+    """The attributes to warn of."""
+    moved = find_moved(considered, metric=False)
+    return {place: much for place, much in moved.items() if much > MUCH}
 
-    Single values of metric attributes are left out: their shares scatter widely anyway, and nobody is shown
-    them alone. So are numbers, of which there is only a mean.
+
+def find_moved(considered: Considered, metric: bool = True) -> dict[int, float]:
+    """How many points 1 % of fake reports moves a share of each attribute by, the worst first.
+
+    Of a question with levels it is the most of any level, at the place of its own values, where all are read.
+    Numbers are left out, of which there is only a mean, and prefixes of texts, which are not shown. So are
+    metric attributes, unless wanted: single values scatter widely anyway, and nobody is shown them alone.
     """
-    found = [
-        (influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j))), j)
-        for j, part in enumerate(mechanism.mechanisms)
-        if not (part.metric or part.numeric)
-    ]
-    return sorted(((much, j) for much, j in found if much > MUCH), key=lambda one: (-one[0], one[1]))
+    found: dict[int, float] = {}
+    for j, (part, much) in enumerate(zip(considered.parts, considered.influence, strict=True)):
+        is_read = bool(considered.readings[j]) or part.listed
+        if is_read and not part.numeric and (metric or not part.metric):
+            places = range(
+                j, len(considered.parts)
+            )  # levels go from the coarsest to the question's own values
+            own = next((place for place in places if considered.readings[place]), j)
+            found[own] = max(much, found.get(own, 0.0))
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))

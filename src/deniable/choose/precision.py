@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
+from deniable.choose.reading import FOUND
 from deniable.formatting import MOST_PEOPLE, format_count, format_people, format_percent, round_digits
 
 HALF_WIDTH = 1.959964
@@ -32,7 +33,9 @@ class Precision:
 
     attribute: str
     what: str
-    """What it is: "share", "group", "block", "mean", "median", "cell" or "row share"."""
+    """What it is: "share", "group", "block", "mean", "median", "cell" or "row share"; or "found", of values
+    that nobody listed, whose margin is the share that is found about half of the time.
+    """
     count: int
     """How many of them there are."""
     people: int
@@ -103,6 +106,8 @@ class Precision:
         """As people read it: points of a share, or the attribute's own unit."""
         if not math.isfinite(self.margin):
             return "nothing"
+        if self.what == FOUND:
+            return f"from {100 * self.margin:.2g} %"
         return (
             f"{round_digits(100 * self.margin, 2):g} points"
             if self.width is None
@@ -116,6 +121,8 @@ class Precision:
         among = "" if self.answered == 1.0 else f", if {format_percent(self.answered)} answer"
         if self.width is not None:
             return f"the {self.what}{among}"
+        if self.what == FOUND:
+            return "values that are found"
         if self.what == "row share":
             return f"shares of {format_count(self.count, 'value')} in each row{among}"
         return f"shares of {format_count(self.count, {'share': 'value'}.get(self.what, self.what))}{among}"
@@ -124,6 +131,8 @@ class Precision:
         """One sentence on whether it is useful."""
         if self.width is not None:
             return self._judge_middle()
+        if self.what == FOUND:
+            return f"Values with a share of {100 * self.margin:.2g} % are found about half of the time."
         typical = f"an average share is {100 / self.count:.3g} %"
         if self.use == "noise":
             if not self.is_reachable:

@@ -87,6 +87,10 @@ def _average_noise(reading: Reading, law: ReportLaw) -> float:
     return float(law.sum_errors(reading.table).mean())
 
 
+FOUND = "found"
+"""What is read of values that nobody listed: those that are found."""
+COMMON = 20
+"""A value that one person in so many has is common, where values are not listed."""
 _MOST_WEIGHTS = 1 << 20  # of sums of cells, which are looked at one by one
 _MOST_ALONE = 256  # shares of more values are so small that their sum does not matter to each
 SHARES = (Reading("share"),)

@@ -14,6 +14,7 @@ from deniable.choose.exposure import exposure
 from deniable.choose.objective import Objective
 from deniable.choose.precision import HALF_WIDTH, UNREACHABLE, Precision, list_precisions
 from deniable.choose.ranking import best_of, best_ranked
+from deniable.choose.reading import FOUND
 from deniable.choose.task import LARGE, Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
@@ -175,7 +176,7 @@ def warning(considered: Considered, n: int) -> str | None:
     if considered.mechanism is None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
     ks = [
-        _FEW if part.numeric else some[0].count(part.law)
+        _FEW if part.numeric or not some else some[0].count(part.law)
         for part, some in zip(considered.parts, considered.readings, strict=True)
     ]
     widths = [HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
@@ -183,7 +184,7 @@ def warning(considered: Considered, n: int) -> str | None:
     if not noisy:
         return None
     worst = max(noisy, key=lambda j: widths[j] * ks[j])
-    others = the_same(considered.names, [j for j in noisy if j != worst])
+    others = the_same(considered.names, [j for j in noisy if j != worst], worst)
     name = label(considered.names, worst)
     about = "the answer" if len(noisy) == len(ks) else f"what they say of {name}"
     reading = considered.readings[worst][0]
@@ -196,6 +197,8 @@ def warning(considered: Considered, n: int) -> str | None:
         else f"{name[0].upper()}{name[1:]} has {counted}, so a share is {100 / ks[worst]:.1f} % on average, "
         f"but it would be known only to within {precision.format_margin()} either way."
     )
+    if reading.what == FOUND:
+        known = f"Values of {name} are found about half of the time {precision.format_margin()} of people on."
     text = f"With {n:,} people {about} would be noise. {known} {others}"
     if precision.is_reachable:
         text += f"It takes {precision.format_people()} people at this epsilon to be useful."
@@ -205,7 +208,8 @@ def warning(considered: Considered, n: int) -> str | None:
         return f"{text}{_name_better(considered, worst)}"
     if any(part.repeated or part.metric or part.numeric for part in considered.parts):
         return text
-    if considered.kind not in kinds_for(len(ks)):  # one of your own, that nothing here chooses
+    # one of your own, or with levels, which nothing here chooses
+    if considered.kind not in kinds_for(len(ks)) or not all(considered.readings):
         return text
     task = replace(
         checked_task(_ask_again(considered), _REASONABLE, n, None, None, None, considered.per),
@@ -278,7 +282,7 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
         return errors
     rest = zip(considered.parts, considered.chances, considered.readings, strict=True)
     return [
-        error + some[0].spread(part.law) * (one_in(part, chance) - 1) / n
+        error + (some[0].spread(part.law) * (one_in(part, chance) - 1) / n if some else 0.0)
         for error, (part, chance, some) in zip(errors, rest, strict=True)
     ]
 

@@ -25,6 +25,8 @@ What = Literal[
     "made invitations",
     "withdrew invitations",
     "exported reports",
+    "looked for values",
+    "found values",
     "scrubbed reports",
     "gave access",
     "revoked access",
@@ -157,10 +159,16 @@ class Accesses:
 
     def actions(self, most: int = 1000) -> list[Action]:
         """What was done last, the newest first."""
-        columns = "time, who, through, what, plan, detail"
-        sql = f"SELECT {columns} FROM actions ORDER BY key DESC LIMIT {most:d}"
+        return self._read_actions(f"ORDER BY key DESC LIMIT {most:d}")
+
+    def list_actions(self, what: What, plan_id: str) -> list[Action]:
+        """All actions of one kind with a plan, the newest first."""
+        return self._read_actions("WHERE what = ? AND plan = ? ORDER BY key DESC", what, plan_id)
+
+    def _read_actions(self, which: str, *values: object) -> list[Action]:
+        sql = f"SELECT time, who, through, what, plan, detail FROM actions {which}"
         with self._database.transaction():
-            rows: list[Any] = self._database.run(sql)
+            rows: list[Any] = self._database.run(sql, *values)
         return [Action(*row) for row in rows]
 
     def _load(self) -> list[Access]:

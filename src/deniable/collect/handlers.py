@@ -18,7 +18,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from deniable.collect import messages, metrics, results
+from deniable.collect import finding, messages, metrics, results
 from deniable.collect.access import MAIN, Access, Actor, hash_token
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.files import File, accepts_gzip, read_files
@@ -29,15 +29,18 @@ from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
 from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store
-from deniable.errors import InvalidParameter, not_among
+from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate.consistency import NAMES
 from deniable.plan import Reports, Tallies
+from deniable.plan.between import Between
+from deniable.plan.discoveries import find_question
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
 
 _ACTIONS = 200  # of the log, which a page shows
 _SMALL = 4096  # bytes of a message that is not a report
+_WORDS = 1 << 20  # bytes of a public list
 _LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -67,6 +70,7 @@ class Handlers:
         self._files = read_files()
         self._openapi = msgspec.json.encode(describe())
         self._exporting = asyncio.Lock()
+        self._finding = asyncio.Lock()
         self._signatures = Signatures()
         self._looks = Looks(store, served, minimum, minutes)
 
@@ -182,6 +186,13 @@ class Handlers:
         made = results.as_csv(found) if form == "csv" else results.as_parquet(found)
         return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:12]}.{form}")
 
+    async def show_range(self, request: Request) -> Response:
+        one, number, level = self._plan(request), _round(request), _level(request)
+        name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
+        wanted = Between(low, high, name)
+        number, tallies = await self._tallies(one, number)
+        return _json(await asyncio.to_thread(results.between, one.plan, tallies, number, wanted, level))
+
     async def show_cross(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request), _level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
@@ -253,6 +264,30 @@ class Handlers:
             headers=_UNSTORED,
             background=BackgroundTask(folder.cleanup),
         )
+
+    async def show_limits(self, request: Request) -> Response:
+        one = self._plan(request)
+        number, tallies = await self._tallies(one, _round(request))
+        limits = await asyncio.to_thread(finding.list_limits, one.plan, tallies)
+        return _json(messages.TextLimits(one.plan.id, number, limits))
+
+    async def discover_values(self, request: Request) -> Response:
+        one, number = self._plan(request), _round(request) or 1
+        with Held(Room(_WORDS)) as held:
+            raw = await held.body(request.receive, _WORDS)
+        try:
+            sought = msgspec.json.decode(raw or b"{}", type=messages.Sought)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise Refusal("parameter", f'Send {{"words": [...]}}, or {{}}: {problem}') from None
+        results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+        name = request.query_params.get("name")
+        question = (await self._read(find_question, one.plan, name)).name
+        wanted = finding.Wanted(question, sought.words, sought.alpha, sought.least)
+        async with self._finding:  # one at a time: it takes all cores
+            found = await self._read(
+                finding.find_values, self._store, one.plan, number, wanted, _actor(request)
+            )
+        return _json({"plan": one.plan.id, "round": number, "question": question} | found.to_dict())
 
     def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
         return (one.wire.reports(bodies) for bodies in self._store.bodies(one.plan.id, number))
@@ -356,7 +391,7 @@ class Handlers:
         """Ask the store in a thread; its refusals are about the request."""
         try:
             return await asyncio.to_thread(verb, *arguments)
-        except InvalidParameter as problem:
+        except (InvalidParameter, InvalidValue) as problem:
             raise Refusal("parameter", str(problem)) from None
 
 

@@ -264,6 +264,78 @@ class Estimates(Message, frozen=True):
     ] = []
 
 
+class TextLimit(Message, frozen=True):
+    """How common a text or code must be to be found among the reports of a question."""
+
+    attribute: str
+    reports: Annotated[int, _about("Reports about the question.")]
+    limit: Annotated[float, _about("The share that makes a value found about half of the time.")]
+
+
+class TextLimits(Message, frozen=True):
+    """How common a value must be to be found, for every question whose values nobody listed."""
+
+    plan: str
+    round: int | None
+    questions: list[TextLimit]
+
+
+class Sought(Message, frozen=True):
+    """What is looked for among the texts and codes that nobody listed."""
+
+    words: Annotated[
+        list[str] | None, _about("A public list that was not made from these reports; it finds rarer values.")
+    ] = None
+    alpha: Annotated[float, _about("The chance that any value is shown which nobody has.")] = 0.05
+    least: Annotated[int, _about("Values that fewer people have, by their plain shares, are not shown.")] = 50
+
+
+class FoundValue(Message, frozen=True):
+    """A value that many people have; its interval holds given that it is shown."""
+
+    value: str
+    share: float
+    low: float
+    high: float
+    low_at_once: Annotated[float, _about("The low end of intervals that hold for all candidates at once.")]
+    high_at_once: float
+    people: Annotated[int, _about("How many people have it, by its estimate.")]
+    count: Annotated[int, _about("Reports of the final group that support it.")]
+
+
+class Discovered(Message, frozen=True):
+    """The texts or codes of a question that many people have."""
+
+    plan: str
+    round: int
+    question: str
+    people: Annotated[int, _about("Everybody who reported.")]
+    reports: Annotated[int, _about("Reports of the group that decides.")]
+    candidates: int
+    hidden: Annotated[int, _about("Values of fewer than `least` people, which are not shown.")]
+    least: int
+    alpha: float
+    limit: Annotated[float, _about("The share that makes a value found about half of the time.")]
+    sentences: list[str]
+    found: list[FoundValue]
+
+
+class Between(Message, frozen=True):
+    """The share of the people from one number to under another."""
+
+    plan: str
+    round: int | None
+    attribute: str
+    range: Annotated[str, _about("In words: 20000 to under 40000.")]
+    level: float
+    share: Annotated[float, _about("A possible share, inside its interval.")]
+    low: float
+    high: float
+    unbiased: Annotated[float, _about("The unbiased share, which may be below 0.")]
+    stderr: float
+    noisy: Annotated[bool, _about("Whether it is too noisy to read.")]
+
+
 class CrossCell(Message, frozen=True):
     """Two answers: their share of all people, and that of the row's people with the column's answer."""
 

@@ -11,10 +11,12 @@ from typing import Any, Literal, TypeVar, final
 
 import msgspec
 
+from deniable.collect import messages
 from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal, Respondents, Row
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
+from deniable.plan.between import Between, ShownShare, find_between
 from deniable.plan.findings import Findings
 from deniable.plan.rows import AMONG, name_quantile
 from deniable.plan.smoothed import list_smoothable
@@ -103,6 +105,21 @@ def _estimate(asked: _Asked) -> Estimates:
     smoothing = smooth, about["refused"], list_smoothable(result)
     people = _write_row(Respondents, about["respondents"]), _write_row(Row, about[AMONG])
     return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, *people)
+
+
+def between(
+    plan: Plan, tallies: Tallies, number: int | None, wanted: Between, level: float
+) -> messages.Between:
+    """The share of a range, as `deniable estimate --range` shows it."""
+    result = result_of(plan, tallies)
+    try:
+        [(name, shares)] = find_between(result, [wanted], level).items()
+    except InvalidParameter as problem:
+        raise Refusal("parameter", str(problem)) from None
+    found = shares[wanted]
+    shown = ShownShare.of(result, name, wanted, found)
+    told = shown.share.value, shown.share.low, shown.share.high, found.value, found.stderr, shown.noisy
+    return messages.Between(plan.id, number, name, str(wanted), level, *told)
 
 
 def crossed(

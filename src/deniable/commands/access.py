@@ -108,8 +108,8 @@ def revoke_access(name: str, store: str) -> None:
 def show_log(store: str, last: int, as_json: bool) -> None:
     """Show what operators did.
 
-    Who opened and closed rounds, made and withdrew invitations, exported and scrubbed reports, gave and
-    revoked access. Through the shell, that is the user of the machine.
+    Who opened and closed rounds, made and withdrew invitations, exported and scrubbed reports, found
+    values, gave and revoked access. Through the shell, that is the user of the machine.
     """
     with _open_accesses(store) as accesses:
         found = accesses.actions(last)

@@ -62,6 +62,14 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 )
 @options.numbers_option("--quantile", real, "Also show these quantiles of ranges, such as 0.5,0.9.")
 @click.option(
+    "--range",
+    "between",
+    multiple=True,
+    metavar="[NAME=]LOW:HIGH",
+    help="Also show the share of people from one number to under another; either end may be left out, as in "
+    "60000: for 60000 or more. May be repeated.",
+)
+@click.option(
     "--fakes",
     type=REAL,
     help="Also show where shares are if at most this share of reports was made up, such as 0.01.",
@@ -105,6 +113,7 @@ def estimate_file(
     mle: bool,
     smooth: bool,
     quantile: Sequence[float],
+    between: Sequence[str],
     fakes: float | None,
     model: FakeModel | None,
     targets: Sequence[str],
@@ -122,6 +131,7 @@ def estimate_file(
     Files and JSON have all of these. The mean of a range without open ends is shown below, and its median.
     """
     from deniable.collect.reading import fetch_health
+    from deniable.plan.between import Between
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
     from deniable.plan.likely import has_fakes
@@ -132,11 +142,11 @@ def estimate_file(
     counts = sources.is_table(source, table)
     if since is None and people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
-    others = project or mle or smooth or quantile or unbiased or figure_folder
+    others = project or mle or smooth or quantile or between or unbiased or figure_folder
     if since is not None and (others or fakes is not None):
         raise InvalidParameter(
             "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, "
-            "--unbiased, --figures, --fakes"
+            "--range, --unbiased, --figures, --fakes"
         )
     if fakes is None if model else targets:
         raise InvalidParameter(
@@ -149,6 +159,7 @@ def estimate_file(
             "--by names columns of a table of reports, and this is a collector or its store"
         )
     pushed = _read_targets(targets)
+    ranges = [Between.read(one) for one in between]
     writing.check(out, plot_files, force)
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
@@ -161,7 +172,9 @@ def estimate_file(
         with console.progress("estimating") as show:
             windows = WindowFindings.of(
                 read.estimate(tallied, smooth),
-                lambda result: Findings.read(result, level, project, quantile, mle, None, fakes),
+                lambda result: Findings.read(
+                    result, level, project, quantile, mle, None, fakes, ranges=ranges
+                ),
                 show,
             )
         _show_windows(windows, tallied.refused, out, plot_files, unbiased, as_json)
@@ -190,7 +203,7 @@ def estimate_file(
         with console.progress("searching") as show:
             likely = read.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
-        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes, likely)
+        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes, likely, ranges)
     if mle and counts and has_fakes(read):
         click.echo(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "
@@ -210,7 +223,7 @@ def estimate_file(
         assert fakes is not None
         recovered = recover_plan(read, found.result, fakes, model, pushed, level)
         about["recovered"] = recovered.about()
-    for name in ("rows", "groups", "means", "quantiles"):
+    for name in ("rows", "groups", "means", "quantiles", "ranges"):
         about[name] = [row | asked for row in about[name]]
     rows = [row | asked for row in found.rows.table()]
     if recovered is not None:

@@ -237,9 +237,10 @@ def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -
 def _warn_of_fakes(served: Sequence[Served]) -> None:
     """Warns of plans that anybody may answer, and of which a few fake reports would move the shares."""
     from deniable.choose import warn_uninvited
+    from deniable.plan.explain import reconsider
 
     for one in served:
-        text = None if one.invited else warn_uninvited(one.plan.mechanism, one.plan.names)
+        text = None if one.invited else warn_uninvited(reconsider(one.plan.content, ()))
         if text is not None:
             click.echo(f"warning: plan {one.plan.id[:12]}: {text}", err=True)
 
@@ -287,8 +288,10 @@ def _open_first(store: Store, one: Served, number: int | None) -> None:
 
 
 def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
+    from deniable.plan.attribute import list_questions
+
     for one in served:
-        title = one.plan.content.title or ", ".join(one.plan.names)
+        title = one.plan.content.title or ", ".join(list_questions(one.plan.content.attributes))
         click.echo(f"plan       {one.plan.id[:12]}  {title}{_how_invited(one)}")
     click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown

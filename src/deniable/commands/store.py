@@ -101,12 +101,14 @@ def _describe_order(name: str, plans: Sequence[str], rounds: Sequence[tuple[str,
 @_which
 @_round
 @click.option("--yes", is_flag=True, help="Confirm the deletion.")
-def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: bool) -> None:
+@click.option("--unfound", is_flag=True, help="Delete text, too, that nobody has searched yet.")
+def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: bool, unfound: bool) -> None:
     """Delete what the reports say.
 
     The tallies of PLAN stay, and with them all estimates; no report can be counted twice. Estimates that need
     the reports themselves cannot be made afterwards.
     """
+    from deniable.collect.finding import list_unfound
     from deniable.collect.offers import no_round
 
     with open_existing(store) as opened:
@@ -117,6 +119,13 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
                 no_round(plan, number)
                 if number
                 else InvalidParameter("no round was opened yet, so there is nothing to scrub")
+            )
+        lost = [] if unfound else list_unfound(opened, plan, number)
+        if lost:
+            raise InvalidParameter(
+                f"nobody has searched all reports for the values of {' and '.join(map(repr, lost))}, which "
+                "only the reports hold: run deniable discover, without a list of words, or say --unfound to "
+                "delete them"
             )
         if not yes:
             held = sum(each.counted - each.scrubbed for each in rounds)

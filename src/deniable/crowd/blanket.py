@@ -13,7 +13,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.crowd.tails import ROUNDING, group, tail
 
-_OTHERS, _ONE, _BOTH = 16, 128, 8  # groups of each number that are looked at one by one
+_OTHERS, _ONE, _BOTH = 32, 256, 8  # groups of each number that are looked at one by one
 _RARE = 1e-22  # cases that are rarer are counted together, as if nobody hid
 
 

@@ -14,19 +14,19 @@ from typing import Literal, final
 
 from deniable.crowd.blanket import Blanket
 from deniable.crowd.clones import Clones
-from deniable.crowd.coins import MOST, Coins
+from deniable.crowd.coins import Coins
+from deniable.crowd.supports import Support, find_support
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, positive_epsilon, whole_number
 from deniable.formatting import format_up
 from deniable.mechanisms import ExactMechanism
-from deniable.mechanisms.sets import SetShape
 from deniable.records import RecordMechanism, Single
 
 Bound = Literal["least", "clones", "blanket", "exact", "closed"]
 NAMES = {
     "clones": "stronger clones of Feldman, McMillan, Talwar 2023",
     "blanket": "privacy blanket of Balle and others 2019, of this mechanism",
-    "exact": "exact enumeration of two values, the worst over what all others say",
+    "exact": "enumeration of two values, the worst over what all others say",
     "closed": "Feldman, McMillan, Talwar 2021, closed form of Theorem 3.1",
 }
 """What each bound is called where it is stated."""
@@ -60,10 +60,10 @@ def shuffled(
     should be far below 1 / n.
 
     bound="least" takes the best of these: "clones" holds for every mechanism; "blanket" knows how this one
-    spreads its reports; "exact" enumerates two values, for up to 10,000 people. "closed" is a published
-    closed form, which is weaker, and outside its range promises nothing beyond the local loss. None is above
-    the local loss. These are floats, rounded up: an allowance for rounding, 1e-9 of what is summed, is part
-    of delta.
+    spreads its reports; "exact" enumerates two values, with more than 10,000 people in groups. "closed" is a
+    published closed form, which is weaker, and outside its range promises nothing beyond the local loss. None
+    is above the local loss. These are floats, rounded up: an allowance for rounding, 1e-9 of what is summed,
+    is part of delta.
 
     >>> shuffled(1.0, n=1_000_000, bound="closed").epsilon < 0.0235
     True
@@ -78,13 +78,12 @@ def shuffled(
     whole_number("n, the number of people,", n, 1)
     if not 0 < delta < 1:
         raise InvalidParameter(f"delta is a probability between 0 and 1, got {delta!r}")
-    mechanism = _find_single(local)
     loss = positive_epsilon(local) if isinstance(local, int | float) else _find_loss(local)
     known = ("least", *NAMES)
     if bound not in known:
         raise InvalidParameter(not_among(str(bound), "a bound", known))
     found = Shuffled(loss, delta, "none: no better than the local loss")
-    for name, solve in _list_bounds(loss, mechanism, min(n, _EVERYBODY), delta):
+    for name, solve in _list_bounds(loss, local, min(n, _EVERYBODY), delta):
         if bound in ("least", name):
             epsilon = solve()
             if epsilon < found.epsilon:
@@ -92,13 +91,13 @@ def shuffled(
             if bound == name:
                 return found
     if bound != "least":
-        raise InvalidParameter(_explain_missing(bound, n))
+        raise InvalidParameter(_explain_missing(bound))
     return found
 
 
 def references(mechanism: RecordMechanism) -> list[str]:
     """What is to be cited where the least bound of a mechanism is stated."""
-    return ["feldman2023", *(["balle2019"] if isinstance(_find_single(mechanism), SetShape) else [])]
+    return ["feldman2023", *(["balle2019"] if find_support(mechanism) is not None else [])]
 
 
 def _find_single(local: float | ExactMechanism | RecordMechanism) -> ExactMechanism | None:
@@ -113,7 +112,7 @@ def _find_loss(local: ExactMechanism | RecordMechanism) -> float:
 
 
 def _list_bounds(
-    loss: float, mechanism: ExactMechanism | None, n: int, delta: float
+    loss: float, local: float | ExactMechanism | RecordMechanism, n: int, delta: float
 ) -> Iterator[tuple[str, Callable[[], float]]]:
     """The bounds that hold, the best for most mechanisms last, each with what computes its epsilon."""
     yield "closed", lambda: _bound_by_formula(loss, n, delta)
@@ -121,18 +120,26 @@ def _list_bounds(
         yield "clones", lambda: loss
         return
     yield "clones", lambda: _solve(Clones.among(loss, n).delta, loss, delta)
-    if not isinstance(mechanism, SetShape):
+    support = find_support(local)
+    if support is None:
         return
-    law = mechanism.law
-    yield "blanket", lambda: _solve(Blanket(n, mechanism.ratio, law.exact_p, law.exact_q).delta, loss, delta)
-    if mechanism.k == 2 and law.exact_p + law.exact_q == 1 and n <= MOST:
-        yield "exact", lambda: _enumerate(Coins(n, law.p), loss, delta)
+    yield "blanket", lambda: _solve(Blanket(n, *support).delta, loss, delta)
+    if _names_one_of_two(local, support):
+        yield "exact", lambda: _enumerate(Coins(n, float(support.p)), loss, delta)
 
 
-def _explain_missing(bound: str, n: int) -> str:
+def _names_one_of_two(local: float | ExactMechanism | RecordMechanism, support: Support) -> bool:
+    mechanism = _find_single(local)
+    return mechanism is not None and mechanism.k == 2 and support.p + support.q == 1
+
+
+def _explain_missing(bound: str) -> str:
     if bound == "blanket":
-        return "bound='blanket' needs a mechanism whose report supports a set of values; use bound='clones'"
-    return f"bound='exact' needs a mechanism of two values, and at most {MOST:,} people; got {n:,} people"
+        return (
+            "bound='blanket' needs a mechanism whose report supports a set of values, or a sample of one of "
+            "several; use bound='clones'"
+        )
+    return "bound='exact' needs a mechanism of two values; use bound='least'"
 
 
 def _bound_by_formula(local: float, n: int, delta: float) -> float:

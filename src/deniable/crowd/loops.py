@@ -79,11 +79,15 @@ def delta_of(others: int, ones: int, one: float, x: float, rounding: float) -> f
 
 
 @compiled
-def worst_crowd(others: int, one: float, x: float, rounding: float) -> tuple[float, int]:
-    """The largest delta over how many of the others have the first answer, and that number."""
+def worst_crowd(others: int, step: int, one: float, x: float, rounding: float) -> tuple[float, int]:
+    """The largest delta over how many of the others have the first answer, and that number.
+
+    Each `step` numbers are tried at once, without the people who have it in some of these crowds only.
+    """
     best, at = -1.0, 0
-    for ones in range(others + 1):
-        found = delta_of(others, ones, one, x, rounding)
+    for ones in range(0, others + 1, step):
+        left_out = min(step - 1, others - ones)
+        found = delta_of(others - left_out, ones, one, x, rounding)
         if found > best:
             best, at = found, ones
     return best, at

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from deniable.attack import success
+from deniable.domain import Coarse
+from deniable.mechanisms import Linear
 from deniable.plan import Plan
 from deniable.plan.acronyms import explain_kinds, explain_name
 from deniable.plan.explain import list_warnings, reconsider
 from deniable.plan.forecast import ExpectedTable, expect_tables
 from deniable.plan.reasons import explain_choice, name_use
 from deniable.plan.turnout import explain_turnout
+from deniable.plan.unlisted import list_unlisted
+from deniable.words import FULL
 
 
 def forecast(plan: Plan) -> dict[str, Any]:
@@ -71,15 +75,59 @@ def _describe_table(one: ExpectedTable) -> dict[str, Any]:
 def list_guesses(plan: Plan) -> list[dict[str, Any]]:
     """How often an attacker's best guess of each answer is right, with one report and without.
 
-    `together` is the guess from all questions that depend on each other, where there are such.
+    `together` is the guess from all questions that depend on each other, where there are such. Of levels,
+    the one whose group is guessed most often counts, and the values themselves. Of text it is which of two
+    answers it is.
     """
+    if list_unlisted(plan.content):
+        return _guess_beside_text(plan)
     rows: list[dict[str, Any]] = []
     for one in success(plan, None, collections=1).attributes:
         row = {"attribute": one.name, "blind": one.blind, "report": one.report, "reported": one.reported}
         if one.together is not None and one.together_blind is not None:
             row |= {"together": one.together, "together_blind": one.together_blind}
         rows.append(row)
-    return rows
+    return _join_levels(plan, rows)
+
+
+def _join_levels(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, with one row for all coarse levels of a question: that of the best guess."""
+    levels = {one.name: one.domain for one in plan.content.attributes if isinstance(one.domain, Coarse)}
+    easiest: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if row["attribute"] in levels:
+            domain = levels[row["attribute"]]
+            shown = row | {"attribute": f"{domain.question}, in groups of {domain.divisor:,}"}
+            best = easiest.setdefault(domain.question, shown)
+            if shown["reported"] > best["reported"]:
+                easiest[domain.question] = shown
+    found = []
+    for row in rows:
+        name = row["attribute"]
+        found += [easiest[name], row] if name in easiest else [row] if name not in levels else []
+    return found
+
+
+def _guess_beside_text(plan: Plan) -> list[dict[str, Any]]:
+    """The guesses of each attribute by itself, and of text which of two answers it is."""
+    content, rows = plan.content, []
+    for j, one in enumerate(content.attributes):
+        if one.domain.listed:
+            blind, reported = 1 / content.parts[j].k, content.parts[j].success()
+            report = blind + float(content.mechanism.chance(j)) * (reported - blind)
+            rows.append({"attribute": one.name, "blind": blind, "report": report, "reported": reported})
+    for name, text in list_unlisted(content).items():
+        reported = max(map(_guess_of_two, text.mechanisms))
+        report = 0.5 + text.chance * (reported - 0.5)
+        what = f"{name}, which of two answers it is"
+        rows.append({"attribute": what, "blind": 0.5, "report": report, "reported": reported})
+    return _join_levels(plan, rows)
+
+
+def _guess_of_two(part: Linear) -> float:
+    """How often the better of two guesses is right, from a hash that separates them."""
+    kept = part.keep / FULL
+    return kept + (part.g - 2) / 2 * (1 - kept) / (part.g - 1)
 
 
 def _finite(value: Any) -> Any:

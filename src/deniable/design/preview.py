@@ -14,10 +14,10 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.design.simulated import draw_answers
 from deniable.design.tables import list_tables
-from deniable.domain import Domain, Product, Range
+from deniable.domain import Domain, Range, Unlisted, View
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
-from deniable.plan import Attribute, Plan
+from deniable.plan import Attribute, Plan, Reports
 from deniable.plan.applicable import find_condition
 from deniable.plan.findings import Findings
 from deniable.plan.result import bins_of
@@ -29,6 +29,7 @@ MOST_PEOPLE = 100_000
 TRUTHS = ("uneven", "even")
 _LEVEL = 0.95
 _MOST_ROWS = 16
+_MOST_LISTED = 100  # text of a list that is public
 _SHOWN = ("value", "share", "low", "high", "noisy")
 
 
@@ -42,18 +43,18 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     known = () if plan.content.known is None else (plan.content.known.name,)
     codes = np.stack([answers[name] for name in (*plan.names, *known)])
     words = seeded(seed) if plan.content.rounds is None else remembering(seed)
-    result = plan.estimate(plan.tally(plan.privatize_codes(codes, words)))
+    reports = plan.privatize_codes(codes, words)
+    texts = {one.name: one.domain for one in asked if isinstance(one.domain, Unlisted)}
+    found = [_discover(plan, name, domain, reports, answers[name]) for name, domain in texts.items()]
+    about = {"plan": plan.id, "people": people, "seed": seed, "truth": truth}
+    alone = [one for one in asked if one.domain.listed and not isinstance(one.domain, View)]
+    if not any(one.domain.listed for one in asked):
+        return about | {"questions": found, "tables": []}
+    result = plan.estimate(plan.tally(reports))
     findings = Findings(result, _LEVEL)
-    return {
-        "plan": plan.id,
-        "people": people,
-        "seed": seed,
-        "truth": truth,
-        "questions": [
-            _describe(one, findings, _choose_answers(plan, one, answers))
-            for one in asked
-            if not isinstance(one.domain, Product)
-        ],
+    described = [_describe(one, findings, _choose_answers(plan, one, answers)) for one in alone]
+    return about | {
+        "questions": [*described, *found],
         "tables": list_tables(plan, result, answers, _LEVEL),
     }
 
@@ -64,6 +65,34 @@ def _choose_answers(plan: Plan, one: Attribute, answers: Mapping[str, Integers])
     if condition is None:
         return answers[one.name]
     return answers[one.name][np.isin(answers[condition[0].name], condition[1])]
+
+
+def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: Integers) -> dict[str, Any]:
+    """The text that is found of simulated people, beside how many of them have it."""
+    known, counts = np.unique(codes, return_counts=True)
+    true = dict(zip(domain.decode(known), (counts / codes.size).tolist(), strict=True))
+    frequent = sorted(true, key=lambda text: -true[text])[:_MOST_LISTED]
+    leveled = any(isinstance(one.domain, View) and name in one.columns for one in plan.content.attributes)
+    found = plan.discover(reports, name=name, least=0, words=None if leveled else frequent)
+    ends = zip(found.names, found.shares.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    rows = [
+        {
+            "value": text,
+            "share": share,
+            "low": low,
+            "high": high,
+            "noisy": False,
+            "truth": true.get(text, 0.0),
+        }
+        for text, share, low, high in ends
+    ]
+    return {
+        "attribute": name,
+        "rows": rows[:_MOST_ROWS],
+        "left_out": max(0, len(rows) - _MOST_ROWS),
+        "middle": None,
+        "why": " ".join(found.sentences),
+    }
 
 
 def _describe(attribute: Attribute, findings: Findings, codes: Integers) -> dict[str, Any]:
@@ -114,7 +143,7 @@ def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> d
 
 def _list_rows(findings: Findings, name: str, codes: Integers) -> list[dict[str, Any]]:
     """What is shown of values, or of groups of them, beside what is true of the simulated people."""
-    size = findings.result.estimates[name].k
+    size = findings.result[name].k
     true = np.bincount(codes, minlength=size) / max(1, codes.size)
     groups = findings.groups.get(name)
     found = findings.rows.values if groups is None else findings.rows.groups

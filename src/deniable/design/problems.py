@@ -21,9 +21,9 @@ from deniable.plan.study import Study
 
 _FIELDS = (
     *("low", "high", "step", "open_low", "open_high", "privacy", "epsilon", "level", "radius"),
-    *("south", "west", "north", "east", "rows", "columns"),
+    *("south", "west", "north", "east", "rows", "columns", "alphabet", "longest", "queries"),
 )
-"""What a question of numbers or places may lack; other words name a field only where the question has it."""
+"""What a question of numbers, places or text may lack; others name a field only where the question has it."""
 _LISTED = ("values", "several", "scale", "dates", "yes_no")
 _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
 _CONDITION, _ANSWERED = "only_if", "answered"

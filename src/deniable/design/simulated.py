@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.domain import NO_ANSWER, Domain, Product, Range
+from deniable.domain import NO_ANSWER, Domain, Range, Text, Unlisted, View
 from deniable.domain.number import Number
 from deniable.plan import Attribute, Plan
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.simulate.population import numbers_from
 
 _FIRST_KIND = 0.5  # of the people, in which answers are frequent that are not in the other
+_TEXTS = 200  # that simulated people have
 _SILENT = 0.05  # of the people whom a question applies to, where they may prefer not to say
 
 
@@ -20,20 +21,21 @@ def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, In
 
     People are of two kinds, so that answers to questions that are read together depend on each other.
     """
-    tables = {one.name: one.domain for one in plan.content.attributes if isinstance(one.domain, Product)}
-    alone = [one for one in plan.content.attributes if one.name not in tables]
+    views = {one.name: one.domain for one in plan.content.attributes if isinstance(one.domain, View)}
+    alone = [one for one in plan.content.attributes if one.name not in views]
     found = {one.name: _draw(plan, one, truth, people, seed) for one in alone}
     _skip_questions(plan, found)
     known = plan.content.known
     factors = dict(() if known is None else known.factors)
-    for domain in tables.values():
+    for domain in views.values():
         factors |= dict(domain.factors)
-    asked = {name: _draw_factor(name, domain, truth, people, seed) for name, domain in factors.items()}
+    others = {name: domain for name, domain in factors.items() if name not in found}
+    asked = {name: _draw_factor(name, domain, truth, people, seed) for name, domain in others.items()}
     for one in alone:
-        if one.name in asked:  # it is asked by itself, too
+        if one.name in factors:  # it is asked by itself, too
             asked[one.name] = np.where(found[one.name] < one.domain.k, found[one.name], NO_ANSWER)
     for one in plan.content.attributes:
-        if isinstance(one.domain, Product):
+        if isinstance(one.domain, View):
             codes = one.domain.join([asked[name] for name in one.domain.names])
             found[one.name] = _silence(plan, one, codes, numbers_from(seed, "preview", one.name))
     if known is not None:
@@ -57,9 +59,22 @@ def _draw(plan: Plan, attribute: Attribute, truth: str, people: int, seed: int) 
         even = draw.uniform(0, 1, people)
         parts = even if truth == "even" else np.clip(draw.normal(draw.uniform(0.2, 0.8), 0.12, people), 0, 1)
         return np.asarray(parts * (attribute.domain.k - 1), dtype=np.int64)
+    if isinstance(attribute.domain, Unlisted):
+        return _draw_texts(attribute.domain, truth, people, draw)
     shares = _fit_conditions(plan, attribute, _draw_shares(attribute.domain, truth, draw))
     codes = np.asarray(draw.choice(shares.size, people, p=shares), dtype=np.int64)
     return _silence(plan, attribute, codes, draw)
+
+
+def _draw_texts(domain: Unlisted, truth: str, people: int, draw: np.random.Generator) -> Integers:
+    """Text that a few people have, and unless all are equally frequent some that many have."""
+    codes = draw.integers(1, domain.k, _TEXTS, dtype=np.int64)
+    if isinstance(domain, Text):
+        sizes = draw.integers(min(3, domain.longest), domain.longest + 1, _TEXTS)
+        letters = list(domain.letters)
+        codes = domain.encode(["".join(draw.choice(letters, size)) for size in sizes])
+    weights = np.ones(_TEXTS) if truth == "even" else 1 / np.arange(1, _TEXTS + 1) ** 1.5
+    return np.asarray(draw.choice(codes, people, p=weights / weights.sum()), dtype=np.int64)
 
 
 def _silence(plan: Plan, attribute: Attribute, codes: Integers, draw: np.random.Generator) -> Integers:

@@ -49,6 +49,8 @@ def find_unfinished(question: Question) -> Unfinished | None:
         lacking = [key for key in wanted if key not in keys]
         if lacking:
             return Unfinished(f"write {_join([wanted[key] for key in lacking])}", lacking[0])
+    if "alphabet" in keys or "longest" in keys:
+        return _find_letters(keys)
     if keys.get("privacy") == "metric" and "epsilon" not in keys:
         return Unfinished("write the epsilon of this question", "epsilon")
     return None
@@ -80,6 +82,12 @@ def _find_side(keys: Mapping[str, Any]) -> Unfinished | None:
         return None
     lacking = "radius" if "level" in keys else "level"
     return Unfinished("write how much is lost at most, and within how many meters", lacking)
+
+
+def _find_letters(keys: Mapping[str, Any]) -> Unfinished | None:
+    if keys.get("alphabet", "") == "":
+        return Unfinished("write the letters that a text may have, such as a-z", "alphabet")
+    return None if "longest" in keys else Unfinished("write how many letters are kept", "longest")
 
 
 def _join(parts: list[str]) -> str:

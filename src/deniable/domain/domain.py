@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,11 @@ from deniable.domain.units import (
     name_counted,
     number_counted,
 )
-from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
+from deniable.errors import InvalidParameter, InvalidValue, find_nearest, not_among, suggest_name
 from deniable.exact import positive_epsilon, whole_number
 from deniable.formatting import format_count, shorten_names
 from deniable.mechanisms import checked_values
+from deniable.words import WordArray, below
 
 NO_ANSWER = -1
 """The code of a missing answer."""
@@ -55,10 +56,13 @@ LARGEST = 10**15
 MOST_DIGITS = 15
 """Decimals of a number."""
 _SHOWN = 8
+_MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
 
 Privacy = Literal["equal", "metric"]
 """Whether all values are equally indistinguishable, or near ones more than distant ones (metric privacy)."""
+Queries = Literal["values", "ranges", "smooth"]
+"""What is read of a range: single values, ranges of any length, or a curve of which neighbors are alike."""
 
 
 class Domain(ABC):
@@ -84,6 +88,21 @@ class Domain(ABC):
         return len(self.labels)
 
     @property
+    def listed(self) -> bool:
+        """Whether its values can be listed; text and codes have too many."""
+        return True
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it is a coarse level of a question, which people answer without knowing of it."""
+        return False
+
+    @property
+    def shown_labels(self) -> tuple[str, ...]:
+        """The labels where values are listed, and else none."""
+        return self.labels if self.listed else ()
+
+    @property
     def has_no_answer(self) -> bool:
         """Whether "no answer" can be one of the values; metric values have no position for it."""
         return self.privacy != "metric"
@@ -93,6 +112,10 @@ class Domain(ABC):
         """The values alone, as a plan has them; the plan's mechanisms say how they are hidden."""
         return self
 
+    def draw(self, words: WordArray) -> Integers:
+        """A code for each word, all of them equally likely: for people without an answer."""
+        return below(words, min(self.k, _MOST_BELOW)).astype(np.int64)
+
     @final
     def encode(self, values: object, name: str = SELF) -> Integers:
         """Each value's code; missing answers are refused."""
@@ -100,7 +123,6 @@ class Domain(ABC):
         refuse_missing(codes, name, self.has_no_answer)
         return codes
 
-    @final
     def decode(self, codes: npt.ArrayLike) -> list[str]:
         """Each code's label."""
         return [self.labels[code] for code in checked_values(codes, self.k).tolist()]
@@ -208,9 +230,16 @@ class Range(Domain):
     epsilon: float | None = None
     unit: Unit = ""
     """Where values are counted one by one: "whole" numbers, or the "month" or "year" of a date."""
+    queries: Queries | None = None
+    """What will be read of it in a study: shares of single "values", or of "ranges" of any length, which are
+    then reported in levels. Without it, long ranges have levels. A plan only says how it is reported.
+    """
 
     def __post_init__(self) -> None:
         check_privacy(self)
+        if self.queries not in (None, *get_args(Queries)):
+            text = not_among(str(self.queries), "what a range is asked for", get_args(Queries))
+            raise InvalidParameter(text, "range")
         for end in ("low", "high", "step"):
             object.__setattr__(self, end, plain_number(getattr(self, end), end))
         for end in ("open_low", "open_high"):
@@ -254,7 +283,13 @@ class Range(Domain):
                 raise InvalidParameter(f"dates have years from {first} to {LAST_YEAR}", "range")
 
     @staticmethod
-    def scale(low: int, high: int, privacy: Privacy = "equal", epsilon: float | None = None) -> Range:
+    def scale(
+        low: int,
+        high: int,
+        privacy: Privacy = "equal",
+        epsilon: float | None = None,
+        queries: Queries | None = None,
+    ) -> Range:
         """Whole numbers from low to high, both among them.
 
         >>> Range.scale(1, 7).labels
@@ -262,7 +297,7 @@ class Range(Domain):
         """
         for end, given in (("low", low), ("high", high)):
             whole_number(f"{end} of a scale", given, -LARGEST, LARGEST)
-        return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit="whole")
+        return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit="whole", queries=queries)
 
     @staticmethod
     def dates(
@@ -271,6 +306,7 @@ class Range(Domain):
         by: str = "month",
         privacy: Privacy = "equal",
         epsilon: float | None = None,
+        queries: Queries | None = None,
     ) -> Range:
         """Months or years from one date to another, both among them.
 
@@ -278,7 +314,8 @@ class Range(Domain):
         '2026'
         """
         low, high = date_ends([first, last], by)
-        return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit=by)  # type: ignore[arg-type]
+        known: Any = by
+        return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit=known, queries=queries)
 
     def __str__(self) -> str:
         if self.unit:
@@ -339,7 +376,9 @@ class Range(Domain):
 
     @property
     def plain(self) -> Range:
-        return replace(self, privacy="equal", epsilon=None) if self.privacy == "metric" else self
+        if self.privacy == "equal" and self.queries is None:
+            return self
+        return replace(self, privacy="equal", epsilon=None, queries=None)
 
     @cached_property
     def edges(self) -> Floats:

@@ -23,7 +23,7 @@ def list_groups(domain: Domain | None) -> list[tuple[str, Integers]]:
     if isinstance(domain, Range) and domain.k > _MANY_BINS:
         ends = _bin_ends(domain)
         return [
-            (_join_labels(domain.labels, start, end), np.arange(start, end)) for start, end in pairwise(ends)
+            (join_bins(domain.labels, start, end), np.arange(start, end)) for start, end in pairwise(ends)
         ]
     if isinstance(domain, Grid) and domain.k > _MANY_CELLS:
         rows, columns = (_even_ends(side, _SIDE) for side in (domain.rows, domain.columns))
@@ -56,8 +56,10 @@ def _even_ends(size: int, groups: int) -> list[int]:
     return [size * group // needed for group in range(needed + 1)]
 
 
-def _join_labels(labels: Sequence[str], first: int, last: int) -> str:
-    """Join the labels of the first and last bin; "under 5" has no beginning, "95 or more" no end."""
+def join_bins(labels: Sequence[str], first: int, last: int) -> str:
+    """What the bins from `first` to before `last` are called together; "under 5" has no beginning, "95 or
+    more" no end.
+    """
     one, other = labels[first], labels[last - 1]
     if first + 1 == last:
         return one

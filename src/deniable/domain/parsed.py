@@ -10,19 +10,22 @@ from deniable.domain.domain import Categories, Domain, Range
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.domain.several import Several
+from deniable.domain.text import Code, Text
 from deniable.domain.units import date_ends
 from deniable.errors import InvalidParameter, find_nearest, suggest_name
 from deniable.metric import per_meter
 
 _KINDS: dict[str, tuple[str, ...]] = {
     "values": ("values",),
-    "range": ("low", "high", "step", "open_low", "open_high", "privacy", "epsilon"),
+    "range": ("low", "high", "step", "open_low", "open_high", "privacy", "epsilon", "queries"),
     "mean": ("mean", "low", "high", "open_low", "open_high"),
     "grid": ("south", "west", "north", "east", "rows", "columns", "privacy", "epsilon", "level", "radius"),
-    "scale": ("scale", "privacy", "epsilon"),
-    "dates": ("dates", "by", "privacy", "epsilon"),
+    "scale": ("scale", "privacy", "epsilon", "queries"),
+    "dates": ("dates", "by", "privacy", "epsilon", "queries"),
     "yes_no": ("yes_no",),
     "several": ("several",),
+    "text": ("alphabet", "longest", "cut", "levels"),
+    "code": ("bits", "levels"),
 }
 """The keys of a section, by what it is about."""
 _CALLED = {
@@ -34,11 +37,16 @@ _CALLED = {
     "dates": "a range of dates",
     "yes_no": "a yes/no question",
     "several": "a question with several answers",
+    "text": "text that nobody listed",
+    "code": "a code that nobody listed",
 }
 _NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]} | {
     kind: (kind,) for kind in ("scale", "dates", "yes_no")
 }
-_ALLOWED = "an attribute has values, or low, high and step, or scale, dates, yes_no or several"
+_NEEDED |= {"text": ("alphabet",), "code": ("bits",)}
+_ALLOWED = (
+    "an attribute has values, or low, high and step, or scale, dates, yes_no, several, alphabet or bits"
+)
 
 
 def as_question(values: object, name: str = "this attribute") -> Domain | Several:
@@ -141,6 +149,10 @@ def _kind(table: Mapping[Any, Any]) -> str:
             return kind
     if any(key in table for key in ("south", "west", "north", "east", "rows", "columns")):
         return "grid"
+    if "alphabet" in table or "longest" in table:
+        return "text"
+    if "bits" in table:
+        return "code"
     return "mean" if "mean" in table else "range"
 
 
@@ -152,6 +164,8 @@ def _needs(kind: str) -> str:
         )
     if kind == "mean":
         return "a mean has low and high"
+    if kind == "text":
+        return 'text has an alphabet, such as "a-z0-9.-", and longest, the number of letters that are kept'
     return f"{_ALLOWED}; a number whose mean is wanted has low, high and mean = true"
 
 
@@ -168,6 +182,10 @@ def _build_domain(kind: str, table: dict[str, Any]) -> Domain:
         if table["yes_no"] is not True:
             raise InvalidParameter("yes_no is true where a question is answered with yes or no")
         return Categories(["yes", "no"])
+    if kind == "text":
+        return Text(**table)
+    if kind == "code":
+        return Code(**table)
     if kind == "mean":
         if table.pop("mean") is not True:
             raise InvalidParameter("mean is true where the mean of a number is wanted, or left out")

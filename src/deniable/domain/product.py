@@ -14,6 +14,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.domain.answer import SELF, to_list
 from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range
+from deniable.domain.view import View
 from deniable.errors import InvalidParameter, InvalidValue
 
 MOST_CELLS = 1 << 16
@@ -34,7 +35,7 @@ def join_labels(factors: Sequence[tuple[str, Domain]]) -> tuple[str, ...]:
 
 @final
 @dataclass(frozen=True)
-class Product(Domain):
+class Product(View):
     """The answers to two questions, or more, as one value: the last question's answers change first.
 
     >>> both = Product({"sex": Categories(["f", "m"]), "smoker": Categories(["yes", "no"])})
@@ -69,13 +70,7 @@ class Product(Domain):
         object.__setattr__(self, "factors", tuple((name, domain.plain) for name, domain in known))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The questions."""
-        return tuple(name for name, _ in self.factors)
-
-    @property
     def name(self) -> str:
-        """What an attribute with these values is called."""
         return name_product(self.names)
 
     @property

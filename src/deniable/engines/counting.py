@@ -22,6 +22,7 @@ from deniable.mechanisms import (
     ExactMechanism,
     Hadamard,
     Hashed,
+    Linear,
     PackedSubset,
     Pooled,
     Subset,
@@ -102,6 +103,12 @@ def _count_hadamard(mechanism: Hadamard, columns: tuple[Column, ...]) -> Countin
         return Tally(n, mechanism.support_counts(counts[0], n))
 
     return Counting(columns, counting.valid, counting.cells, (), finish)
+
+
+@_count.register
+def _count_linear(mechanism: Linear, columns: tuple[Column, ...]) -> Counting:
+    """No engine tells hashes of full rank: rows with one are fetched, and none of them is counted inside."""
+    return Counting(columns, "FALSE", (), (), lambda _counts, _n: mechanism.tally(mechanism.blank(0)))
 
 
 @_count.register

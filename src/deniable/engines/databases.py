@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, final
 from uuid import uuid4
@@ -34,6 +35,7 @@ _KINDS = {
     "DATE": "date",
     "BOOLEAN": "bool",
 }
+_FETCHED = 1 << 16  # rows that become columns at a time
 _DUCK = "deniable: reports"
 """The name of a relation in queries, which no table of a database has."""
 
@@ -169,6 +171,29 @@ class IbisTable:
         except Exception as problem:  # of whichever backend
             raise DeniableError(f"{backend.name} refused to count: {_first_line(problem)}") from None
         return [tuple(row.values()) for row in found.to_pylist()]
+
+
+def fetch_rows(engine: Engine, source: str, names: Sequence[str]) -> Any:
+    """Columns of a table of an engine, as a table of pyarrow."""
+    import pyarrow as pa
+
+    types = {
+        "integer": pa.int64(),
+        "list": pa.list_(pa.int64()),
+        "text": pa.string(),
+        "date": pa.date32(),
+        "bool": pa.bool_(),
+    }
+    columns = ", ".join(map(quote, names))
+    first = f'SELECT {columns} FROM {source} AS "reports"'
+    rows = engine.run(f'WITH "rows" AS ({first}) SELECT {columns} FROM "rows"')
+    kinds = engine.kinds
+    schema = pa.schema([(name, types[kinds[name]]) for name in names])
+    blocks = []
+    given = iter(rows)
+    while some := list(islice(given, _FETCHED)):
+        blocks.append(pa.record_batch([*map(list, zip(*some, strict=True))], schema=schema))
+    return pa.Table.from_batches(blocks, schema)
 
 
 def _name_ibis(kind: Any) -> str:

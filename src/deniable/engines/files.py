@@ -45,6 +45,8 @@ class FilesCount:
     round: int | None = None
     skipped: int = 0
     """Rows of files that are of other plans altogether, which are not read."""
+    sink: Callable[[Rows], None] | None = None
+    """Is given every block of rows, too, once it is known which of them are counted."""
 
     def run(self, show: Show | None = None) -> dict[Key, Counted]:
         """Read everything once; twice the ids, where there are any."""
@@ -54,14 +56,14 @@ class FilesCount:
             repeats.find(batch.column(ID) for piece in self.pieces for batch in piece.read([ID]))
             found = self._run(repeats.part, show)
             for batch in repeats.read():
-                _merge(found, self._count_repeated(batch))
+                merge_counted(found, self._count_repeated(batch))
         return self._finish(found)
 
     def _finish(self, found: Mapping[Key, Counted]) -> dict[Key, Counted]:
         finished = {key: one.finish(self.form.mechanism) for key, one in found.items()}
         if self.skipped:
             other = Counted(0, self.form.mechanism.tally_nothing(), {PLAN: self.skipped})
-            _merge(finished, {(None,) * len(self.keys): other})
+            merge_counted(finished, {(None,) * len(self.keys): other})
         return finished
 
     def _run(self, part: Callable[[pa.RecordBatch], pa.RecordBatch], show: Show | None) -> dict[Key, Counted]:
@@ -74,7 +76,7 @@ class FilesCount:
             for batch in piece.read(self._names):
                 counted = self._count(part(batch))
                 with lock:
-                    _merge(found, counted)
+                    merge_counted(found, counted)
                     done += batch.num_rows
                     if show is not None:
                         show(done, total)
@@ -100,6 +102,8 @@ class FilesCount:
         return self._tally(self._reader.read(batch), batch)
 
     def _tally(self, rows: Rows, batch: pa.RecordBatch) -> dict[Key, Counted]:
+        if self.sink is not None:
+            self.sink(rows)
         if not self.keys:
             return {(): rows.count(self.form)}
         return {key: rows.count(self.form, here) for key, here in self._split(batch)}
@@ -206,6 +210,7 @@ def open_frame(
     return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
 
 
-def _merge(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:
+def merge_counted(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:
+    """Add counts to those that were found before, by key."""
     for key, one in more.items():
         found[key] = found[key] + one if key in found else one

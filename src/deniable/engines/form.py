@@ -148,10 +148,11 @@ def check_columns(
         wanted[form.group[0]] = ("integer",)
     this, where = ("this table", "the table of reports") if path is None else (path, path)
     if form.plan_column not in kinds:
+        mend = _suggest_plan(form) if set(form.column_names) <= set(kinds) else ""
         raise InvalidReport(
             f"{this} does not say for which plan its reports were made: that is a column "
             f"{form.plan_column!r} with the plan's id, or the name of a folder; if it holds answers, "
-            "privatize them first"
+            f"privatize them first{mend}"
         )
     if number is not None and (ROUND not in kinds or ROUND not in form.more_columns):
         raise InvalidReport(f"round {number} is asked for, and {this} has no column {ROUND!r}")
@@ -169,6 +170,12 @@ def check_columns(
             mend = "; of a time, make a column of its days" if name in keys else mend
             there = "a table of reports" if path is None else path
             raise InvalidReport(f"the column {name!r} of {there} must hold {holds}{mend}")
+
+
+def _suggest_plan(form: TableForm) -> str:
+    """The line that adds the plan's column, which only the header of a file of reports has."""
+    column = form.plan_column if form.plan_column == PLAN else f'"{form.plan_column}"'
+    return f"; if all its reports are of this plan, add it: SELECT *, '{form.plan_id}' AS {column} FROM ..."
 
 
 def check_beside(form: TableForm, kinds: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from deniable.arrays import Array
 from deniable.engines.addresses import POSTGRES, SPARK, find_duckdb
 from deniable.engines.copies import warn_copies
 from deniable.engines.counting import quote
@@ -18,12 +19,14 @@ from deniable.engines.databases import (
     Engine,
     IbisTable,
     SparkTable,
+    fetch_rows,
     open_duckdb,
     open_postgres,
     require,
 )
-from deniable.engines.files import Key, open_files, open_frame
-from deniable.engines.form import ROUND, Counted, TableForm, check_columns
+from deniable.engines.files import Key, merge_counted, open_files, open_frame
+from deniable.engines.form import ID, ROUND, Counted, TableForm, check_columns
+from deniable.engines.gathering import Gathered, list_fetched, list_hashes
 from deniable.engines.query import Query
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.formatting import format_members
@@ -59,6 +62,7 @@ def count_source(
     *,
     kept: bool = False,
     since: Since | None = None,
+    gathered: Gathered | None = None,
 ) -> dict[Key, Counted]:
     """Count a table of reports where it is: all of it, or by combination of keys; or rows in an engine
     with at least this value of a column, or none, `since` then.
@@ -71,15 +75,26 @@ def count_source(
         raise InvalidParameter(f"plan {form.plan_id[:12]} has no round {number}: it {has}")
     inside = _open_inside(source, table)
     if inside is not None:
-        return _count_inside(inside, form, by, number, kept, since)
+        return _count_inside(inside, form, by, number, kept, since, gathered, show)
     require_pyarrow()
     if isinstance(source, str | Path | list | tuple):
         files = open_files(form, list_paths(source), by, number)
     else:
         files = open_frame(form, source, by, number)
+    if gathered is not None:
+        files = replace(files, sink=gathered.add)
     if not _mixes_rounds(form, files.extra, by, number, kept):
         return files.run(show)
     return _join_rounds(replace(files, keys=(*by, ROUND)).run(show))
+
+
+def gather_source(
+    form: TableForm, source: object, places: Sequence[int], table: str | None = None, show: Show | None = None
+) -> tuple[list[Array], int]:
+    """The reports of some attributes in a table, by their places, and how many rows of it are counted."""
+    gathered = Gathered(form, tuple(places))
+    counted = count_source(form, source, table, show=show, gathered=gathered).values()
+    return gathered.join(), sum(one.n for one in counted)
 
 
 def count_before(source: object, table: str | None, since: Since) -> int:
@@ -164,18 +179,58 @@ def _count_inside(
     number: int | None,
     kept: bool,
     since: Since | None,
+    gathered: Gathered | None,
+    show: Show | None,
 ) -> dict[Key, Counted]:
+    """Count what an engine can count; rows with hashes of text are fetched, and counted here."""
     with opened as engine:
         kinds = engine.kinds
         check_columns(form, kinds, keys, number)
-        source = engine.source
-        if since is not None:
-            column, value = quote(since[0]), _write_value(since[1])
-            source = f"(SELECT * FROM {source} WHERE {column} >= {value} OR {column} IS NULL)"
+        source = _restrict(engine.source, since)
+        hashes = list_hashes(form)
+        if hashes:
+            return _count_hashes(engine, form, source, hashes, keys, number, gathered, show)
         query = Query(form, source, form.more_columns & set(kinds), number, keys)
         if not _mixes_rounds(form, query.extra, keys, number, kept):
             return query.run(engine.run)
         return _join_rounds(replace(query, keys=(*keys, ROUND)).run(engine.run))
+
+
+def _count_hashes(
+    engine: Engine,
+    form: TableForm,
+    source: str,
+    hashes: Sequence[str],
+    keys: tuple[str, ...],
+    number: int | None,
+    gathered: Gathered | None,
+    show: Show | None,
+) -> dict[Key, Counted]:
+    """Count a table of a plan with text. It asks once, so that there are no rounds to be kept apart."""
+    require_pyarrow()
+    kinds = engine.kinds
+    extra = form.more_columns & set(kinds)
+    absent = " AND ".join(f"{quote(name)} IS NULL" for name in hashes)
+    found: dict[Key, Counted] = {}
+    rest = source
+    if ID not in extra:  # an id may come twice, in a row with a hash and in one without
+        others = f'(SELECT * FROM {source} AS "others" WHERE {absent})'
+        merge_counted(found, Query(form, others, extra, number, keys).run(engine.run))
+        rest = f'(SELECT * FROM {source} AS "hashes" WHERE NOT ({absent}))'
+    rows = fetch_rows(engine, rest, list_fetched(form, list(kinds), keys))
+    files = open_frame(form, rows, keys, number)
+    if gathered is not None:
+        files = replace(files, sink=gathered.add)
+    merge_counted(found, files.run(show))
+    return found
+
+
+def _restrict(source: str, since: Since | None) -> str:
+    """The rows of a table with at least this value of a column, or none; all of them where none is given."""
+    if since is None:
+        return source
+    column, value = quote(since[0]), _write_value(since[1])
+    return f"(SELECT * FROM {source} WHERE {column} >= {value} OR {column} IS NULL)"
 
 
 def _write_value(value: object) -> str:

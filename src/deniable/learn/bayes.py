@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -16,12 +16,16 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import number
 from deniable.learn.evidence import LARGEST, choose_temper, normalize_scores, score_records
 from deniable.learn.labeled import add_tallies, read_margins
+from deniable.learn.memory import leave_behind
 from deniable.learn.questions import Label, Questions
-from deniable.learn.rows import Count, encode_column, encode_people, read_rows
+from deniable.learn.repeats import Count
+from deniable.learn.rows import encode_column, encode_people, read_rows
 from deniable.learn.shrinkage import shrink_margin
 from deniable.plan import Plan, Reports, Tallies, records_of
 from deniable.plan.windows import Windows
 from deniable.words import Words
+
+_REMEDY = "make reports once, make_plan(people).privatize(table), and give fit_tally the tallies of each fold"
 
 
 @final
@@ -64,7 +68,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     tallies_: Tallies | Windows
     """What their reports add up to: all that the model is made of."""
     loss_: float
-    """The exact loss of a record, rounded up; of a public label it says nothing."""
+    """The exact loss of one report, rounded up, of as many as a person makes (`reports_made_`); of a public
+    label it says nothing."""
     unprotected_: tuple[str, ...]
     """What the collector learns as it is: a public label."""
     class_shares_: Floats
@@ -75,6 +80,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     """How much the evidence of the columns counts."""
     n_features_in_: int
     """The number of columns."""
+    _clone = 0
+    """Which of the clones of one model this is."""
 
     def __init__(
         self,
@@ -104,10 +111,13 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return Questions.of(self.domains, self.target).plan(self.epsilon, self.label, self.protocol, people)
 
     def fit(self, X: object, y: object) -> Self:  # noqa: N803  # as in scikit-learn
-        """Simulate the people of a table, and learn from their reports. Each call makes new reports."""
+        """Simulate the people of a table, and learn from their reports. Each call makes new reports: people
+        who are in two calls lose `loss_` twice, and a warning says so where they can be recognized.
+        """
+        self._count.repeats.warn_moved(stacklevel=2)
         columns = read_rows(self, X, Questions.of(self.domains, self.target), reset=True)
         plan = self.make_plan(max(1, len(columns[next(iter(columns))])))
-        return self._learn(plan, [self._simulate(plan, columns, y)], y)
+        return self._learn(plan, [self._simulate(plan, X, columns, y)], y)
 
     def partial_fit(self, X: object, y: object, classes: object = None) -> Self:  # noqa: N803
         """Add the reports of more people, who answer the same plan; classes are those of the domain."""
@@ -121,7 +131,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             return self.fit(X, y)
         self._refuse_other_plan()
         columns = read_rows(self, X, Questions.of(self.domains, self.target), reset=False)
-        return self._learn(self.plan_, [self.tallies_, self._simulate(self.plan_, columns, y)], y)
+        return self._learn(self.plan_, [self.tallies_, self._simulate(self.plan_, X, columns, y)], y)
 
     def _refuse_other_plan(self) -> None:
         """Refuse to make reports that do not keep what the options promise now."""
@@ -182,7 +192,10 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(self.classes_[self._score(X).argmax(axis=1)])
 
     def predict_proba(self, X: object) -> Floats:  # noqa: N803
-        """How likely each class is, a column for each; a missing answer says nothing."""
+        """How likely each class is, a column for each of `classes_`, in their order.
+
+        A missing answer says nothing, and neither does a column that is missing from a table with names.
+        """
         check_is_fitted(self)
         return normalize_scores(self._score(X))
 
@@ -207,14 +220,14 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def __sklearn_clone__(self) -> PrivateNaiveBayes:
         """An unfitted copy that draws from the same words, since a copy of them would repeat their noise."""
-        params = self.get_params(deep=False)
-        made = PrivateNaiveBayes(
-            **{name: one if name == "words" else clone(one, safe=False) for name, one in params.items()}
-        )
-        if hasattr(self, "_metadata_request"):
-            made._metadata_request = self._metadata_request
+        made: PrivateNaiveBayes = super().__sklearn_clone__()
+        made.words = self.words
         made._made = self._count
+        made._clone = self._count.repeats.number_clone()
         return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "words": leave_behind(self.words)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -224,7 +237,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         tags.input_tags.string = True
         return tags
 
-    def _simulate(self, plan: Plan, columns: dict[str, Any], y: object) -> Tallies:
+    def _simulate(self, plan: Plan, table: object, columns: dict[str, Any], y: object) -> Tallies:
         if y is None:
             raise InvalidValue(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: it is the label, "
@@ -234,17 +247,20 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         check_classification_targets(labels)
         check_consistent_length(labels, *columns.values())
         codes = encode_people(plan, Questions.of(self.domains, self.target), columns, labels)
+        self._count.repeats.warn_repeated(table, self._clone, plan.loss.record, _REMEDY, stacklevel=3)
         tallies = plan.tally(plan.privatize_codes(codes, self.words))
         self._count.reports += tallies.n
+        self._count.repeats.notice(table, self._clone)
         return tallies
 
     def _score(self, X: object) -> Floats:  # noqa: N803
         """The logarithm of each class's chance with these answers, up to what all classes share."""
         questions = Questions.of(self.domains, self.target)
-        columns = read_rows(self, X, questions, reset=False)
+        columns = read_rows(self, X, questions, reset=False, may_lack=True)
         score: Floats = np.log(self.class_shares_)[None, :]
-        for name, domain in questions.columns:
-            codes = encode_column(columns[name], domain, name)
+        domains = dict(questions.columns)
+        for name, column in columns.items():
+            codes = encode_column(column, domains[name], name)
             evidence = self.temper_ * np.log(self.tables_[name])
             answered = codes != NO_ANSWER
             score = score + np.where(answered[:, None], evidence.T[codes], 0.0)

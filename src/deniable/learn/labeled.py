@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
-from deniable.errors import InvalidParameter, InvalidReport
+from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport
 from deniable.learn.margins import Margins, read_cells, read_groups
 from deniable.learn.questions import Label, Questions
 from deniable.plan import Plan, Tallies
@@ -17,6 +18,7 @@ def add_tallies(tallies: Sequence[object]) -> Tallies | Windows:
         if not isinstance(one, Tallies | Windows):
             kind = type(one).__name__
             raise InvalidReport(f"a model is made from tallies, plan.tally(reports), got {kind}")
+    _refuse_twice(tallies)
     plain = [one for one in tallies if isinstance(one, Tallies)]
     windows = [one for one in tallies if isinstance(one, Windows)]
     if plain and windows:
@@ -30,6 +32,22 @@ def add_tallies(tallies: Sequence[object]) -> Tallies | Windows:
         for key, one in more.items():
             found[key] = found[key] + one if key in found else one
     return Windows(windows[0].by, found)
+
+
+def _refuse_twice(tallies: Sequence[object]) -> None:
+    """Refuse the same tallies twice; equal ones may be of other people, so they are only warned of."""
+    for i, one in enumerate(tallies):
+        if any(one is before for before in tallies[:i]):
+            raise InvalidParameter(
+                "the same tallies are given twice, and their people would count double; give each once"
+            )
+        if any(one == before for before in tallies[:i]):
+            warnings.warn(
+                "two tallies are equal, as those of one file that is read twice: if they are of the same "
+                "people, give one of them",
+                DeniableWarning,
+                stacklevel=5,
+            )
 
 
 def read_margins(

@@ -9,9 +9,7 @@ the noise, so that it is never pickled.
 from __future__ import annotations
 
 import hashlib
-import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any, final
 
@@ -20,6 +18,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import round_up
+from deniable.learn.repeats import Repeats
 from deniable.plan import Plan
 from deniable.records import Records
 from deniable.words import DrawnRows, System, WordArray, Words, checked_source
@@ -39,7 +38,7 @@ class Memory:
     def __init__(self) -> None:
         self._made: dict[str, int] = {}
         self._losses: dict[str, float] = {}
-        self._tables: list[weakref.ref[Any]] = []
+        self.repeats = Repeats()
         self._secret: bytes | None = None
         self._marks: dict[str, dict[Label, int]] = {}
         self._lost = False
@@ -47,7 +46,8 @@ class Memory:
     def __getstate__(self) -> dict[str, Any]:
         """The counts alone: a secret does not travel, and labels do not either."""
         lost = self._lost or self._secret is not None
-        return {"_made": dict(self._made), "_losses": dict(self._losses), "_lost": lost}
+        kept = {"_made": dict(self._made), "_losses": dict(self._losses), "_lost": lost}
+        return {**kept, "repeats": self.repeats}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()
@@ -74,16 +74,6 @@ class Memory:
             for label in marks:
                 sums[label] = sums.get(label, 0) + loss
         return {label: round_up(lost) for label, lost in sums.items()}
-
-    def knows(self, table: object) -> bool:
-        """Whether this very table was reported before."""
-        return any(one() is table for one in self._tables)
-
-    def notice(self, table: object) -> None:
-        """Know this table from now on."""
-        self._tables = [one for one in self._tables if one() is not None]
-        with suppress(TypeError):  # a list cannot be watched
-            self._tables.append(weakref.ref(table))
 
     def start(self, memo: bool, words: Words | None) -> None:
         """Have a secret from now on, or none; reports with a memo and without one are never mixed."""
@@ -155,17 +145,17 @@ class Memory:
 
 @final
 class LeftBehind(Words):
-    """In place of seeded words where a transformer is copied: two copies would give the same noise."""
+    """In place of seeded words where an estimator is copied: two copies would give the same noise."""
 
     def take(self, count: int) -> WordArray:
         raise InvalidParameter(
-            "this transformer was copied or pickled, and its seeded words do not travel: every copy would "
+            "this estimator was copied or pickled, and its seeded words do not travel: every copy would "
             "repeat their noise; give it others with set_params(words=...), or use n_jobs=1"
         )
 
 
 def leave_behind(words: Words | None) -> Words | None:
-    """What a copy of a transformer has for words: the operating system's are new everywhere."""
+    """What a copy of an estimator has for words: the operating system's are new everywhere."""
     if words is None or isinstance(words, System):
         return None if words is None else System()
     return LeftBehind()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, final
 
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn import get_config
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from deniable.arrays import Array, Integers
-from deniable.errors import DeniableWarning
 from deniable.learn.budgets import Budget, Output, make_mechanism
 from deniable.learn.columns import Column, name_outputs, read_columns
 from deniable.learn.memory import Label, Memory, leave_behind, read_labels
@@ -33,6 +31,9 @@ from deniable.words import Words, checked_source
 
 _PEOPLE = 1000
 """The people of a transformer's plan: any number, since their number is not learned from the data."""
+_REMEDY = "privatize once and keep the reports, or use memo='index'"
+_name_inputs = OneToOneFeatureMixin.get_feature_names_out
+"""The names of the columns that come in, checked as scikit-learn checks them."""
 
 
 @final
@@ -49,10 +50,10 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     >>> privatizer.loss_ <= 2.0, {name: round(loss, 4) for name, loss in privatizer.losses_.items()}
     (True, {'smokes': 1.0, 'age': 1.0})
 
-    **Every transform is a new report** (`reports_made_`): a pipeline in a five-fold cross-validation makes
-    five reports of each person, who then loses five times `loss_`. Privatize once, then cross-validate the
-    model on the reports; or keep one report per row label with `memo="index"`. Options that are changed after
-    `fit` need another `fit`.
+    **Every transform is a new report** (`reports_made_`): a pipeline in a five-fold cross-validation warns,
+    and makes five reports of each person, who then loses five times `loss_`. Privatize once, then
+    cross-validate the model on the reports; or keep one report per row label with `memo="index"`. Options
+    that are changed after `fit` need another `fit`.
 
     Columns without a domain, and the target, are not protected (`unprotected_`).
     """
@@ -67,6 +68,10 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     """The columns of this table that pass through as they are; not those that another step passes on."""
     n_features_in_: int
     """How many columns the table has."""
+    _library: str | None = None
+    """What `set_output` chose."""
+    _clone = 0
+    """Which of the clones of one transformer this is."""
 
     def __init__(
         self,
@@ -107,9 +112,11 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         """Make the mechanisms; of the data only the names and the number of columns are looked at."""
         options = self.get_params(deep=False)
         check_options(options)
-        self._remember().start(self.memo is not None, self.words)  # a second fit does not undo reports
+        memory = self._remember()
+        memory.start(self.memo is not None, self.words)  # a second fit does not undo reports
+        memory.repeats.warn_moved(stacklevel=2)
         self._read(X, reset=True)
-        names = [str(name) for name in _check_feature_names_in(self)]
+        names = [str(name) for name in _name_inputs(self)]
         self._columns: list[Column] = read_columns(self.domains, names, hasattr(self, "feature_names_in_"))
         mechanism = make_mechanism(self._columns, self.epsilon, self.budget, self.protocol, self.output)
         self.plan_ = Plan.of({one.name: one.domain for one in self._columns}, mechanism, _PEOPLE)
@@ -133,7 +140,7 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         parts = [
             layouts[position] if position in layouts else read_column(table, position) for position in kept
         ]
-        library = _get_output_config("transform", self)["dense"]
+        library = self._library or get_config()["transform_output"]
         if library == "default":
             result, places = allocate_array(parts, len(codes))
             self._report(X, codes, list(layouts.values()), places)
@@ -142,10 +149,16 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         self._report(X, codes, list(layouts.values()), places)
         return join_frame(parts, places, library, getattr(table, "index", None))
 
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what comes out: "pandas", "polars", or "default", an array; None changes nothing."""
+        super().set_output(transform=transform)
+        self._library = transform or self._library
+        return self
+
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the columns that come out: "age", or with indicators "age=34"."""
         self._check_fitted()
-        names = _check_feature_names_in(self, input_features)
+        names = _name_inputs(self, input_features)
         return name_outputs(self._columns, names, self.output == "support", self.passthrough)
 
     @property
@@ -175,13 +188,8 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         memory = self._remember()
         labels = None if self.memo is None else read_labels(given)
         memory.start(labels is not None, self.words)
-        if labels is None and memory.knows(given):
-            warnings.warn(
-                "this table was privatized before: these are second reports of the same people, who lose "
-                f"{self.loss_:.4g} more; keep the first ones, or use memo='index'",
-                DeniableWarning,
-                stacklevel=4,
-            )
+        if labels is None:
+            memory.repeats.warn_repeated(given, self._clone, self.loss_, _REMEDY, stacklevel=4)
         blocks = (
             memory.draw(self.plan_, self.loss_, codes, checked_source(self.words))
             if labels is None
@@ -191,7 +199,7 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
             reporters = records.reporters or (None,) * len(layouts)
             for layout, place, reports, who in zip(layouts, places, records.columns, reporters, strict=True):
                 layout.write(place[here], reports, who)
-        memory.notice(given)
+        memory.repeats.notice(given, self._clone)
 
     def _read(self, X: Any, reset: bool) -> Any:  # noqa: N803
         """The table as it is, if it is a frame, or else as an array."""
@@ -221,15 +229,12 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         It shares the memory too: all reports are counted together, and folds of a cross-validation give the
         same ones where there is a memo.
         """
-        params = self.get_params(deep=False)
-        copies = {name: one if name == "words" else clone(one, safe=False) for name, one in params.items()}
-        made = Privatizer(**copies)
-        for name in ("_metadata_request", "_sklearn_output_config"):
-            if hasattr(self, name):
-                setattr(
-                    made, name, dict(getattr(self, name)) if name.endswith("config") else getattr(self, name)
-                )
+        made: Privatizer = super().__sklearn_clone__()
+        made.words = self.words
+        if self._library is not None:
+            made.set_output(transform=self._library)
         made._memory = self._remember()
+        made._clone = made._memory.repeats.number_clone()
         if self.memo is not None:
             made._memory.start(True, self.words)
         return made

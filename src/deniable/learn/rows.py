@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,28 +21,30 @@ _WIDEST = 1 << 16  # whole numbers that are looked up in a table, from the small
 _LARGEST = 1 << 62
 
 
-@final
-class Count:
-    """The reports that a model and its clones have made."""
-
-    reports = 0
-
-
-def read_rows(model: BaseEstimator, X: object, questions: Questions, reset: bool) -> dict[str, Any]:  # noqa: N803
+def read_rows(
+    model: BaseEstimator,
+    X: object,  # noqa: N803
+    questions: Questions,
+    reset: bool,
+    may_lack: bool = False,
+) -> dict[str, Any]:
     """A column for each name, from a dataframe, a dictionary of columns, or an array.
 
-    The columns of an array are in the order of the table that the model was fitted with, as scikit-learn has
-    it, or else in that of the domains.
+    Columns that a table may lack are left out, as long as it has one. The columns of an array are in the
+    order of the table that the model was fitted with, as scikit-learn has it, or else in that of the domains.
     """
     names = questions.names
     if is_table(X):
-        _refuse_columns(column_names(X), questions)
-        columns = columns_of(X, names)
+        given = column_names(X)
+        _refuse_columns(given, questions)
+        here = [name for name in names if name in given or not may_lack] or names
+        columns = columns_of(X, here)
         if not isinstance(X, Mapping):
-            validate_data(model, X, reset=reset, skip_check_array=True)
+            if len(here) == len(names):
+                validate_data(model, X, reset=reset, skip_check_array=True)
         elif reset:
-            model.feature_names_in_ = np.array(column_names(X), dtype=object)
-        return dict(zip(names, columns, strict=True))
+            model.feature_names_in_ = np.array(given, dtype=object)
+        return dict(zip(here, columns, strict=True))
     array = check_array(X, dtype=None, ensure_all_finite=False, estimator=model)
     if array.shape[1] != len(names):
         raise InvalidValue(

@@ -53,6 +53,8 @@ class Mechanism(ABC):
     """Whether a tally counts reports; else it adds up numbers."""
     keeps_apart: ClassVar[bool] = False
     """Whether the noise that a person keeps for one value is independent of that for another."""
+    listed: ClassVar[bool] = True
+    """Whether its values can be listed; else a tally has no count for each of them."""
     metric: ClassVar[bool] = False
     """Whether its loss depends on the distance of two values."""
     numeric: ClassVar[bool] = False

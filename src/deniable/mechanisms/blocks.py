@@ -80,7 +80,7 @@ class Blockwise(ExactMechanism):
             else:
                 self._encode(some, rows.pick(block).array(), reports[block])
 
-        _run(work, len(starts), compiled and len(values) * self._usual_words >= PARALLEL)
+        run_parts(work, len(starts), compiled and len(values) * self._usual_words >= PARALLEL)
         return reports
 
     @final
@@ -105,7 +105,7 @@ class Blockwise(ExactMechanism):
             with lock:
                 np.add(total, cells, out=total)
 
-        _run(work, len(starts), compiled and len(array) * self._cells_per_report >= PARALLEL)
+        run_parts(work, len(starts), compiled and len(array) * self._cells_per_report >= PARALLEL)
         return Tally(len(array), self._finish(total, len(array)))
 
     @final
@@ -139,7 +139,7 @@ def worth_compiling(reports: int, work: int) -> bool:
     return reports * max(work, 32) >= (COMPILE >> 4 if "deniable.words.kernels" in sys.modules else COMPILE)
 
 
-def _run(work: Callable[[int], None], parts: int, side_by_side: bool) -> None:
+def run_parts(work: Callable[[int], None], parts: int, side_by_side: bool) -> None:
     """Do the parts one after the other, or on all cores where compiled loops let go of the interpreter."""
     if not side_by_side or parts == 1:
         for part in range(parts):

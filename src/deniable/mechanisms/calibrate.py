@@ -16,6 +16,7 @@ from deniable.mechanisms.shapes import (
     Direct,
     Hadamard,
     Hashed,
+    Linear,
     PackedSubset,
     Pooled,
     Subset,
@@ -24,10 +25,12 @@ from deniable.mechanisms.shapes import (
 )
 from deniable.mechanisms.shapes.pooled import MOST_BUCKETS, MOST_VALUES
 from deniable.words import FULL
+from deniable.words.toeplitz import MOST_BITS, MOST_ROWS
 
 _LARGEST = FULL - 1
 _MIDDLE = FULL >> 1
 _CHORD = 1 << 17  # more words than a float is off by
+_SPARE_BITS = 7  # that a code has beside those of its bucket, so that at most one hash in 2^8 is drawn again
 _Numbers = ParamSpec("_Numbers")
 _Made = TypeVar("_Made")
 
@@ -106,6 +109,18 @@ def pooled(k: int, epsilon: float, g: int) -> Pooled:
     """The largest keep for g buckets, a prime number of them."""
     k, g = checked_k(k, MOST_VALUES, "pooled"), whole_number("g, the number of buckets,", g, 2, MOST_BUCKETS)
     return Pooled(k, g, largest(lambda keep: keep_ratio(keep, g), epsilon, _above(FULL // g), _LARGEST))
+
+
+@_keep_made
+def linear(bits: int, epsilon: float) -> Linear:
+    """The power of two nearest to the best number of buckets, and their largest keep.
+
+    Short codes take fewer buckets: else many hashes are drawn again, and codes collide unevenly.
+    """
+    bits = whole_number("bits, the length of a code,", bits, 1, MOST_BITS)
+    nearest = round(math.log2(math.exp(min(positive_epsilon(epsilon), 700.0)) + 1))
+    rows = min(nearest, max(1, bits - _SPARE_BITS), MOST_ROWS)
+    return Linear(bits, rows, direct(1 << rows, epsilon).keep)
 
 
 @_keep_made

@@ -24,7 +24,7 @@ from deniable.mechanisms.base import ExactMechanism, Mechanism
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.sets import SetMechanism
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
+from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
 from deniable.mechanisms.shapes.pooled import MOST_VALUES, find_pool
 from deniable.mechanisms.summed import Summed
 from deniable.words import FULL
@@ -210,6 +210,22 @@ def plh(k: int, epsilon: float, pool: int | None = None) -> Pooled:
     """
     k, epsilon = checked_k(k, MOST_VALUES, "pooled"), positive_epsilon(epsilon)
     return calibrate.pooled(k, epsilon, find_pool(k, epsilon, pool).g)
+
+
+def linear(bits: int, epsilon: float) -> Linear:
+    """Linear local hashing: a random linear hash of a code that nobody listed, and a bucket among g = 2^rows.
+
+    p = e / (e + g - 1), q = 1 / g but for 2^-bits, rows = round(log2(e + 1)), at most 8. Variance that of
+    olh, but for 0.2, 0.07 and 0.5 % at epsilon 1, 2 and 4. 2 to 10 bytes. Choose it for texts and long
+    numbers: all codes with one prefix are counted at once, by a Walsh-Hadamard transform.
+
+    >>> m = linear(bits=50, epsilon=2.0)
+    >>> m.g, round(m.law.p, 4), round(m.law.q, 4)
+    (8, 0.5135, 0.125)
+
+    Reference: wang2017.
+    """
+    return calibrate.linear(bits, epsilon)
 
 
 def ss(k: int, epsilon: float, size: int | None = None) -> Subset | PackedSubset:

@@ -116,6 +116,8 @@ def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
     from deniable.summaries.ratios import fieller_ends, ratio_error
 
     estimate, domain = result[name], result.domains.get(name)
+    if name in result.ranges:
+        raise InvalidParameter(f"everybody has an answer to {name!r}: result.range({name!r}, low, high)")
     if not isinstance(estimate, Estimate) or domain is None:
         raise InvalidParameter(f"{name!r} is a number, whose mean is estimated: result.mean({name!r})")
     content = None if result.plan is None else result.plan.content

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final, get_args
 
-from deniable.domain import Categories, Domain, Product, checked_text
+from deniable.domain import Categories, Coarse, Domain, View, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.plan.notation import Json, checked_fields, checked_integer, checked_list, checked_string
@@ -80,13 +80,13 @@ class Attribute:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Under which names answers are given: its own, or those of the questions of a table."""
-        return self.domain.names if isinstance(self.domain, Product) else (self.name,)
+        """Under which names answers are given: its own, or those of the questions that it is a view of."""
+        return self.domain.names if isinstance(self.domain, View) else (self.name,)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """How many answers each of its columns has."""
-        return self.domain.shape if isinstance(self.domain, Product) else (self.domain.k,)
+        return self.domain.shape if isinstance(self.domain, View) else (self.domain.k,)
 
     @property
     def is_plain(self) -> bool:
@@ -193,7 +193,7 @@ def list_domains(attributes: Sequence[Attribute]) -> dict[str, Domain]:
     """The values of every question that is neither one of several options nor asked with another one."""
     found: dict[str, Domain] = {}
     for one in attributes:
-        if isinstance(one.domain, Product):
+        if isinstance(one.domain, View):
             found |= one.domain.factors
         elif one.several is None and one.answers is None:
             found[one.name] = one.domain
@@ -219,6 +219,7 @@ def check_questions(
             )
             raise InvalidParameter(text, "questions")
     _check_tables(attributes)
+    _check_levels(attributes, policies)
     for one in attributes:
         for label in extras[one.name]:
             if isinstance(one.domain, Categories) and label in one.domain.labels:
@@ -256,16 +257,17 @@ def refuse_answered(one: Attribute, policy: Missing) -> None:
 
 
 def _check_tables(attributes: Sequence[Attribute]) -> None:
-    """Refuse tables of questions that are not the same wherever they are asked."""
+    """Refuse tables and levels of questions that are not the same wherever they are asked."""
     several = list_several(attributes)
     asked: dict[str, tuple[Domain, Missing | None]] = {}
     for one in attributes:
         factors: tuple[tuple[str, Domain], ...] = ((one.name, one.domain),)
-        if isinstance(one.domain, Product):
+        if isinstance(one.domain, View):
             factors = one.domain.factors
             if one.name != one.domain.name or not one.is_plain:
                 raise InvalidParameter(
-                    f"{one.name!r} is a table, which everybody fills in: it is called {one.domain.name!r}",
+                    f"{one.name!r} is a view of {_list_names(one.domain.names)}, which everybody is asked: "
+                    f"it is called {one.domain.name!r}",
                     "tables",
                 )
         for name, domain in factors:
@@ -276,6 +278,36 @@ def _check_tables(attributes: Sequence[Attribute]) -> None:
                     "same in every table",
                     "tables",
                 )
+
+
+def _list_names(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
+
+
+def list_levels(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, ...]]:
+    """The attributes that are levels of each question which has several, the coarsest first."""
+    coarse = {one.domain.question for one in attributes if isinstance(one.domain, Coarse)}
+    found: dict[str, list[Attribute]] = {}
+    for one in attributes:
+        if one.name in coarse or one.domain.is_level:
+            found.setdefault(one.columns[0], []).append(one)
+    return {name: tuple(sorted(levels, key=lambda one: one.domain.k)) for name, levels in found.items()}
+
+
+def _check_levels(attributes: Sequence[Attribute], policies: Mapping[str, Missing]) -> None:
+    """Refuse levels of a question that is not an attribute itself, or that some do not answer."""
+    for name, levels in list_levels(attributes).items():
+        own = next((one for one in levels if one.name == name), None)
+        if own is None:
+            raise InvalidParameter(
+                f"{levels[0].name!r} is a level of {name!r}, which must be an attribute itself", "tables"
+            )
+        if own.only_if is not None or policies[name] == "value":
+            raise InvalidParameter(
+                f"{name!r} is reported in levels, so that everybody must have one of its values; "
+                "ask a yes/no question beside it, or ask for it without levels",
+                "tables",
+            )
 
 
 def _check_condition(one: Attribute, by_name: Mapping[str, Attribute]) -> None:

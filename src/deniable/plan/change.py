@@ -249,8 +249,11 @@ def compare_results(earlier: Result, later: Result, level: float, people: People
     both = Findings(earlier, level), Findings(later, level)
     attributes = {name: _compare(both, name, known, combine) for name in later.estimates}
     attributes |= {name: _compare_means(both, name, combine) for name in later.means}
-    means = {name: _compare_means(both, name, combine) for name in later.estimates if later.has_mean(name)}
-    return Change(attributes, _compare_groups(both, combine), means, level, known, (earlier, later))
+    groups = _compare_groups(both, combine)
+    attributes |= {name: groups[name] for name in later.ranges}
+    shared = (*later.estimates, *later.ranges)
+    means = {name: _compare_means(both, name, combine) for name in shared if later.has_mean(name)}
+    return Change(attributes, groups, means, level, known, (earlier, later))
 
 
 def _compare(both: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:

@@ -58,14 +58,14 @@ def list_grouped(content: Content) -> list[str]:
     """The questions, and options of questions, that have a table by known groups."""
     found: dict[str, None] = {}
     for j, one in enumerate(content.attributes):
-        if is_grouped(one) and isinstance(content.mechanism.marginal(j), Supports):
+        if is_grouped(content, one) and isinstance(content.mechanism.marginal(j), Supports):
             found |= dict.fromkeys(one.columns)
     return list(found)
 
 
-def is_grouped(one: Attribute) -> bool:
+def is_grouped(content: Content, one: Attribute) -> bool:
     """Whether an attribute may have a table by known groups; one that applies only to some is of these."""
-    return one.answers is None
+    return one.answers is None and one.columns[0] not in content.levels
 
 
 def point_to_tables(content: Content, shell: bool) -> str:
@@ -101,7 +101,7 @@ def warn_random(content: Content) -> str | None:
         one.name
         for one in content.attributes
         if content.missing_of(one) == "random"
-        and (isinstance(one.domain, Product) or (content.known is not None and is_grouped(one)))
+        and (isinstance(one.domain, Product) or (content.known is not None and is_grouped(content, one)))
     ]
     if not found:
         return None
@@ -216,6 +216,11 @@ def check_questions(content: Content, of: str, by: str) -> None:
     for name in (of, by):
         if name not in questions:
             raise InvalidParameter(not_among(name, "a question", questions))
+        if name in content.levels:
+            raise InvalidParameter(
+                f"{name!r} is reported in levels, which are no values of a table; ask for it with a larger "
+                "step and without levels (queries = 'values')"
+            )
     if of == by:
         raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
     if of in known and by in known:
@@ -335,7 +340,7 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
     found = []
     for one in content.attributes:
         estimate = result.estimates.get(one.name)
-        if asked not in one.columns or estimate is None or not is_grouped(one):
+        if asked not in one.columns or estimate is None or not is_grouped(content, one):
             continue
         if not isinstance(estimate.law, Supports):
             continue

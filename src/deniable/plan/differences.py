@@ -78,7 +78,7 @@ def list_held(content: Content, of: str, by: str) -> list[tuple[float, Source]]:
         law = content.mechanism.marginal(j)
         if not {of, by} - known <= set(one.columns) or not isinstance(law, Supports):
             continue
-        if not is_grouped(one):
+        if not is_grouped(content, one):
             continue
         source = _spread_evenly(content, one, law, bool(known & {of, by}))
         found.append((float(content.mechanism.chance(j)), source))
@@ -143,7 +143,7 @@ def explain_known(content: Content) -> str:
     for by in known.names:
         for j, one in enumerate(content.attributes):
             law = content.mechanism.marginal(j)
-            if isinstance(law, Supports) and is_grouped(one) and one.domain.k <= _MOST_CELLS:
+            if isinstance(law, Supports) and is_grouped(content, one) and one.domain.k <= _MOST_CELLS:
                 found += [_explain_table(content, j, law, of, by) for of in one.columns]
     return "\n".join(found)
 

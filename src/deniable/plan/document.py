@@ -5,14 +5,12 @@ Losses are stated in billionths of a nat, rounded up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any, Literal, final, get_args
 
-from deniable.domain import NO_ANSWER, Categories, Domain, Product, Range, checked_text
-from deniable.domain.grid import Grid
-from deniable.domain.number import Number
+from deniable.domain import NO_ANSWER, Domain, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import ExactMechanism
@@ -25,8 +23,10 @@ from deniable.plan.attribute import (
     check_questions,
     list_changed,
     list_domains,
+    list_levels,
     list_several,
 )
+from deniable.plan.domains import domain_from_dict, domain_to_dict, factors_from_dict, factors_to_dict
 from deniable.plan.known import Known, check_known
 from deniable.plan.losses import Loss
 from deniable.plan.maps import Map, check_maps
@@ -34,28 +34,15 @@ from deniable.plan.notation import (
     LARGEST_INTEGER,
     InvalidPlan,
     Json,
-    checked_boolean,
     checked_fields,
     checked_integer,
-    checked_kind,
     checked_list,
     checked_string,
-    checked_threshold,
-    mechanism_from_dict,
-    mechanism_to_dict,
 )
+from deniable.plan.recipes import record_from_dict, record_to_dict
 from deniable.plan.texts import Texts
 from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
-from deniable.records import (
-    RECORD_MECHANISMS,
-    Blank,
-    Fake,
-    Guessed,
-    Imitated,
-    Prior,
-    RecordMechanism,
-    as_record_mechanism,
-)
+from deniable.records import RecordMechanism, as_record_mechanism
 from deniable.tickets import PublicKey
 
 VERSION = 2
@@ -137,6 +124,7 @@ class Content:
             )
         for attribute, part in zip(self.attributes, self.parts, strict=True):
             check_fit(part, attribute.domain, attribute.name)
+            self._refuse_extras(attribute)
             if part.k != self.size(attribute) and not (part.metric or part.numeric):
                 raise InvalidParameter(
                     f"{attribute.name!r} has {self.size(attribute)} values, its mechanism {part.k}", "fit"
@@ -146,6 +134,16 @@ class Content:
                 f"a report takes at most {MOST_WORDS:,} random words, this one {self.words:,}; ask for fewer "
                 "values, or choose mechanisms other than unary ones",
                 "words",
+            )
+
+    def _refuse_extras(self, attribute: Attribute) -> None:
+        """Refuse values beside those of text and codes, whose codes use all their bits."""
+        if not attribute.domain.listed and (attribute.only_if or self.missing_of(attribute) == "value"):
+            raise InvalidParameter(
+                f"{attribute.name!r} is text or a code that nobody listed, so 'no answer' and 'not "
+                "applicable' cannot be among its values; refuse missing answers or make them random, and "
+                "ask a yes/no question beside it",
+                "no-answer",
             )
 
     def _check_rounds(self) -> None:
@@ -181,8 +179,8 @@ class Content:
 
     @property
     def has_no_answer(self) -> bool:
-        """Whether every attribute could have "no answer" as a value: metric ones and numbers cannot."""
-        return not any(part.metric or part.numeric for part in self.parts)
+        """Whether every attribute could have "no answer" as a value: metric ones, numbers and text cannot."""
+        return not any(part.metric or part.numeric or not part.listed for part in self.parts)
 
     @cached_property
     def _part_by_name(self) -> dict[str, ExactMechanism]:
@@ -203,8 +201,8 @@ class Content:
         return attribute.domain.k + len(self.extras(attribute))
 
     def labels(self, attribute: Attribute) -> tuple[str, ...]:
-        """The values' names, no answer among them where it is a value."""
-        return attribute.domain.labels + self.extras(attribute)
+        """The values' names, no answer among them where it is a value; none where values are not listed."""
+        return attribute.domain.shown_labels + self.extras(attribute)
 
     def extra_code(self, attribute: Attribute, label: str) -> int:
         """The code of a value that is not one of the domain; -1 where there is none, and it is drawn."""
@@ -240,6 +238,11 @@ class Content:
         return Loss(record, attribute, again, rest, units, answer)
 
     @cached_property
+    def levels(self) -> dict[str, tuple[Attribute, ...]]:
+        """The attributes that are levels of a question, the coarsest first, of every question with some."""
+        return list_levels(self.attributes)
+
+    @cached_property
     def changed(self) -> dict[str, tuple[str, ...]]:
         """The attributes that an answer to each question can change."""
         return list_changed(self.attributes)
@@ -258,7 +261,7 @@ class Content:
         if self.maps:
             optional["maps"] = {name: one.to_dict() for name, one in self.maps}
         if self.known is not None:
-            optional["known"] = _factors_to_dict(self.known.factors)
+            optional["known"] = factors_to_dict(self.known.factors)
         return {
             "attributes": [
                 attribute.to_dict(domain_to_dict(attribute.domain)) for attribute in self.attributes
@@ -294,7 +297,7 @@ class Content:
             texts=Texts.from_dict(data["texts"]) if "texts" in data else None,
             ask=data.get("ask", "all"),
             maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
-            known=Known(tuple(_read_factors(data["known"], "known"))) if "known" in data else None,
+            known=Known(tuple(factors_from_dict(data["known"], "known"))) if "known" in data else None,
         )
         if content.to_dict() != data:
             raise InvalidPlan(
@@ -347,189 +350,3 @@ def checked_people(people: object) -> int:
         LARGEST_INTEGER,
         reason="people",
     )
-
-
-@final
-class _Sizes:
-    """The numbers of values of a plan's attributes, each taken by a mechanism, in order."""
-
-    def __init__(self, ks: Sequence[int]) -> None:
-        self._ks = ks
-        self.used = 0
-
-    def take(self) -> int:
-        """The next one."""
-        if self.used == len(self._ks):
-            raise InvalidPlan(f"there are {len(self._ks)} attributes, but mechanisms for more", "parts")
-        self.used += 1
-        return self._ks[self.used - 1]
-
-
-_FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...], bool]] = {
-    "guessed": (Guessed, ("direct", "memoized"), True),
-    "imitated": (Imitated, ("direct", "unary", "memoized"), True),
-    "blank": (Blank, ("unary", "memoized"), False),
-}
-"""What a fake is called in a plan, which mechanisms it imitates, and whether it has a prior."""
-_NESTED = tuple(kind for kind, one in RECORD_MECHANISMS.items() if one.nests)
-
-
-@singledispatch
-def _part_to_dict(part: object) -> Json:
-    raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
-
-
-@_part_to_dict.register
-def _(part: ExactMechanism) -> Json:
-    return mechanism_to_dict(part)
-
-
-@_part_to_dict.register
-def _(part: Fake) -> Json:
-    kind, has_prior = next((kind, prior) for kind, (cls, _, prior) in _FAKES.items() if type(part) is cls)
-    data: Json = {"kind": kind, "part": mechanism_to_dict(part.part)}
-    if not has_prior:
-        return data
-    uniform = part.belief == Prior.uniform(part.belief.k)
-    return data | {"prior": "uniform" if uniform else [str(weight) for weight in part.belief.weights]}
-
-
-@_part_to_dict.register
-def record_to_dict(part: RecordMechanism) -> Json:
-    """A record mechanism as its kind, its parts and its numbers."""
-    parts = [_part_to_dict(one) for one in getattr(part, part.part_field)]
-    numbers = {name: getattr(part, name) for name in part.numbers}
-    lists = {name: list(given) for name in part.lists if (given := getattr(part, name)) is not None}
-    return {"kind": part.kind, part.part_field: parts} | numbers | lists
-
-
-def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
-    """Back from `record_to_dict`, for attributes of these sizes."""
-    found = _read_record(data, sizes := _Sizes(ks), tuple(RECORD_MECHANISMS))
-    if sizes.used < len(ks):
-        raise InvalidPlan(f"there are {len(ks)} attributes, but mechanisms for {sizes.used}", "parts")
-    return found
-
-
-def _read_record(data: object, sizes: _Sizes, kinds: Sequence[str]) -> RecordMechanism:
-    kind = checked_kind(data, "a record mechanism", kinds)
-    made_by = RECORD_MECHANISMS[kind]
-    given = [name for name in made_by.lists if isinstance(data, dict) and name in data]
-    wanted = ("kind", made_by.part_field, *made_by.numbers, *given)
-    fields = checked_fields(data, f"a {kind} record mechanism", wanted)
-    numbers: Json = {name: checked_integer(fields[name], name) for name in made_by.numbers}
-    for name in given:
-        numbers[name] = tuple(checked_integer(one, name) for one in checked_list(fields[name], name))
-    read = _MEMBERS[made_by.part_field]
-    members = [
-        read(one, sizes, made_by) for one in checked_list(fields[made_by.part_field], made_by.part_field)
-    ]
-    return made_by.build(members, **numbers)
-
-
-def _read_part(data: object, sizes: _Sizes, inside: type[RecordMechanism]) -> object:
-    kind = data.get("kind") if isinstance(data, dict) else None
-    if inside.takes_records and isinstance(kind, str) and kind in RECORD_MECHANISMS:
-        return _read_record(data, sizes, _NESTED)
-    sizes.take()
-    return mechanism_from_dict(data)
-
-
-def _read_fake(data: object, sizes: _Sizes, _inside: type[RecordMechanism]) -> Fake:
-    kind = checked_kind(data, "a fake", tuple(_FAKES))
-    made_by, kinds, has_prior = _FAKES[kind]
-    fields = checked_fields(data, f"a {kind} fake", ("kind", "part", *(("prior",) if has_prior else ())))
-    part, k = mechanism_from_dict(fields["part"], kinds), sizes.take()
-    if not has_prior:
-        return made_by(part)
-    if part.k > k + 2:  # before a prior of that size is made
-        raise InvalidPlan(f"an attribute has {k} values, its mechanism {part.k}", "fit")
-    if fields["prior"] == "uniform":
-        return made_by(part, Prior.uniform(part.k))
-    weights = checked_list(fields["prior"], "prior")
-    prior = Prior(tuple(checked_threshold(weight, "a prior's weight") for weight in weights))
-    if prior.k != part.k:
-        raise InvalidPlan(f"a prior has {prior.k} weights, its mechanism {part.k} values", "prior")
-    return made_by(part, prior)
-
-
-_MEMBERS: dict[str, Callable[[object, _Sizes, type[RecordMechanism]], Any]] = {
-    "parts": _read_part,
-    "fakes": _read_fake,
-}
-"""How the parts of a record mechanism are read, by what they are called."""
-
-
-def domain_to_dict(domain: Domain) -> Json:
-    """A domain as its labels or its integers."""
-    if isinstance(domain, Categories):
-        return {"kind": "categories", "labels": list(domain.labels)}
-    if isinstance(domain, Range):
-        numbers = {
-            "low": domain.scaled_low,
-            "step": domain.scaled_step,
-            "bins": domain.bins,
-            "digits": domain.digits,
-        }
-        unit = {"unit": domain.unit} if domain.unit else {}
-        ends = {"open_low": domain.open_low, "open_high": domain.open_high}
-        return {"kind": "range", **numbers, **ends, **unit}
-    if isinstance(domain, Number):
-        numbers = {"low": domain.scaled_low, "high": domain.scaled_high, "digits": domain.digits}
-        return {"kind": "number", **numbers, "open_low": domain.open_low, "open_high": domain.open_high}
-    if isinstance(domain, Grid):
-        return {"kind": "grid", **domain.corners, "rows": domain.rows, "columns": domain.columns}
-    if isinstance(domain, Product):
-        return {"kind": "product", "factors": _factors_to_dict(domain.factors)}
-    raise InvalidParameter(f"a plan cannot hold the domain {type(domain).__name__}")
-
-
-def _factors_to_dict(factors: Sequence[tuple[str, Domain]]) -> list[Json]:
-    return [{"name": name, "domain": domain_to_dict(one)} for name, one in factors]
-
-
-def domain_from_dict(data: object) -> Domain:
-    """Back from `domain_to_dict`."""
-    kind = checked_kind(data, "a domain", ("categories", "range", "number", "grid", "product"))
-    if kind == "product":
-        fields = checked_fields(data, "a product", ("kind", "factors"))
-        return Product(_read_factors(fields["factors"], "factors"))
-    if kind == "categories":
-        data = checked_fields(data, "categories", ("kind", "labels"))
-        return Categories(
-            [checked_string(label, "a label") for label in checked_list(data["labels"], "labels")]
-        )
-    if kind == "grid":
-        numbers, _ = _numbers(data, "a grid", ("south", "west", "north", "east", "rows", "columns"))
-        return Grid.from_integers(*numbers)
-    if kind == "number":
-        numbers, ends = _numbers(data, "a number", ("low", "high", "digits"), ("open_low", "open_high"))
-        low, high, digits = numbers
-        return Number.from_integers(low, high, digits, *ends)
-    unit: Any = ""
-    if isinstance(data, dict) and "unit" in data:
-        unit = checked_string(data["unit"], "unit")
-        data = {name: value for name, value in data.items() if name != "unit"}
-    numbers, ends = _numbers(data, "a range", ("low", "step", "bins", "digits"), ("open_low", "open_high"))
-    low, step, bins, digits = numbers
-    open_low, open_high = ends
-    return Range.from_integers(low, step, bins, digits, open_low, open_high, unit)
-
-
-def _read_factors(data: object, what: str) -> list[tuple[str, Domain]]:
-    found = []
-    for one in checked_list(data, what):
-        factor = checked_fields(one, "a factor", ("name", "domain"))
-        name = checked_text(checked_string(factor["name"], "name"), "a question's name")
-        checked_kind(factor["domain"], "a factor's domain", ("categories", "range"))
-        found.append((name, domain_from_dict(factor["domain"])))
-    return found
-
-
-def _numbers(
-    data: object, what: str, names: Sequence[str], ends: Sequence[str] = ()
-) -> tuple[list[int], list[bool]]:
-    """Integers, and whether ends are open."""
-    fields = checked_fields(data, what, ("kind", *names, *ends))
-    integers = [checked_integer(fields[name], name) for name in names]
-    return integers, [checked_boolean(fields[end], end) for end in ends]

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.plan.applicable import correct_mean, explain_unknown, find_condition
 from deniable.plan.change import MEAN
+from deniable.plan.levels import find_tree
 from deniable.plan.reports import Tallies, refuse_other_plan
 from deniable.plan.result import Result, Unreported, bins_of
 from deniable.plan.smoothed import refuse_unordered
+from deniable.ranges import RangeEstimate
 
 if TYPE_CHECKING:
+    from deniable.plan.document import Content
     from deniable.plan.plan import Plan
 
 
@@ -31,11 +35,13 @@ def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool) -> Result:
     found: dict[str, Estimate] = {}
     numbers: dict[str, MeanEstimate] = {}
     unreported = {}
+    leveled = {one.name for levels in plan.content.levels.values() for one in levels}
     for j, (attribute, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
         name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
-        labels = plan.content.labels(attribute)
+        # labels of a million values in ten levels take seconds, and only groups of them are shown
+        labels = () if name in leveled else plan.content.labels(attribute)
         try:
-            estimate = part.estimated(tally, plan.mechanism.marginal(j), labels)
+            estimate = part.estimated(tally, plan.mechanism.marginal(j), labels or None)
         except InvalidParameter as problem:
             unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
             continue
@@ -43,6 +49,7 @@ def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool) -> Result:
             found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
         else:
             numbers[name] = estimate
+    ranges = combine_levels(plan.content, found, unreported)
     for attribute in plan.content.attributes:
         name = attribute.name
         why = explain_unknown(plan.content, name, found)
@@ -52,15 +59,46 @@ def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool) -> Result:
     means = _list_means(plan, numbers, found)
     if not tallies.n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    if not found and not means:
+    if not found and not means and not ranges:
         name, nothing = next(iter(unreported.items()))
         raise InvalidParameter(f"{name!r}: {nothing.why}")
-    domains = {one.name: one.domain for one in plan.content.attributes}
+    domains = {one.name: one.domain for one in plan.content.attributes if not one.domain.is_level}
     if smooth:
         refuse_unordered(domains.values())
     kept = _keep_apart(plan)
     told = (found, unreported, plan.content.title, means, domains, kept)
-    return Result(plan.id, tallies.n, *told, plan, tallies, smooth)
+    return Result(plan.id, tallies.n, *told, plan, tallies, smooth, ranges)
+
+
+def combine_levels(
+    content: Content, found: dict[str, Estimate], unreported: dict[str, Unreported]
+) -> dict[str, RangeEstimate]:
+    """The ranges that are reported in levels, by least squares; the levels are then no results themselves."""
+    ranges = {}
+    for name, levels in content.levels.items():
+        own = levels[-1].domain
+        if not isinstance(own, Range):
+            lost = [unreported.pop(one.name) for one in levels]
+            unreported[name] = Unreported(sum(one.n for one in lost), (), lost[-1].why)
+            continue
+        each = [found.pop(one.name, None) for one in levels]
+        missing = [unreported.pop(one.name) for one in levels if one.name in unreported]
+        known = [one for one in each if one is not None]
+        n = sum(one.n for one in missing) + sum(one.n for one in known)
+        try:
+            tree = find_tree(own, levels)
+        except InvalidParameter as problem:
+            unreported[name] = Unreported(n, (), str(problem))
+            continue
+        if missing:
+            have = "has" if len(missing) == 1 else "have"
+            why = (
+                f"{len(missing)} of {len(levels)} levels {have} no reports yet, and all of them are combined"
+            )
+            unreported[name] = Unreported(n, (), why)
+            continue
+        ranges[name] = RangeEstimate(tree, known, bins_of(own, own.k))
+    return ranges
 
 
 def _list_means(

@@ -10,12 +10,14 @@ from deniable.choose import (
     Considered,
     Objective,
     exposure,
+    find_moved,
     list_readings,
     plainer,
     warn_distant,
     warn_influence,
     warning,
 )
+from deniable.choose.reading import SHARES
 from deniable.domain import Product, Range
 from deniable.formatting import (
     format_count,
@@ -28,11 +30,13 @@ from deniable.formatting import (
     format_up,
 )
 from deniable.plan.acronyms import explain_kinds
+from deniable.plan.anticipated import anticipate_levels, name_levels
 from deniable.plan.attribute import list_questions, list_related
 from deniable.plan.crowds import explain_crowd
 from deniable.plan.differences import explain_known, warn_groups
 from deniable.plan.document import Content
 from deniable.plan.factors import list_answer_guesses
+from deniable.plan.level_texts import explain_drawn
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.pools import explain_pools
@@ -41,6 +45,7 @@ from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.related import bound_related, guess_related
 from deniable.plan.turnout import explain_turnout
+from deniable.plan.unlisted import list_unlisted
 
 # or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
 _MOST_ROWS = 12
@@ -60,6 +65,7 @@ def explain_plan(
         _opening(content, plan_id),
         *(f"WARNING. {text}" for text in _warnings(content, stated, here)),
         "\n".join(filter(None, [tabulate_precisions(here), explain_turnout(content, here)])),
+        "\n".join(one.explain_limit(content.people) for one in list_unlisted(content).values()),
         _attributes(content, here),
         _losses(content, loss),
         explain_known(content),
@@ -91,17 +97,16 @@ def _explain_dependence(content: Content) -> str:
     tables = point_to_tables(content, shell=True)
     if tables:
         return f"Reports hold {tables}."
+    asked = [one for one in content.attributes if not one.domain.is_level]
     together = any(isinstance(one.domain, Product) for one in content.attributes)
-    if (
-        content.known is not None
-        or together
-        or len(content.attributes) == 1
-        or content.mechanism.reported > 1
-    ):
+    if content.known is not None or together or len(asked) == 1 or content.mechanism.reported > 1:
         return ""
+    advice = "ask for both at once, with together = [[...]] in the study"
+    if sum(one.domain.listed for one in asked) <= 1:
+        advice = "a table takes two questions whose values are listed"
     return (
         "How one answer depends on another cannot be learned from these reports, whose number does not "
-        "matter: ask for both at once, with together = [[...]] in the study."
+        f"matter: {advice}."
     )
 
 
@@ -109,7 +114,7 @@ def _opening(content: Content, plan_id: str) -> str:
     title = f" · {content.title}" if content.title else ""
     d = len(content.attributes)
     asked = f"{content.people:,} people, {d} attribute{'s' if d > 1 else ''}"
-    how = content.mechanism.explain([attribute.name for attribute in content.attributes])
+    how = explain_drawn(content) or content.mechanism.explain([one.name for one in content.attributes])
     if content.rounds is not None and any(part.repeated and part.permanent is part for part in content.parts):
         how += (
             " They are asked again and again: a random answer is kept and sent every time, so that a "
@@ -137,15 +142,21 @@ def _attributes(content: Content, here: Considered) -> str:
         "bytes",
     ]
     rows = []
+    between = {one.name for levels in content.levels.values() for one in levels[1:-1]}
+    names = name_levels(content.attributes)
     for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
+        if attribute.name in between:
+            continue  # the coarsest level and single values stand for all
         guesses = [
             format_percent(here.success[j], 1),
             format_percent(here.success_reported[j], 1) if some[j] else "",
-            format_percent(part.blind, 1),
+            format_percent(part.blind if part.listed else 0.5, 1),
         ]
         numbers = [*guesses, str(part.report_bytes)]
         values = "a number" if part.numeric else f"{part.k:,}"
-        rows.append([attribute.name, values, here.protocols[j], *numbers])
+        if not part.listed:
+            values = "not listed"
+        rows.append([names[j], values, here.protocols[j], *numbers])
     lines = [
         *format_table(headers, rows, _LEFT),
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
@@ -156,13 +167,16 @@ def _attributes(content: Content, here: Considered) -> str:
             "if reported: the same for people whose report holds that answer, if the attacker knows that it "
             "does"
         )
+    if not all(part.listed for part in content.parts):
+        lines.append("not listed: the guess is which of two answers it is, at most")
     lines += [*_explain_related(content), *_explain_answers(content)]
-    moved = [(much, -j) for j, much in enumerate(here.influence) if not content.parts[j].numeric]
+    moved = find_moved(here)
     if moved:
-        much, most = max(moved)
+        worst = next(iter(moved))
+        level = ", by the level of it that they move most" if names[worst] in content.levels else ""
         lines.append(
-            f"fake reports: 1 % of them moves a share of {content.attributes[-most].name!r} by up to "
-            f"{format_points(much / 100)}"
+            f"fake reports: 1 % of them moves a share of {names[worst]!r} by up to "
+            f"{format_points(moved[worst] / 100)}{level}"
         )
     if any(part.numeric for part in content.parts):
         lines.append("a number: the guess is in which half of its range it is")
@@ -312,7 +326,7 @@ def _missing(content: Content) -> str:
     policies = {
         one.several or one.name: one.missing
         for one in content.attributes
-        if one.answers is None and one.name not in said_elsewhere
+        if one.answers is None and one.name not in said_elsewhere and not one.domain.is_level
     }
     usual = [name for name, policy in policies.items() if policy is None]
     are_all = len(usual) == len(list_questions(content.attributes))
@@ -445,11 +459,12 @@ def reconsider(content: Content, considered: Sequence[Considered]) -> Considered
     if chosen is not None and chosen.order is not None:  # the plan may have another order than the study
         protocols = [chosen.protocols[j] for j in chosen.order]
     per = considered[0].per if considered else "record"
+    leveled = {one.name for levels in content.levels.values() for one in levels}
     readings = [
-        list_readings(attribute.domain, part.k, attribute.turnout)
+        SHARES if attribute.name in leveled else list_readings(attribute.domain, part.k, attribute.turnout)
         for attribute, part in zip(content.attributes, content.parts, strict=True)
     ]
-    return Considered.of(
+    row = Considered.of(
         mechanism,
         mechanism.acronym,
         protocols,
@@ -459,6 +474,7 @@ def reconsider(content: Content, considered: Sequence[Considered]) -> Considered
         names=names,
         readings=readings,
     )
+    return anticipate_levels(content.attributes, row)
 
 
 def _wrap(paragraph: str) -> str:

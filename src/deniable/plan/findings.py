@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from deniable.arrays import Integers
 from deniable.domain import Range
 from deniable.domain.grid import Grid
+from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
+from deniable.estimate import normal_quantile
 from deniable.exact import number
+from deniable.formatting import format_count
 from deniable.plan.answered import Answered, find_answered
+from deniable.plan.between import Between, find_between
 from deniable.plan.change import MEAN
 from deniable.plan.noise import Noise, What, is_wide, judge_median, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
@@ -69,6 +74,8 @@ class Findings:
     """What was asked for and cannot be estimated: why, by attribute."""
     fakes: float | None = None
     """The share of reports that may have been made up, for the worst case of every share."""
+    ranges: Mapping[str, Mapping[Between, Summary]] = field(default_factory=dict)
+    """The shares between two numbers that were asked for, by attribute."""
     cells: bool = True
     """Whether grids are looked at, too: of 2,000 cells that takes seconds."""
 
@@ -84,6 +91,7 @@ class Findings:
         progress: Progress | None = None,
         fakes: float | None = None,
         likely: Mapping[str, Likelihood] | None = None,
+        ranges: Sequence[Between] = (),
     ) -> Findings:
         """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
         shares first.
@@ -92,7 +100,9 @@ class Findings:
         likely is `likely`: it is then not found from the tallies.
         """
         result = plan.estimate(tallies, smooth)
-        return Findings.read(result, level, project, quantiles, mle, progress, fakes, likely=likely)
+        return Findings.read(
+            result, level, project, quantiles, mle, progress, fakes, likely=likely, ranges=ranges
+        )
 
     @staticmethod
     def read(
@@ -105,13 +115,14 @@ class Findings:
         fakes: float | None = None,
         cells: bool = True,
         likely: Mapping[str, Likelihood] | None = None,
+        ranges: Sequence[Between] = (),
     ) -> Findings:
         """The same of a result, which knows whether its shares are to be smoothed."""
         asked = search_shares(result, mle, result.smooth, progress, cells, likely)
         found = _quantiles(result, quantiles, level, asked.refused)
-        return Findings(
-            result, level, project, found, asked.likely, asked.smoothed, asked.refused, fakes, cells
-        )
+        between = find_between(result, ranges, level)
+        told = (asked.likely, asked.smoothed, asked.refused, fakes, between, cells)
+        return Findings(result, level, project, found, *told)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -119,6 +130,11 @@ class Findings:
         domains = self.result.domains
         names = self.result.estimates
         return tuple(name for name in names if self.cells or not isinstance(domains.get(name), Grid))
+
+    @property
+    def leveled(self) -> tuple[str, ...]:
+        """The questions that are reported in levels, of which only groups have shares."""
+        return tuple(self.result.ranges)
 
     @cached_property
     def means(self) -> dict[str, Summary]:
@@ -131,14 +147,14 @@ class Findings:
     @cached_property
     def unbiased_means(self) -> dict[str, Summary]:
         """The same, which may be beyond the ends."""
-        names = [*self.names, *self.result.means]
+        names = [*self.names, *self.leveled, *self.result.means]
         return {name: self.result.mean(name, self.level) for name in names if self.result.has_mean(name)}
 
     @cached_property
     def all_quantiles(self) -> dict[str, dict[float, Summary]]:
         """The median of every range, and the quantiles that were asked for."""
         found = {}
-        for name in self.names:
+        for name in (*self.names, *self.leveled):
             if self.result.has_quantiles(name):
                 asked = self.quantiles.get(name, {})
                 median = asked.get(MEDIAN) or self.result.quantile(name, MEDIAN, self.level)
@@ -153,7 +169,21 @@ class Findings:
             name: groups_of(result.estimates[name], result.domains.get(name), self.level)
             for name in self.names
         }
-        return {name: self._correct_groups(name, groups) for name, groups in found.items() if groups}
+        found = {name: self._correct_groups(name, groups) for name, groups in found.items() if groups}
+        return found | {name: self._group_levels(name) for name in self.leveled}
+
+    def _group_levels(self, name: str) -> list[Group]:
+        """Groups of a question in levels, or its values if it has few of them."""
+        domain = self.result.domains[name]
+        alone = ((label, np.array([v])) for v, label in enumerate(domain.labels))
+        return [
+            Group(label, values, self._sum_levels(name, values))
+            for label, values in list_groups(domain) or alone
+        ]
+
+    def _sum_levels(self, name: str, values: Integers) -> Summary:
+        first, last = int(values[0]), int(values[-1]) + 1
+        return self.result.ranges[name].range(first, last, self.level)
 
     def _correct_groups(self, name: str, groups: list[Group]) -> list[Group]:
         """The same groups, of those who answered."""
@@ -216,7 +246,7 @@ class Findings:
         """What is too noisy to read, and what would mend it."""
         result, level = self.result, self.level
         found: list[Noise | None] = []
-        for name in self.names:
+        for name in (*self.names, *self.leveled):
             if name in self.groups:
                 errors = np.array([group.share.stderr for group in self.groups[name]])
                 is_map = isinstance(result.domains[name], Grid)
@@ -232,9 +262,15 @@ class Findings:
             found.append(judge_middle(result, name, mean, self.means[name], ends, level))
         for name, shares_ in self.all_quantiles.items():
             if self.is_wide(name, shares_[MEDIAN]):
-                error = float(cumulative_shares(result, name, MEDIAN)[1].max())
-                found.append(judge_median(result, name, error, level))
+                found.append(judge_median(result, name, self._find_error(name), level))
         return [one for one in found if one is not None]
+
+    def _find_error(self, name: str) -> float:
+        """The largest standard error of the shares below an edge, by which a median is off."""
+        if name not in self.result.ranges:
+            return float(cumulative_shares(self.result, name, MEDIAN)[1].max())
+        ends = self.result.cdf(name, self.level)
+        return float((ends.high - ends.low).max()) / 2 / normal_quantile(self.level)
 
     @cached_property
     def noisy_means(self) -> frozenset[str]:
@@ -243,6 +279,9 @@ class Findings:
 
     def _regroup(self, name: str, count: int) -> Shares:
         """The shares of so many groups in place of those that are shown; values beside the range stay."""
+        if name in self.result.ranges:
+            some = np.array_split(np.arange(self.result.domains[name].k), count)
+            return read_groups([Group("", one, self._sum_levels(name, one)) for one in some], None)
         estimate, k = self.result.estimates[name], self.result.domains[name].k
         parts = [*np.array_split(np.arange(k), count), *(np.array([v]) for v in range(k, estimate.k))]
         groups = [Group("", values, sum_of(estimate, values, self.level)) for values in parts]
@@ -284,6 +323,7 @@ class Findings:
             AMONG: self.rows.answered,
             "means": self.rows.means,
             "quantiles": self.rows.quantiles,
+            "ranges": self.rows.ranges,
             "noise": [one.about() for one in self.noise],
             "respondents": [one.about() for one in self.respondents.values()],
             "searches": searches,
@@ -336,6 +376,7 @@ class Findings:
         told = {name: one for name, one in people.items() if one is not None}
         noisy = frozenset[str]() if unbiased else self.noisy_means
         counted = {name: str(one) for name, one in self.respondents.items()}
+        counted |= {name: format_count(result[name].n, "report") for name in self.leveled}
         parts = {
             name: Part(
                 one.people,
@@ -348,7 +389,8 @@ class Findings:
         chosen = [name for name in result if only in (None, name)]
         estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
         numbers = {name: result.means[name] for name in chosen if name in result.means}
-        about = numbers, result.domains, bins, shares, self._positions(), shown
+        leveled = {name: self.groups[name] for name in chosen if name in result.ranges}
+        about = numbers, result.domains, bins, shares, self._positions(), shown, leveled
         return shares_plot(estimates, title, self.level, *about)
 
     def _positions(self) -> dict[str, dict[str, float]]:
@@ -356,7 +398,7 @@ class Findings:
         found = {
             name: {MEAN: mean.value}
             for name, mean in self.means.items()
-            if name in self.result.estimates and name not in self.noisy_means
+            if name not in self.result.means and name not in self.noisy_means
         }
         for name, shares in self.all_quantiles.items():
             told = {
@@ -401,7 +443,7 @@ def _quantiles(
     result: Result, shares: Sequence[float], level: float, refused: dict[str, str]
 ) -> dict[str, dict[float, Summary]]:
     asked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
-    ranges = [name for name in result.estimates if isinstance(result.domains.get(name), Range)]
+    ranges = [name for name in result if isinstance(result.domains.get(name), Range)]
     if asked and not any(isinstance(domain, Range) for domain in result.domains.values()):
         raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
     found = {}

@@ -136,15 +136,16 @@ class Health:
     def with_arrivals(self, arrivals: Arrivals, tallies: Tallies, result: Result) -> Health:
         """The same with checks of bursts; the tallies and the result are of all reports."""
         count, busiest = len(self.checks) + 1, arrivals.busiest
+        estimates = {**result.estimates, **result.levels}
         if busiest is not None and busiest.n < tallies.n:
-            count += len(result.estimates)
+            count += len(estimates)
         tail = tail_of(self.level, self.looks, count)
         found = [check_minutes(arrivals.minutes, tallies.n, tail)]
         if busiest is not None and busiest.n < tallies.n:
             others = tallies - busiest
             found += [
                 check_burst(name, busiest[name], others[name], estimate, tail)
-                for name, estimate in result.estimates.items()
+                for name, estimate in estimates.items()
             ]
         return replace(self, checks=(*self.checks, *(one for one in found if one is not None)))
 
@@ -283,9 +284,10 @@ class HealthWatch:
         tail = tail_of(level, looks, others + sum(2 + len(some) for some in looked))
         checks: list[Check] = []
         unjudged: list[str] = []
+        estimates = {**result.estimates, **result.levels}
         for name, some, seen in zip(self._names, looked, self._seen, strict=True):
-            if name in result.estimates:
-                estimate = result.estimates[name]
+            if name in estimates:
+                estimate = estimates[name]
                 if estimate.n < _FEWEST and not isinstance(estimate.law, Moments):
                     unjudged.append(name)
                     continue

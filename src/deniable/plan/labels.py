@@ -33,7 +33,7 @@ class LabeledMechanism:
     @property
     def has_no_answer(self) -> bool:
         """Whether a missing answer is a value of its own."""
-        return not self.mechanism.numeric and self.labels[-1] == NO_ANSWER_LABEL
+        return self.labels[-1:] == (NO_ANSWER_LABEL,)
 
     def privatize(self, answers: object, words: Words | None = None) -> Array:
         """One report per answer; without words, from the operating system's.

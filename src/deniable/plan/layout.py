@@ -52,10 +52,14 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
         for people, mine in _option_answers(found, options):
             lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
     for name in _list_alone(found):
-        estimate, rows = result.estimates[name], _rows_of(found, name, bins)
-        grouped = not bins and name in found.groups
+        rows = _rows_of(found, name, bins)
+        grouped = name in found.groups and (not bins or name in found.leveled)
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
-        counted = f": {len(rows)} groups of {estimate.k:,} values; {more}" if grouped else ""
+        if name in found.leveled:
+            more = (
+                "--range 10:20 shows any of them" if shell else f"result.range({name!r}, ...) reads any range"
+            )
+        counted = f": {len(rows)} groups of {result[name].k:,} values; {more}" if grouped else ""
         phrase = _phrase(found, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
         title = f"{name} ({_count_reports(found, name)}), {phrase}{counted}"
@@ -107,7 +111,8 @@ def _option_answers(found: Findings, options: Sequence[Attribute]) -> list[tuple
 def _phrase(found: Findings, name: str, unbiased: bool) -> str:
     """Which shares these are, and whose."""
     people = "these" if name in found.respondents else found.among(name)
-    which = _PHRASES["unbiased" if unbiased else found.shares[name].method]
+    shares = found.group_shares if name in found.leveled else found.shares
+    which = _PHRASES["unbiased" if unbiased else shares[name].method]
     return which if people is None else f"{which} of {people}"
 
 
@@ -129,7 +134,8 @@ def _list_several(found: Findings) -> dict[str, list[Attribute]]:
 def _list_alone(found: Findings) -> list[str]:
     """The attributes that are shown by themselves."""
     options = {one.name for each in _list_several(found).values() for one in each}
-    return [name for name in found.names if name not in options]
+    shown = {*found.names, *found.leveled}
+    return [name for name in found.result if name in shown and name not in options]
 
 
 def _option_rows(found: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
@@ -155,7 +161,8 @@ def _option_noise(found: Findings, options: Sequence[Attribute]) -> list[str]:
 
 
 def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
-    rows = found.rows.groups if name in found.groups and not bins else found.rows.values
+    grouped = name in found.groups and (not bins or name in found.leveled)
+    rows = found.rows.groups if grouped else found.rows.values
     return [row for row in rows if row["attribute"] == name]
 
 
@@ -202,6 +209,11 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
         (name_quantile(share), f"{_format_summary(one, found.is_wide(name, one) and not unbiased)}{whose}")
         for share, one in found.all_quantiles.get(name, {}).items()
     ]
+    for row in found.rows.ranges:
+        if row["attribute"] == name:
+            lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
+    if name in found.leveled and found.result.ranges[name].few:
+        lines.append(("few reports", found.result.ranges[name].few))
     for of, likely in found.likelihoods:
         if name in likely:
             one = likely[name]
@@ -223,6 +235,14 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     if not unbiased:
         lines += [("noise", str(one)) for one in found.noise if one.attribute == name]
     return [*lines, *([("", found.refused[name])] if name in found.refused else [])]
+
+
+def _format_share(row: Mapping[str, Any], unbiased: bool) -> str:
+    """A share between two numbers, and where the true one is."""
+    columns = ("unbiased", "unbiased_low", "unbiased_high") if unbiased else ("share", "low", "high")
+    share, low, high = (100 * row[one] for one in columns)
+    told = NOISY if row["noisy"] and not unbiased else f"{share:.2f} % of people"
+    return f"{told}, from {low:.2f} to {high:.2f} %"
 
 
 def _whose(found: Findings, name: str) -> str:
@@ -324,14 +344,15 @@ def _how(found: Likelihood) -> str:
 
 def _format_summary(found: Summary, noisy: bool) -> str:
     """A number and where the true one is; only the latter if it is too noisy to read."""
-    within = (
-        f", and up to {found.within:g} more either way, since answers are counted in bins"
-        if found.within
-        else ""
-    )
+    within = f", and {describe_bins(found.within)}" if found.within else ""
     digits = _count_digits(found.stderr)
     value, low, high = (_format_number(number, digits) for number in (found.value, found.low, found.high))
     return f"{NOISY if noisy else value}, from {low} to {high}{within}"
+
+
+def describe_bins(within: float) -> str:
+    """How much farther off than its interval says a mean of bins may be, in words."""
+    return f"up to {within:g} more either way, since answers are counted in bins"
 
 
 def _count_digits(stderr: float) -> int:

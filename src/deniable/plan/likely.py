@@ -70,6 +70,9 @@ def find_likely(plan: Plan, data: object, name: str | None, **options: Any) -> A
     """The most likely shares of an attribute, or of all of them from reports."""
     if name is not None and name not in plan.names:
         raise InvalidParameter(not_among(name, "an attribute", plan.names))
+    obstacle = None if name is None else _find_obstacle(plan, plan.names.index(name))
+    if obstacle is not None:
+        raise InvalidParameter(f"{name!r}: {obstacle}")
     if not isinstance(data, Tallies):
         found = find_from_reports(plan, data, **options)
         return found if name is None else found[name]
@@ -104,6 +107,10 @@ def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLike
             continue
         for j in own:
             attribute, column = plan.content.attributes[j], records.columns[j]
+            obstacle = _find_obstacle(plan, j)
+            if obstacle is not None:
+                refused[attribute.columns[0]] = obstacle
+                continue
             ordered = isinstance(attribute.domain, Range) or None
             try:
                 one = mle(member.mechanisms[j - first], column, ordered=ordered, **options)
@@ -112,6 +119,21 @@ def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLike
                 continue
             found[attribute.name] = _label(plan, attribute.name, one)
     return RecordLikelihood(records.n, found, refused)
+
+
+def _find_obstacle(plan: Plan, place: int) -> str | None:
+    """Why an attribute by itself has no most likely shares, and what there is instead; or None."""
+    one = plan.content.attributes[place]
+    question = one.columns[0]
+    if not one.domain.listed:
+        found = f"plan.discover(reports, name={question!r})"
+        return f"nobody listed its values; {found} finds those that many people have"
+    if question not in plan.content.levels:
+        return None
+    return (
+        "it is reported in levels, each by some people alone; all of them are combined by least squares: "
+        f"result.range({question!r}, low, high), result.cdf({question!r})"
+    )
 
 
 def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikelihood:

@@ -82,14 +82,21 @@ class Noise:
 
 def find_noisy(shares: Shares) -> npt.NDArray[np.bool_]:
     """Which shares are too noisy to read: their interval is wider than `_allow` lets it be."""
-    return np.asarray(shares.high - shares.low > _allow(shares.share))
+    return np.asarray(shares.high - shares.low > _allow(shares.share, 1 / shares.share.size))
 
 
-def _allow(share: Floats) -> Floats:
+def is_noisy(share: Summary, part: float) -> bool:
+    """Whether the share of a range of values is too noisy to read, by the same rule: people who are spread
+    evenly over all values would have this part of them.
+    """
+    return bool(share.high - share.low > _allow(np.array([share.value]), part)[0])
+
+
+def _allow(share: Floats, average: float) -> Floats:
     """How wide an interval may be: twice its share or twice an average one, whichever is more; 5 points at
     least, and half of everything at most.
     """
-    return np.asarray(np.clip(2 * np.maximum(share, 1 / share.size), _SHORTEST, _WIDEST))
+    return np.asarray(np.clip(2 * np.maximum(share, average), _SHORTEST, _WIDEST))
 
 
 def judge_shares(
@@ -113,7 +120,7 @@ def judge_shares(
     typical = np.clip(1 / size, shares.low, shares.high)
     allowed = np.clip(2 * np.maximum(typical, 1 / size), _SHORTEST, _WIDEST)
     noise = np.maximum(errors**2 * reports - shares.share * (1 - shares.share), 0.0)
-    seen = float(((shares.high - shares.low) / _allow(shares.share))[noisy].max())
+    seen = float(((shares.high - shares.low) / _allow(shares.share, 1 / size))[noisy].max())
     needed = _Needed.of(noise, typical * (1 - typical), allowed, reports, level)
     people = _people(result, name, what, float(allowed.min()), max(needed.times, seen**2), level)
     fewer = () if regroup is None else range(size - 1, 1, -1)

@@ -19,6 +19,7 @@ from deniable.mechanisms import (
     ExactMechanism,
     Hadamard,
     Hashed,
+    Linear,
     PackedSubset,
     Pooled,
     Subset,
@@ -170,7 +171,7 @@ MOST_BINS = 1 << 12
 MOST_CELLS = 1 << 11
 """Cells of a grid with planar noise: this many can be verified, and estimated, in a moment."""
 
-_SIZES = ("k", "size", "g", "bits", "window")
+_SIZES = ("k", "size", "g", "bits", "rows", "window")
 _THRESHOLDS = ("keep", "one", "zero", "share")
 
 _MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
@@ -180,6 +181,7 @@ _MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
     "packed-subset": (PackedSubset, ("k", "size", "keep")),
     "hashed": (Hashed, ("k", "g", "keep")),
     "pooled": (Pooled, ("k", "g", "keep")),
+    "linear": (Linear, ("bits", "rows", "keep")),
     "hadamard": (Hadamard, ("k", "keep")),
     "memoized": (Memoized, ("first", "second")),
     "hashed-memoized": (HashedMemoized, ("k", "buckets")),

@@ -40,7 +40,8 @@ class Panel(NamedTuple):
     """An attribute, and what is drawn of it."""
 
     name: str
-    estimate: Estimate | MeanEstimate
+    estimate: Estimate | MeanEstimate | None
+    """None where it is combined from levels."""
     bars: Sequence[Bar] = ()
     """Those that there is room for, in order."""
     note: str = ""
@@ -76,7 +77,8 @@ class Panel(NamedTuple):
     @property
     def title(self) -> list[str]:
         """In lines that the panel has room for."""
-        text = f"{self.name}: {self.counted or format_count(self.estimate.n, 'report')}{self.note}"
+        reports = "" if self.estimate is None else format_count(self.estimate.n, "report")
+        text = f"{self.name}: {self.counted or reports}{self.note}"
         return wrap(text, round((WIDE + RIGHT) / LETTER)) or [""]
 
     @property

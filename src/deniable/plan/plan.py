@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from deniable.choose import Considered, Precision
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.crowd import Shuffled
+    from deniable.discovery import Found
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
     from deniable.plan.windows import WindowResults, Windows
@@ -258,7 +259,9 @@ class Plan:
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""
-        return references.bibliography(self.content.mechanism)
+        from deniable.plan.levels import list_references
+
+        return references.bibliography(self.content.mechanism, list_references(self.content.attributes))
 
     def encode(self, answers: object, asked: Collection[str] | None = None) -> Integers:
         """Answers as integers, a row per attribute, and the known group last, where there is one. No answer
@@ -392,6 +395,35 @@ class Plan:
 
             return estimate_windows(self, tallies, smooth)
         return estimate_tallies(self, tallies, smooth)
+
+    def discover(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        name: str | None = None,
+        words: object = None,
+        alpha: float = 0.05,
+        least: int = 50,
+        show: table.Show | None = None,
+    ) -> Found:
+        """The texts or codes that many people have, with shares and intervals, wherever reports are.
+
+        A value that nobody has is among them with probability `alpha` at most. Values of fewer than `least`
+        people, by their plain shares, are not shown: they are somebody's words. `words` is a public list that
+        was not made from these reports; of it, rarer values are found. `name` says which question is meant,
+        where there are several.
+
+        >>> import deniable as dn
+        >>> study = dn.Study({"word": dn.Text("a-z", longest=3)}, epsilon=4.0)
+        >>> plan = study.plan(people=3000)
+        >>> reports = plan.privatize({"word": ["cat"] * 2000 + ["dog"] * 1000}, dn.seeded(1))
+        >>> plan.discover(reports).names
+        ('cat', 'dog')
+        """
+        from deniable.plan.discoveries import discover_values
+
+        return discover_values(self, reports, table, name, words, alpha, least, show)
 
     @overload
     def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...

@@ -16,6 +16,7 @@ from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.formatting import round_digits
 from deniable.plan.noise import find_noisy
 from deniable.plan.panels import (
     BELOW,
@@ -44,6 +45,8 @@ _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
+_LONG = 10_000  # numbers from here on have commas
+_RIGHT = 0.98  # of a panel's width, where marks of numbers are
 _GRAY = "#c8c8c8"  # of cells that are too noisy to read
 _LINES = ("-.", ":", "--", "-")  # of numbers that are marked in a panel
 _MARKS = "<Dso"  # and beside it
@@ -84,6 +87,7 @@ def shares_plot(
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
     positions: Mapping[str, Mapping[str, float]] | None = None,
     shown: Shown | None = None,
+    leveled: Mapping[str, Sequence[Group]] | None = None,
 ) -> Figure:
     """Every attribute's shares, from top to bottom in the order of its values; means, a line each; locations,
     a map.
@@ -92,13 +96,14 @@ def shares_plot(
     asked for. `shown` are shares and means, without which unbiased ones are drawn. `likely` are
     other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and
     a map of their own each, in place of the shares. `positions` are numbers of ranges, by attribute and name,
-    that are marked: means and quantiles. Panels go down one column and then the next, in the order of the
+    that are marked: means and quantiles. `leveled` are the groups of questions in levels, which have no
+    shares of single values. Panels go down one column and then the next, in the order of the
     attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
     """
     require_matplotlib()
     from deniable.plot.picture import Picture
 
-    found = len(estimates) + len(means or {})
+    found = len(estimates) + len(means or {}) + len(leveled or {})
     if found > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {found}; plot fewer")
     panels = []
@@ -110,6 +115,10 @@ def shares_plot(
             panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, shown)))
         if shown is not None and name in shown.answered:
             panels.append(_part_panel(name, estimate, shown.answered[name]))
+    for name, groups in (leveled or {}).items():
+        panel = _level_panel(name, groups, (domains or {}).get(name), shown)
+        people = "" if shown is None or name not in shown.people else f", of {shown.people[name]}"
+        panels.append(panel._replace(positions=(positions or {}).get(name, {}), note=panel.note + people))
     for name, mean in (means or {}).items():
         ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
         noisy = shown is not None and name in shown.noisy
@@ -203,6 +212,15 @@ def _panel(
         return Panel(name, estimate, bars, note, edges=edges, side_by_side=True, method=method)
     bars, note = _largest_bars(labels, values, likely)
     return Panel(name, estimate, bars, note, edges=edges, method=method)
+
+
+def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, shown: Shown | None) -> Panel:
+    """The groups of a question in levels, which knows how many reports there are of all of them."""
+    assert isinstance(domain, Range), "only ranges are combined from levels"
+    method = "unbiased" if shown is None else shown.groups[name].method
+    bars = _group_bars(name, groups, {}, shown)
+    edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
+    return Panel(name, None, bars, f", {domain.k:,} values in {len(bars)} groups", edges=edges, method=method)
 
 
 def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:
@@ -300,10 +318,10 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
             linestyle="none",
         )
     for (name, position), marker in zip(panel.positions.items(), cycle(_MARKS), strict=False):
-        # as if people were even in a bar; beside the panel, where no data are
+        # as if people were even in a bar; at the right end, where the margin is
         at = np.interp(position, np.asarray(panel.edges), np.arange(len(positions) + 1) - 0.5)
         axes.plot(
-            [1.025],
+            [_RIGHT],
             [float(at)],
             marker,
             transform=axes.get_yaxis_transform(),
@@ -311,7 +329,7 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
             markersize=5,
             linestyle="none",
             clip_on=False,
-            label=f"{name} {position:.4g}",
+            label=_name_position(name, position),
         )
     _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
@@ -319,6 +337,12 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
     axes.set_ylim(len(positions) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("share of people, %")
+
+
+def _name_position(name: str, position: float) -> str:
+    """A mean or a quantile with four digits; years have four, and no comma."""
+    rounded = round_digits(position, 4)
+    return f"{name} {rounded:,.10g}" if abs(rounded) >= _LONG else f"{name} {rounded:.10g}"
 
 
 def _draw_keys(axes: Axes, panel: Panel) -> None:
@@ -348,7 +372,7 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
         marks = np.array([100 * bar.likely[of] for bar in panel.bars])
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
     for (name, position), line in zip(panel.positions.items(), cycle(_LINES), strict=False):
-        axes.axvline(position, color=INK, linewidth=1, linestyle=line, label=f"{name} {position:.4g}")
+        axes.axvline(position, color=INK, linewidth=1, linestyle=line, label=_name_position(name, position))
     _draw_keys(axes, panel)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))

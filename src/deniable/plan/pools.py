@@ -14,7 +14,7 @@ def explain_pools(content: Content) -> list[str]:
     found = []
     for attribute, part in zip(content.attributes, content.parts, strict=True):
         one = part.one_round
-        if isinstance(one, Pooled):
+        if isinstance(one, Pooled) and not attribute.domain.is_level:
             pool = one.pool
             found.append(
                 f"{attribute.name!r} is hashed by one of {pool.size:,} public functions, and its reports are "

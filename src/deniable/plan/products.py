@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from deniable.choose import Alone, Wanted, choose_views
-from deniable.domain import Product
+from deniable.domain import Product, Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan.attribute import Attribute
@@ -114,6 +114,12 @@ def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
             f"{name!r} cannot be in a table, since it applies only to some; ask it of everybody, with an "
             "answer for those to whom it does not apply. By known groups, it has a table of those to whom it "
             "applies"
+        )
+    if isinstance(one.domain, Range) and one.domain.queries == "ranges":
+        raise InvalidParameter(
+            f"{name!r} cannot be in a table, since queries = 'ranges' asks for levels, which are no cells of "
+            "one; give it a larger step, such as dn.Range(0, 100000, step=10000), and queries = 'values', or "
+            "ask for it by itself"
         )
 
 

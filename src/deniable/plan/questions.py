@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.domain import NO_ANSWER, Product, is_missing, refuse_missing, to_list
+from deniable.domain import NO_ANSWER, Product, View, is_missing, refuse_missing, to_list
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue, not_among
 from deniable.exact import round_up
@@ -25,6 +25,7 @@ from deniable.plan.attribute import (
     list_domains,
     list_several,
 )
+from deniable.plan.level_texts import explain_levels
 from deniable.plan.units import loss_to_random
 from deniable.tables import column_names, columns_of
 
@@ -59,8 +60,10 @@ def choose_columns(
     for one in attributes:
         if one.several in whole:
             found.setdefault(str(one.several), ())
-        elif isinstance(one.domain, Product):
-            found |= {name: (*domain.labels, *content.extras(one)) for name, domain in one.domain.factors}
+        elif isinstance(one.domain, View):
+            found |= {
+                name: (*domain.shown_labels, *content.extras(one)) for name, domain in one.domain.factors
+            }
         elif one.answers is None or one.name in there:
             found[one.name] = content.labels(one)
     for name, domain in () if content.known is None else content.known.factors:
@@ -75,7 +78,7 @@ def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) 
         if name in columns:
             found |= split_options(name, options, columns[name])
     for one in attributes:
-        if isinstance(one.domain, Product):
+        if isinstance(one.domain, View):
             found[one.name] = {name: columns[name] for name in one.domain.names}
         if one.answers is not None and one.name not in found and one.answers in found:
             found[one.name] = [
@@ -145,10 +148,11 @@ def encode_columns(
     by_name = {one.name: one for one in attributes}
     given = dict(zip(by_name, columns, strict=True))
     found: dict[str, Integers] = {}
+    read: dict[str, Integers] = {}
     for name in by_name:
         for one in reversed(_list_conditions(by_name, name)):
             if one.name not in found:
-                found[one.name] = _encode_attribute(content, one, given[one.name], found, by_name)
+                found[one.name] = _encode_attribute(content, one, given[one.name], found, by_name, read)
     return found
 
 
@@ -166,8 +170,9 @@ def _encode_attribute(
     column: Any,
     found: Mapping[str, Integers],
     by_name: Mapping[str, Attribute],
+    read: dict[str, Integers],
 ) -> Integers:
-    codes, skipped = read_codes(one, column)
+    codes, skipped = read_codes(one, column, read)
     applies: _Mask = np.ones(codes.size, dtype=np.bool_)
     if one.only_if is not None:
         parent = by_name[one.only_if.name]
@@ -177,17 +182,29 @@ def _encode_attribute(
             codes = np.where(~applies & (codes == YES_NO.labels.index("no")), NO_ANSWER, codes)
         _refuse_contradiction(one, codes, skipped, applies)
     if content.missing_of(one) == "refuse":
-        refuse_missing(np.where(applies, codes, 0), one.name, content.has_no_answer)
+        leveled = one.domain.is_level  # where "no answer" is no value, either
+        asked = one.columns[0] if leveled else one.name
+        refuse_missing(np.where(applies, codes, 0), asked, content.has_no_answer and not leveled)
     codes = np.where(codes == NO_ANSWER, content.extra_code(one, NO_ANSWER_LABEL), codes)
     return np.where(applies, codes, content.extra_code(one, NOT_APPLICABLE))
 
 
-def read_codes(one: Attribute, column: Any) -> tuple[Integers, _Mask]:
-    """The codes of the domain, -1 for a missing answer; and where it says that it does not apply."""
-    if isinstance(one.domain, Product):
-        factors = [Attribute(name, domain) for name, domain in one.domain.factors]
-        codes = one.domain.join([read_codes(factor, column[factor.name])[0] for factor in factors])
+def read_codes(
+    one: Attribute, column: Any, read: dict[str, Integers] | None = None
+) -> tuple[Integers, _Mask]:
+    """The codes of the domain, -1 for a missing answer; and where it says that it does not apply.
+
+    `read` keeps the codes of questions, which several levels or tables need.
+    """
+    kept: dict[str, Integers] = {} if read is None else read
+    if isinstance(one.domain, View):
+        for name, domain in one.domain.factors:
+            if name not in kept:
+                kept[name] = read_codes(Attribute(name, domain), column[name])[0]
+        codes = one.domain.join([kept[name] for name in one.domain.names])
         return codes, np.zeros(codes.size, dtype=np.bool_)
+    if one.name in kept and one.only_if is None:
+        return kept[one.name], np.zeros(kept[one.name].size, dtype=np.bool_)
     skipped: _Mask = np.zeros(0, dtype=np.bool_)
     if one.only_if is not None:
         answers = to_list(column, one.name)
@@ -229,7 +246,7 @@ def settle_record(content: Content, answers: Mapping[str, Any]) -> dict[str, Any
     """The same answers without those that do not apply to a person who gives them."""
     by_name = {one.name: one for one in content.attributes}
     found = dict(answers)
-    for name in found:
+    for name in [name for name in found if name in by_name]:
         chain = _list_conditions(by_name, name)
         for one, parent in pairwise(chain):
             if one.only_if is not None and answers.get(parent.name) not in one.only_if.values:
@@ -258,6 +275,7 @@ def explain_questions(content: Content) -> list[str]:
             "of which takes its part of the budget, or of the sampling."
         )
     found += _explain_tables(content)
+    found += explain_levels(content)
     for one, part in zip(content.attributes, content.parts, strict=True):
         if one.answers is not None:
             found.append(

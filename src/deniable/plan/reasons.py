@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
+from deniable.choose.reading import COMMON, FOUND
 from deniable.formatting import format_count, format_table, shorten_names
 from deniable.plan.acronyms import explain_kind, list_always, name_protocol_in_full
 
@@ -53,10 +54,19 @@ def tabulate_precisions(here: Considered) -> str:
         "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
         "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",
     ]
-    if any(one.what == "median" for one in list_precisions(here)):
+    if any(one.what == FOUND for one in list_precisions(here)):
+        clear, useful, rough = (part / COMMON for part in (25, 50, 100))
         lines.append(
-            'the median: for ranges with an open end, or with "no answer" as a value; results of the latter '
-            "have means, too"
+            "values that are found: about half of the time, from this share of people on; clear up to "
+            f"{clear:g} %, useful up to {useful:g} %, rough up to {rough:g} %"
+        )
+    if any(one.what == "median" for one in list_precisions(here)):
+        whose = "with an open end" if all(here.readings) else "in levels, with an open end"
+        which = "the latter" if all(here.readings) else "the first and the last"
+        anywhere = "" if all(here.readings) else "; of one in levels, the margin holds wherever it is"
+        lines.append(
+            f'the median: for ranges {whose}, or with "no answer" as a value; results of {which} have '
+            f"means, too{anywhere}"
         )
     return "\n".join(lines)
 

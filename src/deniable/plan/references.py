@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatch
 
 from deniable import crowd
-from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, Unary, recognize, reference_of
+from deniable.mechanisms import (
+    PROTOCOLS,
+    Direct,
+    ExactMechanism,
+    Linear,
+    Unary,
+    linear,
+    recognize,
+    reference_of,
+)
 from deniable.metric import (
     Averaged,
     Geometric,
@@ -66,19 +75,19 @@ def _reference(part: ExactMechanism) -> str | None:
     return reference_of(_OTHERS[name]) if name in _OTHERS else None
 
 
-def keys(mechanism: RecordMechanism) -> list[str]:
-    """The references of a record mechanism and of its parts, in order of appearance."""
+def keys(mechanism: RecordMechanism, more: Iterable[str] = ()) -> list[str]:
+    """The references of a record mechanism and of its parts, in order of appearance, and more after them."""
     parts = mechanism.mechanisms
     found = [key for key in map(_reference, parts) if key is not None]
-    found += mechanism.references
+    found += [*mechanism.references, *more]
     if not any(part.repeated or part.metric for part in parts):
         found += crowd.references(mechanism)  # what a shuffler would add is explained for one report each
     return list(dict.fromkeys([*found, "clopper1934"]))
 
 
-def bibliography(mechanism: RecordMechanism) -> str:
+def bibliography(mechanism: RecordMechanism, more: Iterable[str] = ()) -> str:
     """BibTeX entries, with a blank line between them."""
-    return "\n\n".join(_entry(key) for key in keys(mechanism))
+    return "\n\n".join(_entry(key) for key in keys(mechanism, more))
 
 
 def _unary_kind(part: Direct | Unary) -> str:
@@ -101,6 +110,7 @@ _NAMES: dict[type[ExactMechanism], str] = {
     BitFlip: "dbitflip",
     Geometric: "geometric",
     PlanarGeometric: "planar_geometric",
+    Linear: "linear",
 }
 """Mechanisms that are made in one way only."""
 _OTHERS: Mapping[str, Callable[..., object]] = {
@@ -119,6 +129,7 @@ _OTHERS: Mapping[str, Callable[..., object]] = {
         duchi,
         piecewise,
         hybrid,
+        linear,
     )
 }
 """What makes the mechanisms that are not in the table of protocols."""
@@ -326,6 +337,18 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "by Shuffling",
             "booktitle": "IEEE Symposium on Foundations of Computer Science (FOCS)",
             "year": "2021",
+        },
+    ),
+    "cormode2019": (
+        "article",
+        {
+            "author": "Cormode, Graham and Kulkarni, Tejas and Srivastava, Divesh",
+            "title": "Answering Range Queries under Local Differential Privacy",
+            "journal": "Proceedings of the VLDB Endowment",
+            "volume": "12",
+            "number": "10",
+            "pages": "1126--1138",
+            "year": "2019",
         },
     ),
     "feldman2022": (

@@ -14,12 +14,10 @@ from deniable.errors import InvalidParameter
 from deniable.plan.questions import encode_columns, gather_columns
 from deniable.plan.reports import Reports
 from deniable.tables import columns_of
-from deniable.words import Words, below, checked_source
+from deniable.words import Words, checked_source
 
 if TYPE_CHECKING:
     from deniable.plan.plan import Plan
-
-_MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
 
 def privatize_answers(plan: Plan, answers: object, words: Words | None, people: object) -> Reports:
@@ -62,7 +60,7 @@ def make_reports(plan: Plan, codes: Integers, words: Words | None, people: Seque
             if absent.size:
                 column = plan.mechanism.words + j
                 drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
-                codes[j, absent] = below(drawn, min(attribute.domain.k, _MOST_BELOW)).astype(np.int64)
+                codes[j, absent] = attribute.domain.draw(drawn)
     enough = rows.columns(0, plan.mechanism.words)
     made = plan.mechanism.encode(np.ascontiguousarray(codes), enough)
     return Reports(plan.id, made if groups is None else replace(made, groups=groups))

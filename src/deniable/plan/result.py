@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deniable.cross.agreement import Agreed
     from deniable.plan.plan import Plan
     from deniable.plan.reports import Tallies
+    from deniable.ranges import CumulativeShares, RangeEstimate
     from deniable.summaries import Summary
 
 
@@ -69,6 +70,8 @@ class Result(Mapping[str, Any]):
     tallies: Tallies | None = field(default=None, compare=False)
     smooth: bool = False
     """Whether shares of ranges and grids are shown smoothed, as `plan.estimate(..., smooth=True)` asks."""
+    ranges: Mapping[str, RangeEstimate] = field(default_factory=dict)
+    """The questions that are reported in levels, each by least squares from all of them."""
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
@@ -77,10 +80,10 @@ class Result(Mapping[str, Any]):
             )
         if name in self.means:
             return self.means[name]
+        if name in self.ranges:
+            return self.ranges[name]
         if name not in self.estimates:
-            raise KeyError(
-                self._point_to_table(name) or not_among(name, "an attribute", [*self.estimates, *self.means])
-            )
+            raise KeyError(self._point_to_table(name) or not_among(name, "an attribute", list(self)))
         return self.estimates[name]
 
     def _point_to_table(self, name: str) -> str:
@@ -89,10 +92,22 @@ class Result(Mapping[str, Any]):
         return "" if self.plan is None else point_to_table(self.plan.content, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self.estimates, *self.means])
+        return iter([*self.estimates, *self.ranges, *self.means])
 
     def __len__(self) -> int:
-        return len(self.estimates) + len(self.means)
+        return len(self.estimates) + len(self.ranges) + len(self.means)
+
+    @cached_property
+    def levels(self) -> dict[str, Estimate]:
+        """The estimates of all levels of questions that have some, by attribute: each by its own reports."""
+        if self.plan is None:
+            return {}
+        found: dict[str, Estimate] = {}
+        for name, levels in self.plan.content.levels.items():
+            if name in self.ranges:
+                each = zip(levels, self.ranges[name].estimates, strict=True)
+                found |= {one.name: estimate for one, estimate in each}
+        return found
 
     def mean(self, name: str, level: float = 0.95, ends: tuple[float, float] | None = None) -> Summary:
         """The mean of a number, or of a range by the middles of its bins, with its standard error and
@@ -106,7 +121,7 @@ class Result(Mapping[str, Any]):
         if name in self.means:
             number = self.means[name]
             return Summary(number.mean, number.stderr, *number.interval(level))
-        estimate, bins = self._find_bins(name)
+        bins = self._find_bins(name)
         middles = bins.middles.copy()
         if bins.open_low or bins.open_high:
             if ends is None:
@@ -118,14 +133,16 @@ class Result(Mapping[str, Any]):
                 (ends[0] if bins.open_low else middles[0]),
                 (ends[1] if bins.open_high else middles[-1]),
             )
-        if self.is_drawn(name):
+        if name in self.ranges:
+            found = self.ranges[name].weigh(middles, level)
+        elif self.is_drawn(name):
             found = mean_among(self, name, middles, level)
-        elif estimate.k == middles.size:
-            found = mean_of(estimate, middles, level)
+        elif self.estimates[name].k == middles.size:
+            found = mean_of(self.estimates[name], middles, level)
         else:
             from deniable.plan.respondents import mean_answered
 
-            found = mean_answered(estimate, middles, level)
+            found = mean_answered(self.estimates[name], middles, level)
         return replace(found, within=bins.half)
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
@@ -137,14 +154,39 @@ class Result(Mapping[str, Any]):
         """
         from deniable.plan.respondents import quantile_answered
 
-        bins = self._find_bins(name)[1]
-        found = quantile_answered(self, name, bins, share, level)
+        bins = self._find_bins(name)
+        if name in self.ranges:
+            found = self.ranges[name].quantile(share, level)
+        else:
+            found = quantile_answered(self, name, bins, share, level)
         domain = self.domains[name]
         if not isinstance(domain, Range) or domain.unit != "whole":
             return found
         first, last = float(domain.edges[:2].mean()), float(domain.edges[-2:].mean())
         value, low, high = (min(max(one, first), last) for one in (found.value, found.low, found.high))
         return replace(found, value=value, low=low, high=high)
+
+    def range(self, name: str, low: object = None, high: object = None, level: float = 0.95) -> Summary:
+        """The share of the people who answered from `low` to under `high`, with its interval.
+
+        Both are edges of the bins of a range, in its own unit; None is an end of it.
+
+        >>> import deniable as dn
+        >>> plan = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=4.0).plan(people=100)
+        >>> reports = plan.privatize({"age": [25] * 40 + [55] * 60}, dn.seeded(1))
+        >>> young = plan.estimate(plan.tally(reports)).range("age", 20, 40)
+        >>> young.low < 0.4 < young.high
+        True
+        """
+        from deniable.plan.between import share_between
+
+        return share_between(self, name, low, high, level)
+
+    def cdf(self, name: str, level: float = 0.95) -> CumulativeShares:
+        """The share of people below each edge of a range, as a curve that never falls, with intervals."""
+        from deniable.plan.between import cumulate
+
+        return cumulate(self, name, level)
 
     def among(self, name: str, level: float = 0.95) -> dict[str, Summary]:
         """The share of each value among those to whom the question applies, and who answered it.
@@ -156,20 +198,21 @@ class Result(Mapping[str, Any]):
     def has_mean(self, name: str) -> bool:
         """Whether it has a `mean`: a number, or a closed range."""
         domain = self.domains.get(name)
-        if name not in self.estimates or not isinstance(domain, Range):
+        if name not in (*self.estimates, *self.ranges) or not isinstance(domain, Range):
             return name in self.means
         return not (domain.open_low or domain.open_high) and domain.unit != "month"
 
     def has_quantiles(self, name: str) -> bool:
         """Whether it has a median that people read: a range, but not of months."""
         domain = self.domains.get(name)
-        return name in self.estimates and isinstance(domain, Range) and domain.unit != "month"
+        known = name in self.estimates or name in self.ranges
+        return known and isinstance(domain, Range) and domain.unit != "month"
 
     def is_drawn(self, name: str) -> bool:
         """Whether random values stand for people without an answer."""
         return self.plan is not None and find_condition(self.plan.content, name) is not None
 
-    def _find_bins(self, name: str) -> tuple[Estimate, Bins]:
+    def _find_bins(self, name: str) -> Bins:
         found, domain = self[name], self.domains.get(name)
         if isinstance(domain, Grid):
             raise InvalidParameter(
@@ -177,11 +220,11 @@ class Result(Mapping[str, Any]):
                 f"dn.mean_of(result[{name!r}], grid.centers[:, 0]) for its latitude, and [:, 1] for its "
                 "longitude"
             )
-        if not isinstance(found, Estimate) or not isinstance(domain, Range):
+        if isinstance(found, MeanEstimate) or not isinstance(domain, Range):
             raise InvalidParameter(f"{name!r} is not a range of numbers, so it has no mean and no quantiles")
         bins = bins_of(domain, domain.k)
         assert bins is not None
-        return found, bins
+        return bins
 
     def frame(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.estimate import consistency
+from deniable.plan.between import ShownShare
 from deniable.plan.change import MEAN
 from deniable.plan.noise import find_noisy
 from deniable.plan.readable import Shares
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from deniable.plan.findings import Findings
 
 MEDIAN = 0.5
+RANGE = "range"
+"""The kind of rows that are about the people between two numbers."""
 AMONG = "among"
 """The kind of rows that are about those who answered, beside rows about everybody."""
 WORST = ("fakes low", "fakes high")
@@ -53,6 +56,7 @@ class FoundRows:
         for row in self.quantiles:
             rest = {name: cell for name, cell in row.items() if name != "share"}
             rows.append({"value": name_quantile(row["share"])} | rest | {"kind": "quantile"})
+        rows += [row | {"kind": RANGE} for row in self.ranges]
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Any] = dict.fromkeys(
             ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
@@ -89,6 +93,20 @@ class FoundRows:
             for name, shares in self.found.all_quantiles.items()
             for share, found in shares.items()
         ]
+
+    @cached_property
+    def ranges(self) -> list[dict[str, Any]]:
+        """A row per share between two numbers that was asked for."""
+        rows = []
+        for name, asked in self.found.ranges.items():
+            for between, raw in asked.items():
+                one = ShownShare.of(self.found.result, name, between, raw)
+                count = one.share.value * float(self.found.result[name].n)
+                row = {"attribute": name, "value": str(between), "share": one.share.value}
+                row |= {"low": one.share.low, "high": one.share.high, "count": count, "noisy": one.noisy}
+                row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
+                rows.append(row | self._name_people(name, middle=True) | self._context(name))
+        return rows
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
@@ -173,7 +191,9 @@ class FoundRows:
 
     def _others(self, name: str) -> list[tuple[str, Floats]]:
         """Other shares of single values that were asked for, by name."""
-        found = []
+        found: list[tuple[str, Floats]] = []
+        if name in self.found.leveled:  # which have no shares of single values
+            return found
         if self.found.project is not None:
             found.append((PROJECTED, self._project(name, self.found.project)))
         found += [(of, one[name].frequencies) for of, one in self.found.likelihoods if name in one]

@@ -27,6 +27,12 @@ Progress = Callable[[int, int], None]
 """Hears how much is found, and of how much."""
 
 
+_LEVELED = (
+    "most likely shares (mle) and smoothed ones are not shown: it is reported in levels, which are combined "
+    "by least squares; result.range(...) has the share of any range, result.cdf(...) a curve that never falls"
+)
+
+
 class Asked(NamedTuple):
     """What was found beside the shares that are shown, and why it was not, by attribute."""
 
@@ -56,6 +62,8 @@ def search_shares(
         if (mle or (smooth and has_neighbors(result.domains[name])))
         and (cells or not isinstance(result.domains[name], Grid))
     ]
+    if mle or smooth:
+        found.refused.update(dict.fromkeys(result.ranges, _LEVELED))
     for position, name in enumerate(names):
         heard = partial(_hear, progress, position, len(names))
         heard(0, 1)

@@ -41,6 +41,8 @@ from deniable.plan.importance import (
 )
 from deniable.plan.inference import infer_domains
 from deniable.plan.known import read_known
+from deniable.plan.level_choice import consider_levels, find_obstacle
+from deniable.plan.levels import Leveled, divide_levels, find_leveled
 from deniable.plan.maps import Map
 from deniable.plan.plan import Plan
 from deniable.plan.products import join_attributes, read_target, read_together
@@ -178,8 +180,9 @@ class Study:
 
     def _describe(self) -> list[tuple[str, str]]:
         """What each question asks for, in words."""
-        known = dict.fromkeys(self.known, ", known and sent as it is")
-        return [(name, f"{one}{known.get(name, '')}") for name, one in self.attributes.items()]
+        more = dict.fromkeys(self.known, ", known and sent as it is")
+        more |= {name: ", in levels" for name, one in self._leveled.items() if one.divisors}
+        return [(name, f"{one}{more.get(name, '')}") for name, one in self.attributes.items()]
 
     @property
     def _heading(self) -> str:
@@ -194,7 +197,22 @@ class Study:
 
     @cached_property
     def _asked(self) -> Mapping[str, Attribute]:
-        """The attributes, which questions with several options have many of."""
+        """The attributes, which questions with several options or in levels have many of."""
+        return divide_levels(self._whole, self._leveled)
+
+    @cached_property
+    def _leveled(self) -> Mapping[str, Leveled]:
+        """How the questions are reported that have levels, by name."""
+        found = {}
+        for name, domain in self.attributes.items():
+            own = find_leveled(domain, name, find_obstacle(self, name))
+            if own is not None:
+                found[name] = own
+        return found
+
+    @cached_property
+    def _whole(self) -> Mapping[str, Attribute]:
+        """The attributes before they are divided into levels."""
         policies = read_policies(self.missing, list(self.attributes))
         secret = {name: one for name, one in self.attributes.items() if name not in self.known}
         found = list_attributes(secret, policies, self.only_if)
@@ -362,7 +380,7 @@ class Study:
         >>> study.people_needed(0.01)
         31290
         """
-        if self.repeated:
+        if self.repeated or self._leveled:
             rows = self._consider(1)
             return max(1, math.ceil(max(rows[0].errors) / checked_error(error) ** 2))
         ks, protocols, mechanism = self._build_task()
@@ -381,6 +399,11 @@ class Study:
         if self.repeated:
             raise InvalidParameter(
                 "a study that asks again has two epsilons; try some, and look at plan(people).explain()"
+            )
+        if self._leveled:
+            raise InvalidParameter(
+                f"{next(iter(self._leveled))!r} is reported in levels: try some epsilons, and look at "
+                "plan(people).explain()"
             )
         ks, protocols, mechanism = self._build_task()
         if not self._sharing:
@@ -405,6 +428,8 @@ class Study:
         return 1.0 if self.epsilon is None else float(self.epsilon)
 
     def _consider(self, people: int) -> list[Considered]:
+        if self._leveled:
+            return [consider_levels(self, people)]
         ks, protocols, mechanism = self._build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any

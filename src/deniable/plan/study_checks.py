@@ -77,7 +77,7 @@ def check_choices(study: Study) -> None:
 def _refuse_joined(study: Study) -> None:
     """Refuse a budget per attribute where one answer is several: it would lose more than that."""
     for name, changed in list_changed(list(study._asked.values())).items():
-        if len(changed) > 1:
+        if len(changed) > 1 and name not in study._leveled:  # of whose levels a report holds one
             raise InvalidParameter(
                 "per = 'attribute' bounds what a report says about one attribute, but one answer to "
                 f"{name!r} can change {len(changed)} ({', '.join(changed)}), and would lose more; use "

@@ -76,6 +76,11 @@ def check_fit(part: ExactMechanism, domain: Domain, name: str) -> None:
     if part.numeric != isinstance(domain, Number):
         text = f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other"
         raise InvalidParameter(text, "fit")
+    if part.listed != domain.listed:
+        text = (
+            f"{name!r}: a linear hash is for text and codes that nobody listed, which have no other mechanism"
+        )
+        raise InvalidParameter(text, "fit")
     if part.metric:
         raise InvalidParameter(f"a plan cannot hold {type(part).__name__}")
 

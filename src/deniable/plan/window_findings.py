@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
 from deniable.formatting import format_count, format_percent, format_table
+from deniable.plan.change import MEAN
 from deniable.plan.findings import Findings
-from deniable.plan.rows import AMONG, MLE, PROJECTED, WORST
+from deniable.plan.layout import describe_bins
+from deniable.plan.rows import AMONG, MLE, PROJECTED, RANGE, WORST
 from deniable.plan.windows import Window, WindowResults, name_values
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _COLUMNS = 6  # values of an attribute in the text and in a panel: the largest ones
 _TICKS = 8  # windows that are named below a panel
 _PANELS = 24
+_SHARES = ("value", "group", RANGE)  # kinds of rows
 
 Row = Mapping[str, Any]
 
@@ -84,11 +87,17 @@ class WindowFindings:
             lines = format_table([*self.by, "reports", *map(str, shown)], rows, self.by, "  ")
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
-            lines += [f"  {why}" for why in self._list_refused(name)]
+            lines += [f"  {why}" for why in (*self._list_caveats(name), *self._list_refused(name))]
             smoothed = any(name in found.smoothed for found in self.windows.values())
             parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
             parts += [self._write_others(name, shown, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
+
+    def _list_caveats(self, name: str) -> list[str]:
+        """How much farther off the means of bins may be than their intervals say."""
+        means = (rows.get((name, MEAN)) for rows in self._rows.values())
+        widest = max((row["within"] for row in means if row is not None), default=0.0)
+        return [f"means: and {describe_bins(widest)}"] if widest else []
 
     def _list_refused(self, name: str) -> list[str]:
         """Why what was asked for cannot be found, each reason once."""
@@ -204,7 +213,7 @@ class WindowFindings:
 
     def _is_number(self, name: str, value: str) -> bool:
         found = (rows.get((name, value)) for rows in self._rows.values())
-        return any(row is not None and row["kind"] not in ("value", "group") for row in found)
+        return any(row is not None and row["kind"] not in _SHARES for row in found)
 
     def _count(self, found: Findings, name: str) -> int:
         known = found.result.unreported.get(name) or found.result[name]
@@ -228,7 +237,7 @@ def _read_point(row: Row, unbiased: bool) -> tuple[float | None, float | None, f
 
 
 def _format_other(row: Row | None, of: str) -> str:
-    if row is None or (row["kind"] == "group" and of == WORST[0]):
+    if row is None or row["kind"] == RANGE or (row["kind"] == "group" and of == WORST[0]):
         return ""
     if row[of] is None:
         return "impossible"
@@ -243,6 +252,6 @@ def _format_cell(row: Row | None, unbiased: bool) -> str:
     value, low, high = _read_point(row, unbiased)
     if value is None or low is None or high is None:
         return "not known"
-    if row["kind"] in ("value", "group"):
+    if row["kind"] in _SHARES:
         return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
     return f"{value:.4g} ({low:.4g} to {high:.4g})"

@@ -21,6 +21,7 @@ from deniable.mechanisms import (
     ExactMechanism,
     Hadamard,
     Hashed,
+    Linear,
     PackedSubset,
     Pooled,
     Subset,
@@ -82,6 +83,11 @@ def _(_: Hashed, column: Array) -> object:
 
 
 @part_to_json.register
+def _(_: Linear, column: Array) -> object:
+    return {"bits": column["bits"][0].tobytes().hex(), "bucket": int(column["bucket"][0])}
+
+
+@part_to_json.register
 def _(part: BitFlip, column: Array) -> object:
     about = column["about"][0].tolist()
     held = part.support(column)[0]
@@ -98,6 +104,12 @@ def part_to_labels(part: ExactMechanism, column: Array, domain: Domain, labels: 
 def _(part: BitFlip, column: Array, _: Domain, labels: Sequence[str]) -> object:
     said = {"about": column["about"][0].tolist(), "set": np.flatnonzero(part.support(column)[0]).tolist()}
     return {name: [labels[value] for value in values] for name, values in said.items()}
+
+
+@part_to_labels.register
+def _(part: Linear, column: Array, _: Domain, __: Sequence[str]) -> object:
+    """The hash and the bucket: the values that it points to are too many to list."""
+    return part_to_json(part, column)
 
 
 @part_to_labels.register
@@ -165,6 +177,20 @@ def _hashed_reader(part: Hashed) -> Reader:
     return read
 
 
+def _linear_reader(part: Linear) -> Reader:
+    g, width = part.g, part.report_bytes - 1
+
+    def read(said: object, name: str) -> bytes:
+        fields = _fields(said, ("bits", "bucket"), name)
+        bucket = read_integer(fields["bucket"], g, name).to_bytes(1, "little")
+        found = _read_bytes(fields["bits"], width, name) + bucket
+        if not part.canonical(np.frombuffer(found, dtype=part.blank(0).dtype))[0]:
+            raise Refused("form", f"{name!r}: {part.form}")
+        return found
+
+    return read
+
+
 def _bit_flip_reader(part: BitFlip) -> Reader:
     k, bits, width = part.k, part.bits, 1 if part.k <= 256 else 2
 
@@ -190,6 +216,7 @@ _READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
     Subset: _subset_reader,
     PackedSubset: _packed_subset_reader,
     Hashed: _hashed_reader,
+    Linear: _linear_reader,
     BitFlip: _bit_flip_reader,
     Geometric: _output_reader,
     PlanarGeometric: _output_reader,
@@ -237,12 +264,25 @@ def _fields(said: object, wanted: Sequence[str], name: str) -> Mapping[str, Any]
 
 def hexadecimal(said: object, size: int) -> bytes:
     """Bytes of this number from hexadecimal digits, which have one canonical form."""
-    try:
-        found = bytes.fromhex(said) if isinstance(said, str) else b""
-    except ValueError:
-        found = b""
+    found = _from_digits(said)
     if len(found) != size or found.hex() != said:
         raise Refused(
             "malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here"
         )
     return found
+
+
+def _read_bytes(said: object, size: int, name: str) -> bytes:
+    found = _from_digits(said)
+    if found.hex() != said:
+        raise Refused("malformed", f"{name!r} must have bits in lower-case hexadecimal")
+    if len(found) != size:
+        raise Refused("size", f"{name!r} must have {size} bytes of bits, got {len(found)}")
+    return found
+
+
+def _from_digits(said: object) -> bytes:
+    try:
+        return bytes.fromhex(said) if isinstance(said, str) else b""
+    except ValueError:
+        return b""

@@ -133,6 +133,24 @@ def _excess(low: float, high: float, width: float) -> float:
     return width * high * high / (2 * (high - low))
 
 
+@inlined
+def shift_pair(low: np.uint64, high: np.uint64, by: int) -> np.uint64:
+    """The low word of two, after both were shifted right by less than 64."""
+    return (low >> np.uint64(by)) | ((high << ONE) << np.uint64(63 - by))
+
+
+@inlined
+def parity(word: np.uint64) -> np.uint64:
+    """Whether an odd number of bits is set."""
+    word ^= word >> HALF
+    word ^= word >> np.uint64(16)
+    word ^= word >> np.uint64(8)
+    word ^= word >> np.uint64(4)
+    word ^= word >> np.uint64(2)
+    word ^= word >> ONE
+    return word & ONE
+
+
 @compiled
 def uncovered(k: int, g: float) -> float:
     """The share of the circle that no arc of 1 / g covers, over all fractions of denominators below k."""

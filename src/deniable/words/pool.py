@@ -83,6 +83,19 @@ class HashPool:
             rest, left = rest // self.g, left // self.g
         return np.asarray(total % self.g)
 
+    def lines_through(self, value: int) -> Integers:
+        """On which line through a value each value is, as a number; the value itself has 0.
+
+        Two values and those on their line are sent to one bucket by the same functions.
+        """
+        powers = self.g ** np.arange(self.digits)
+        steps = (np.arange(self.k)[:, None] // powers - value // powers) % self.g
+        last = np.zeros(self.k, dtype=np.int64)
+        for step in steps.T:
+            last = np.where(step > 0, step, last)
+        inverses = np.array([0, *(pow(step, -1, self.g) for step in range(1, self.g))])
+        return np.asarray(steps * inverses[last][:, None] % self.g @ powers)
+
     def sum_buckets(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The sum of the weights of the values in each bucket, as a table of functions by buckets.
 

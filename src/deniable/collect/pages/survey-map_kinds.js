@@ -1,1 +1,1 @@
-import{b as r}from"./survey-shared-4.js";import"./survey-chunk.js";export{r as readMaps};
+import{b as r}from"./survey-shared-5.js";import"./survey-chunk.js";export{r as readMaps};

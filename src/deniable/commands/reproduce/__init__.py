@@ -7,16 +7,19 @@ import click
 from deniable.commands.reproduce.allomfree import reproduce_allomfree
 from deniable.commands.reproduce.crosstabs import reproduce_crosstabs
 from deniable.commands.reproduce.demand import reproduce_demand
+from deniable.commands.reproduce.discovery import reproduce_discovery
 from deniable.commands.reproduce.fairness import reproduce_fairness
 from deniable.commands.reproduce.forecasting import reproduce_forecasting
 from deniable.commands.reproduce.geometric import reproduce_geometric
 from deniable.commands.reproduce.learning import reproduce_learning
 from deniable.commands.reproduce.mobility import reproduce_mobility
 from deniable.commands.reproduce.poisoning import reproduce_poisoning
+from deniable.commands.reproduce.ranges import reproduce_ranges
 from deniable.commands.reproduce.response_time import reproduce_response_time
 from deniable.commands.reproduce.revisited import reproduce_revisited
 from deniable.commands.reproduce.risks import reproduce_risks
 from deniable.commands.reproduce.rsfd import reproduce_rsfd
+from deniable.commands.reproduce.shuffle import reproduce_shuffle
 from deniable.commands.reproduce.synthetic_mobility import reproduce_synthetic_mobility
 from deniable.commands.reproduce.whole import reproduce_whole
 from deniable.commands.shared.options import InOrder
@@ -39,6 +42,9 @@ for _command in (
     reproduce_poisoning,
     reproduce_whole,
     reproduce_crosstabs,
+    reproduce_discovery,
+    reproduce_ranges,
+    reproduce_shuffle,
     reproduce_forecasting,
     reproduce_demand,
     reproduce_response_time,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from deniable.commands.reproduce.stated import print_stated
 from deniable.commands.shared import console, options, studies
 from deniable.formatting import format_count
 
@@ -37,22 +38,5 @@ def reproduce_crosstabs(part: Sequence[str], choices: studies.Choices) -> None:
         rows = list(crosstabs.reproduce(parts, runs, choices.seed, heard))
     if studies.write_measurements(choices, rows, plot_crosstabs):
         return
-    cells = [
-        [
-            *(row.figure, row.case, row.method, f"{row.epsilon:g}"),
-            "" if row.people is None else f"{row.people:,}",
-            console.with_error(row.value, row.stderr) if row.stderr else console.short(row.value),
-            "" if row.stated is None else f"{row.stated:,.10g}",
-            "differs" if row.differs else "",
-        ]
-        for row in rows
-    ]
-    headers = ["figure", "case", "method", "epsilon", "people", "ours", "specification", ""]
     title = f"{format_count(runs, 'run')} (Adult 6 at most), seed {choices.seed}; errors of the simulation"
-    console.print_table(title, headers, cells)
-    stated = [row for row in rows if row.stated is not None]
-    differing = sum(row.differs for row in stated)
-    click.echo(
-        f"{differing} of {format_count(len(stated), 'number')} differ from the specification by more than "
-        "chance and rounding"
-    )
+    print_stated(title, rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from deniable.commands.reproduce.applications import report_rows
+from deniable.commands.reproduce.applications import DIFFERS, report_rows
 from deniable.commands.reproduce.points import budgets
 from deniable.commands.shared import console, options, studies
 from deniable.formatting import format_count
@@ -54,7 +54,8 @@ def reproduce_demand(
             ("RMSE", lambda row: f"{row.rmse:.3f}"),
             ("R2", lambda row: f"{row.r2:.3f}"),
             ("specification", lambda row: "" if row.stated is None else f"{row.stated:.4g}"),
-            ("", lambda row: "differs" if row.differs else ""),
+            ("", lambda row: DIFFERS if row.differs else ""),
         ),
         [("Demand", demand.GUARANTEE)],
+        margin="three standard deviations and the rounding of what is stated",
     )

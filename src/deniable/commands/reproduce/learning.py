@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.commands.reproduce.applications import print_guarantees
+from deniable.commands.reproduce.applications import DIFFERS, print_guarantees, print_rows
 from deniable.commands.shared import console, options, studies
 from deniable.formatting import format_count
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _Column = tuple[str, Callable[["LearningPoint"], str]]
 """A heading, and what it shows of a row."""
+_MARGIN = "1.5 standard deviations, and 2.6 where there is one run: chance alone does that to one row in 100"
 
 
 @click.command("learning")
@@ -52,15 +53,11 @@ def reproduce_learning(part: Sequence[str], choices: studies.Choices) -> None:
     measured = [row for row in rows if row.figure == "accuracy"]
     attacks = [row for row in rows if row.figure != "accuracy"]
     times = f"{format_count(runs, 'run')}, seed {choices.seed}; errors over runs"
-    _print(f"accuracy on other people: {times}", measured, _ACCURACY)
-    _print(f"attacks: once, seed {choices.seed}; intervals at 95 %", attacks, _ATTACKS)
+    if measured:
+        print_rows(f"accuracy on other people: {times}", measured, _ACCURACY, _MARGIN)
+    if attacks:
+        print_rows(f"attacks: once, seed {choices.seed}; intervals at 95 %", attacks, _ATTACKS, "")
     print_guarantees(learning.list_guarantees())
-
-
-def _print(title: str, rows: Sequence[LearningPoint], columns: Sequence[_Column]) -> None:
-    if rows:
-        cells = [[show(row) for _, show in columns] for row in rows]
-        console.print_table(title, [heading for heading, _ in columns], cells)
 
 
 def _show_accuracy(row: LearningPoint) -> str:
@@ -88,7 +85,7 @@ _ACCURACY: tuple[_Column, ...] = (
     _EPSILON,
     ("accuracy", _show_accuracy),
     ("specification", lambda row: _show(row.stated)),
-    ("", lambda row: "differs" if row.differs else ""),
+    ("", lambda row: DIFFERS if row.differs else ""),
 )
 _ATTACKS: tuple[_Column, ...] = (
     ("attack", lambda row: row.figure),

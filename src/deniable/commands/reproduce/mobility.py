@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.reproduce.applications import report_rows
+from deniable.commands.reproduce.applications import DIFFERS, report_rows
 from deniable.commands.reproduce.points import budgets
 from deniable.commands.shared import console, options, studies
 from deniable.formatting import format_count, format_up
@@ -41,7 +41,8 @@ def reproduce_mobility(method: Sequence[str], epsilons: Sequence[float], choices
         heard = studies.announce_duration(show)
         rows = list(mobility.reproduce(method or None, tried, runs, choices.seed, heard))
     title = f"{format_count(runs, 'run')}, seed {choices.seed}; errors of a share (RMSE), losses of a week"
-    report_rows(choices, title, rows, plot_mobility, _COLUMNS, mobility.state_guarantees())
+    margin = "10 % of what earlier runs had, or 15 % of the paper's figure"
+    report_rows(choices, title, rows, plot_mobility, _COLUMNS, mobility.state_guarantees(), margin=margin)
 
 
 def _format_loss(row: MobilityPoint) -> str:
@@ -49,7 +50,7 @@ def _format_loss(row: MobilityPoint) -> str:
 
 
 def _mark(row: MobilityPoint) -> str:
-    return "differs" if row.differs or row.differs_from_paper else ""
+    return DIFFERS if row.differs or row.differs_from_paper else ""
 
 
 _COLUMNS: Sequence[tuple[str, Callable[[MobilityPoint], str]]] = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.reproduce.applications import report_rows
+from deniable.commands.reproduce.applications import DIFFERS, report_rows
 from deniable.commands.shared import console, options, studies
 from deniable.commands.shared.options import positive
 from deniable.formatting import format_count, format_up
@@ -56,9 +56,10 @@ def reproduce_response_time(model: Sequence[str], radii: Sequence[float], choice
             ("RMSE", lambda row: f"{row.rmse:.2f}"),
             ("R2", lambda row: f"{row.r2:.2f}"),
             ("specification", lambda row: "" if row.stated is None else f"{row.stated:.2f}"),
-            ("", lambda row: "differs" if row.differs else ""),
+            ("", lambda row: DIFFERS if row.differs else ""),
         ),
         [("Response time", response_time.GUARANTEE)],
+        margin="3 % and two standard errors of these runs",
     )
 
 

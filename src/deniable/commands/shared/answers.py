@@ -83,7 +83,9 @@ class Answers:
             else:
                 if not kinds.found:
                     missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
-                    self.absent.update(dict(zip(self.plan.names, missing, strict=True)))
+                    attributes = self.plan.content.attributes
+                    found = zip(attributes, missing, strict=True)  # a level has the answers of its question
+                    self.absent.update({one.name: n for one, n in found if not one.domain.is_level})
                     yield codes, {name: block[name] for name in self.beside}
             kinds.rows += len(next(iter(block.values())))
         if kinds.found:

@@ -9,6 +9,7 @@ from deniable.mechanisms.shapes.common import keep_ratio
 from deniable.mechanisms.shapes.direct import Direct
 from deniable.mechanisms.shapes.hadamard import Hadamard
 from deniable.mechanisms.shapes.hashed import Hashed
+from deniable.mechanisms.shapes.linear import Linear
 from deniable.mechanisms.shapes.pooled import Pooled
 from deniable.mechanisms.shapes.subset import PackedSubset, Subset, SubsetShape
 from deniable.mechanisms.shapes.unary import Unary
@@ -17,6 +18,7 @@ __all__ = [
     "Direct",
     "Hadamard",
     "Hashed",
+    "Linear",
     "PackedSubset",
     "Pooled",
     "Subset",

@@ -7,7 +7,20 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.exact import PRIME
 from deniable.words.compilation import compiled
-from deniable.words.kernels import HALF, LOW, ONE, SPAN, ZERO, Address, below, draw, mix, row_start
+from deniable.words.kernels import (
+    HALF,
+    LOW,
+    ONE,
+    SPAN,
+    ZERO,
+    Address,
+    below,
+    draw,
+    mix,
+    parity,
+    row_start,
+    shift_pair,
+)
 
 
 @compiled
@@ -159,6 +172,56 @@ def count_hashes(
                     quotient = np.uint32(np.uint32(quotient >> twos) | np.uint32(quotient << back))
                 hits = np.uint32(hits + np.uint32(quotient <= most))
             counts[v] += np.int64(hits)
+
+
+@compiled
+def is_fair(low: np.uint64, high: np.uint64, rows: int, mask: np.uint64, reduced: Array) -> bool:
+    """Whether the rows of a hash are independent in the bits of a mask: each is reduced by those before."""
+    for j in range(rows):
+        row = shift_pair(low, high, j) & mask
+        for earlier in range(j):
+            pivot = reduced[earlier] & (ZERO - reduced[earlier])
+            row ^= reduced[earlier] if row & pivot else ZERO
+        if row == ZERO:
+            return False
+        reduced[j] = row
+    return True
+
+
+@compiled
+def linear(
+    values: Array,
+    where: Address,
+    sizes: tuple[int, int, int],
+    masks: tuple[np.uint64, np.uint64],
+    keep: np.uint64,
+    reports: Array,
+) -> None:
+    """Hash the code by a fresh linear hash that is fair, then keep the bucket or report another."""
+    low_mask, high_mask = masks
+    bits, leading, rows = sizes
+    mask = ((ONE << np.uint64(leading)) - ONE) << np.uint64(bits - leading)
+    others = (ONE << np.uint64(rows)) - ONE
+    reduced = np.empty(rows, np.uint64)
+    drawn = np.empty((6, SPAN), np.uint64)
+    last = reports.shape[1] - 1
+    for first in range(0, values.size, SPAN):
+        some, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, some.size, drawn)
+        for i in range(some.size):
+            low, high = drawn[0, i] & low_mask, drawn[1, i] & high_mask
+            if not is_fair(low, high, rows, mask, reduced):
+                low, high = drawn[2, i] & low_mask, drawn[3, i] & high_mask
+                if not is_fair(low, high, rows, mask, reduced):
+                    low, high = ONE << np.uint64(bits - 1), ZERO
+            true = ZERO
+            for j in range(rows):
+                true |= parity(shift_pair(low, high, j) & np.uint64(some[i])) << np.uint64(j)
+            other = below(drawn[5, i], others)
+            other += np.uint64(other >= true)
+            for byte in range(last):
+                out[i, byte] = np.uint8(low >> np.uint64(8 * byte) if byte < 8 else high)
+            out[i, last] = np.uint8(true if drawn[4, i] < keep else other)
 
 
 @compiled

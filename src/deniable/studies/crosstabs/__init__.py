@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from deniable.studies.crosstabs.adult import measure_adult
 from deniable.studies.crosstabs.exact import compare_designs, compute_example
 from deniable.studies.crosstabs.people import measure_people
-from deniable.studies.crosstabs.point import CrosstabPoint
 from deniable.studies.crosstabs.simulated import measure_intervals, measure_tests
+from deniable.studies.stated import StatedPoint
 from deniable.studies.sweep import Progress, checked_methods
 
-__all__ = ["PARTS", "QUICK_RUNS", "RUNS", "CrosstabPoint", "reproduce"]
+__all__ = ["PARTS", "QUICK_RUNS", "RUNS", "StatedPoint", "reproduce"]
 
 RUNS = 2000
 QUICK_RUNS = 200
 _ADULT_RUNS = 6
 
-PARTS: dict[str, Callable[[int, int], Iterator[CrosstabPoint]]] = {
+PARTS: dict[str, Callable[[int, int], Iterator[StatedPoint]]] = {
     "designs": lambda _runs, _seed: compare_designs(),
     "intervals": measure_intervals,
     "tests": measure_tests,
@@ -30,7 +30,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[CrosstabPoint]]] = {
 
 def reproduce(
     parts: Iterable[str] | None = None, runs: int = RUNS, seed: int = 1, progress: Progress | None = None
-) -> Iterator[CrosstabPoint]:
+) -> Iterator[StatedPoint]:
     """A row for each number of the specification, as they are done; Adult is measured 6 times at most."""
     names = checked_methods(parts, PARTS, runs, seed, "a part")
     for done, name in enumerate(names, 1):

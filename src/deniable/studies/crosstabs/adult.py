@@ -18,7 +18,7 @@ from deniable.estimate.consistency import simplex
 from deniable.likelihood import mle
 from deniable.mechanisms import ExactMechanism, adaptive
 from deniable.simulate.population import numbers_from
-from deniable.studies.crosstabs.point import CrosstabPoint, compare
+from deniable.studies.stated import StatedPoint, compare
 from deniable.words.simulated import seeded
 
 _STATED_RUNS = 6
@@ -38,7 +38,7 @@ _AGREED: dict[float, tuple[tuple[str, str], ...]] = {
 }
 
 
-def measure_adult(runs: int, seed: int) -> Iterator[CrosstabPoint]:
+def measure_adult(runs: int, seed: int) -> Iterator[StatedPoint]:
     """A thousand times the root of the mean squared error of a cell.
 
     Ages are in six groups. The specification does not say which; here they end at 25, 35, 45, 55 and 65.
@@ -68,12 +68,12 @@ def measure_adult(runs: int, seed: int) -> Iterator[CrosstabPoint]:
 
 def _point(
     case: str, method: str, epsilon: float, n: int, errors: Floats, stated: str, seed: int
-) -> CrosstabPoint:
+) -> StatedPoint:
     runs = errors.size
     spread = float(errors.std(ddof=1)) if runs > 1 else float("nan")
     fields = compare(float(errors.mean()), stated, spread / runs**0.5, spread / _STATED_RUNS**0.5)
     asked: dict[str, Any] = {"figure": "adult", "case": case, "method": method, "epsilon": epsilon}
-    return CrosstabPoint(**asked, people=n, runs=runs, seed=seed, **fields)
+    return StatedPoint(**asked, people=n, runs=runs, seed=seed, **fields)
 
 
 def _measure_alone(

@@ -19,7 +19,7 @@ from deniable.estimate.intervals import reach_of
 from deniable.mechanisms import adaptive, grr, ss
 from deniable.plan.differences import count_people
 from deniable.plan.study import Study
-from deniable.studies.crosstabs.point import CrosstabPoint, compare
+from deniable.studies.stated import StatedPoint, compare
 
 AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])
 SMOKING = np.array([0.25, 0.30, 0.22, 0.15, 0.08])
@@ -42,7 +42,7 @@ _DESIGNS: tuple[tuple[Sequence[int], float, tuple[str | None, ...]], ...] = (
 _WORST = {1.0: ("132", "123"), 4.0: ("7.80", "3.17")}
 
 
-def compare_designs() -> Iterator[CrosstabPoint]:
+def compare_designs() -> Iterator[StatedPoint]:
     """People times the variance of a cell, averaged over all pairs of questions, if all cells are alike."""
     methods = ("pairs", "split", "two of all", "triples", "one view")
     for sizes, epsilon, stated in _DESIGNS:
@@ -58,12 +58,12 @@ def compare_designs() -> Iterator[CrosstabPoint]:
         ]
         for method, value, text in zip(methods, values, stated, strict=True):
             if text is not None:
-                yield CrosstabPoint(
+                yield StatedPoint(
                     figure="designs", case=case, method=method, epsilon=epsilon, **_fields(value, text)
                 )
     for epsilon, texts in _WORST.items():
         for method, value, text in zip(("alike", "by errors"), _find_worst(epsilon), texts, strict=True):
-            yield CrosstabPoint(
+            yield StatedPoint(
                 figure="designs",
                 case="Adult, the worst pair",
                 method=f"pairs, drawn {method}",
@@ -112,7 +112,7 @@ _EXAMPLE: dict[float, dict[str, Sequence[str]]] = {
 }
 
 
-def compute_example() -> Iterator[CrosstabPoint]:
+def compute_example() -> Iterator[StatedPoint]:
     """Half widths of 95 % intervals in points, and people for a power of 80 %."""
     for epsilon, stated in _EXAMPLE.items():
         law = (ss(10, epsilon) if epsilon < 2 else grr(10, epsilon)).law
@@ -136,7 +136,7 @@ def compute_example() -> Iterator[CrosstabPoint]:
             names = cases.get(method, [f"age {number}" for number in range(1, 6)])
             for case, value, text in zip(names, values[method], texts, strict=True):
                 is_count = method == "people"
-                yield CrosstabPoint(
+                yield StatedPoint(
                     figure="people" if is_count else "example",
                     case=case,
                     method="tables" if is_count else method,

@@ -16,7 +16,7 @@ from deniable.plan.study import Study
 from deniable.simulate.population import numbers_from
 from deniable.studies.crosstabs.adult import GROUPS
 from deniable.studies.crosstabs.classifier import measure_auc, train
-from deniable.studies.crosstabs.point import CrosstabPoint, compare
+from deniable.studies.stated import StatedPoint, compare
 from deniable.words.simulated import seeded
 
 _STATED_RUNS = 3
@@ -32,7 +32,7 @@ _ALONE = "simulated, single answers"
 
 def measure_people(
     runs: int, seed: int, epsilons: Sequence[float] = EPSILONS, most: int | None = None
-) -> Iterator[CrosstabPoint]:
+) -> Iterator[StatedPoint]:
     """The area under the curve of a logistic regression of income: how well it ranks unseen real people.
 
     Four fifths of the people report, and as many are simulated. The specification does not say which nine
@@ -50,12 +50,10 @@ def measure_people(
         "seed": seed,
     }
 
-    def tell(
-        method: str, epsilon: float, scores: Sequence[float], stated: str | None = None
-    ) -> CrosstabPoint:
+    def tell(method: str, epsilon: float, scores: Sequence[float], stated: str | None = None) -> StatedPoint:
         spread = float(np.std(scores, ddof=1)) if runs > 1 else float("nan")
         fields = compare(float(np.mean(scores)), stated, spread / runs**0.5, spread / _STATED_RUNS**0.5)
-        return CrosstabPoint(method=method, epsilon=epsilon, **asked, **fields)
+        return StatedPoint(method=method, epsilon=epsilon, **asked, **fields)
 
     def score(one: Mapping[str, Integers], unseen: Mapping[str, Integers]) -> float:
         return measure_auc(train(one, sizes, _TARGET), unseen, _TARGET)

@@ -18,7 +18,7 @@ from deniable.law import Law
 from deniable.mechanisms import Tally, grr
 from deniable.simulate.population import numbers_from
 from deniable.studies.crosstabs.exact import AGES, SMOKERS, SMOKING
-from deniable.studies.crosstabs.point import CrosstabPoint, compare
+from deniable.studies.stated import StatedPoint, compare
 
 _FEW = np.array([0.02, 0.24, 0.25, 0.25, 0.24])[:, None] * np.stack([SMOKING, 1 - SMOKING], axis=1)
 _TABLES = {"row of 15 %": SMOKERS, "row of 2 %": _FEW}
@@ -35,7 +35,7 @@ _HELD: tuple[tuple[str, float, int, tuple[str, str], tuple[str, str]], ...] = (
 )
 
 
-def measure_intervals(runs: int, seed: int) -> Iterator[CrosstabPoint]:
+def measure_intervals(runs: int, seed: int) -> Iterator[StatedPoint]:
     """How often 95 % intervals of the share of smokers among the youngest hold, and how wide they are."""
     truth, reach = SMOKING[0], reach_of(0.025)
     for name, epsilon, n, held, widths in _HELD:
@@ -50,13 +50,13 @@ def measure_intervals(runs: int, seed: int) -> Iterator[CrosstabPoint]:
         for i, (method, some) in enumerate(ends.items()):
             low, high = np.array(some).T
             hits = (low <= truth) & (truth <= high)
-            yield CrosstabPoint(figure="coverage", method=method, **asked, **_compare_rate(hits, held[i]))
+            yield StatedPoint(figure="coverage", method=method, **asked, **_compare_rate(hits, held[i]))
             width = np.sort(high - low)
             off = 1.5 * runs**0.5
             around = [width[int(np.clip(runs / 2 + sign * off, 0, runs - 1))] for sign in (-1, 1)]
             stderr = float(around[1] - around[0]) / 6
             fields = compare(float(np.median(width)), widths[i], stderr, stderr)
-            yield CrosstabPoint(figure="widths", method=method, **asked, **fields)
+            yield StatedPoint(figure="widths", method=method, **asked, **fields)
 
 
 _NULLS: tuple[tuple[str, Floats, int, tuple[str, str]], ...] = (
@@ -73,7 +73,7 @@ _ALTERNATIVES: tuple[tuple[str, Floats, int, tuple[str, str, str]], ...] = (
 _LEVEL = 0.05
 
 
-def measure_tests(runs: int, seed: int) -> Iterator[CrosstabPoint]:
+def measure_tests(runs: int, seed: int) -> Iterator[StatedPoint]:
     """How often tests of independence at 5 % reject, where it holds, and where it does not."""
     epsilon = 1.0
     for case, cells, n, stated in _NULLS:
@@ -81,12 +81,12 @@ def measure_tests(runs: int, seed: int) -> Iterator[CrosstabPoint]:
         counts = _draw_counts(law, cells, n, runs, numbers_from(seed, "null", case, n))
         asked: dict[str, Any] = {"case": case, "epsilon": epsilon, "people": n, "runs": runs, "seed": seed}
         naive = _reject_naive(counts.reshape(-1, *cells.shape))
-        yield CrosstabPoint(
+        yield StatedPoint(
             figure="size", method="naive chi-square", **asked, **_compare_rate(naive, stated[0])
         )
         found = _reject(law, counts, cells.shape)
         fields = _compare_rate(found, stated[1], _STATED_TESTS)
-        yield CrosstabPoint(figure="size", method="with the noise", **asked, **fields)
+        yield StatedPoint(figure="size", method="with the noise", **asked, **fields)
     for case, cells, n, texts in _ALTERNATIVES:
         law = grr(cells.size, epsilon).law
         generator = numbers_from(seed, "alternative", case, n)
@@ -94,16 +94,16 @@ def measure_tests(runs: int, seed: int) -> Iterator[CrosstabPoint]:
         found = _reject(law, _draw_counts(law, cells, n, runs, generator), cells.shape)
         simulated: dict[str, Any] = {"runs": runs, "seed": seed}
         fields = _compare_rate(found, texts[0], _STATED_POWER)
-        yield CrosstabPoint(figure="power", method="with the noise", **asked, **simulated, **fields)
+        yield StatedPoint(figure="power", method="with the noise", **asked, **simulated, **fields)
         each, degrees = find_dependence(cells, _spread(law))
         fields = compare(find_power(each, degrees, n), texts[1])
-        yield CrosstabPoint(figure="power", method="predicted", **asked, **fields)
+        yield StatedPoint(figure="power", method="predicted", **asked, **fields)
         laws = [grr(k, epsilon / 2).law for k in cells.shape]
         by_row, by_column = (law.q + law.gain * np.eye(law.k) for law in laws)
         reports = generator.multinomial(n, (by_row @ cells @ by_column).ravel(), size=runs)
         naive = _reject_naive(reports.reshape(-1, *cells.shape))
         fields = _compare_rate(naive, texts[2], _STATED_POWER)
-        yield CrosstabPoint(figure="power", method="split, chi-square", **asked, **simulated, **fields)
+        yield StatedPoint(figure="power", method="split, chi-square", **asked, **simulated, **fields)
 
 
 def _compare_rate(

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIZE = (5.4, 3.8)
+_SIZE = (5.8, 4.8)
 _LINES = {"persistence": ":", "ridge": "--"}
 """What is drawn as a line across: the baseline, and the same model without noise."""
+_BARS = {"none": (SKY, "no noise"), "gradient": (ORANGE, "noisy gradients, which protect a window")}
 
 
 def plot_forecasting(rows: Sequence[ForecastPoint]) -> Figure:
@@ -62,13 +63,21 @@ def _draw_curves(axes: Axes, members: Sequence[ForecastPoint]) -> None:
 
 
 def _draw_models(axes: Axes, members: Sequence[ForecastPoint]) -> None:
+    """A bar for each model, the smallest error on top; two standard deviations, if there are several runs."""
     ordered = sorted(members, key=lambda row: -row.rmse)
+    for noise, (color, label) in _BARS.items():
+        at = [place for place, row in enumerate(ordered) if row.noise == noise]
+        if at:
+            axes.barh(at, [ordered[place].rmse for place in at], color=color, label=label)
     places = range(len(ordered))
-    colors = [SKY if row.noise == "none" else ORANGE for row in ordered]
-    axes.barh(places, [row.rmse for row in ordered], color=colors)
+    spreads = [row.rmse_sd or 0.0 for row in ordered]
+    reach = [2 * spread for spread in spreads]
+    some = [place for place in places if spreads[place]]
+    ends = [ordered[place].rmse for place in some]
+    axes.errorbar(ends, some, xerr=[reach[place] for place in some], fmt="none", ecolor=INK, capsize=2)
     axes.set_yticks(places, [_name_row(row) for row in ordered], fontsize=7)
-    for place, row in zip(places, ordered, strict=True):
-        axes.text(row.rmse, place, f" {row.rmse:,.0f}", va="center", fontsize=7)
+    for place, row in enumerate(ordered):
+        axes.text(row.rmse + reach[place], place, f" {row.rmse:,.0f}", va="center", fontsize=7)
     axes.margins(x=0.12)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("RMSE, phones")
@@ -76,4 +85,4 @@ def _draw_models(axes: Axes, members: Sequence[ForecastPoint]) -> None:
 
 def _name_row(row: ForecastPoint) -> str:
     name = row.model if row.calendar == "dates" else f"{row.model} (calendar by rows)"
-    return name if row.epsilon is None else f"{name}, epsilon {row.epsilon:.3g} per {row.per}"
+    return name if row.epsilon is None else f"{name},\nepsilon {row.epsilon:.3g} of a {row.per}"

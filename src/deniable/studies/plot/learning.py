@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.plot.figure import ESTIMATE, drawable, grouped, panels
-from deniable.plot.looks import looks
+from deniable.plot.looks import BLUE, GRAY, GREEN, ORANGE, PINK, SKY, VERMILION, looks
 from deniable.studies.applications.learning.point import LearningPoint
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _SIZE = (6.2, 4.2)
 _STYLES = (":", "-", "-.", "--")  # of baselines, in the order of their rows
 _FAR = 0.7
+_BROWN, _PURPLE = "#7f4a16", "#4b2e83"  # which are darker than the others
+_TREES = (BLUE, VERMILION)
+_BAYES = (GREEN, PINK, ORANGE, SKY, _PURPLE, _BROWN)
 
 
 def plot_learning(rows: Sequence[LearningPoint]) -> Figure:
@@ -23,7 +26,7 @@ def plot_learning(rows: Sequence[LearningPoint]) -> Figure:
     done = drawable([row for row in rows if row.refused is None])
     plain = [row for row in done if row.figure == "accuracy" and row.epsilon is None]
     lines = [row for row in done if row.figure == "accuracy" and row.epsilon is not None]
-    look_of = looks(dict.fromkeys(map(_name_line, lines)))
+    look_of = _choose_looks([*dict.fromkeys(map(_name_line, lines))])
 
     def draw(axes: Axes, members: Sequence[LearningPoint]) -> None:
         if members[0].figure == "accuracy":
@@ -34,6 +37,20 @@ def plot_learning(rows: Sequence[LearningPoint]) -> Figure:
     groups = grouped([row for row in done if row not in plain], _name_panel)
     title = "Learning from sanitized data: Adult, income above 26,000"
     return panels(groups, draw, title, columns=2, most=12, size=_SIZE, legend_columns=2)
+
+
+def _choose_looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """A color of its own for each line. What trees learn is dashed; what is tested on reports is dotted."""
+    trees = [name for name in names if name.startswith("LightGBM")]
+    noisy = [name for name in names if "noisy test" in name]
+    others = [name for name in names if name not in (*trees, *noisy)]
+    found = looks(names)
+    for some, colors, style in ((trees, _TREES, "--"), (others, _BAYES, "-"), (noisy, (GRAY,), ":")):
+        for name, color in zip(some, colors, strict=False):
+            found[name] |= {"color": color, "linestyle": style}
+            if "damped" in name:  # below the others, which it would hide
+                found[name] |= {"linewidth": 2.2, "zorder": 1.5}
+    return found
 
 
 def _name_panel(row: LearningPoint) -> str:

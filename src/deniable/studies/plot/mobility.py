@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.formatting import format_count
-from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.figure import INK, drawable, grouped, panels
 from deniable.plot.looks import looks
 from deniable.studies.applications.mobility import METHODS, MobilityPoint
 
@@ -61,15 +61,30 @@ def _draw_errors(axes: Axes, members: Sequence[MobilityPoint]) -> None:
 
 
 def _draw_losses(axes: Axes, members: Sequence[MobilityPoint]) -> None:
+    """The loss of each method; of those that lose the same, the first ones are wider, and all are named."""
     claimed = sorted({row.epsilon or 0.0 for row in members})
-    for name, line in grouped(members, _name_method).items():
-        known = [(row.epsilon or 0.0, row.loss) for row in line if row.loss is not None]
-        if known:
-            axes.plot(*zip(*known, strict=True), label=name, **looks(METHODS)[name])
+    curves = {
+        name: tuple((row.epsilon or 0.0, round(row.loss, 9)) for row in line if row.loss is not None)
+        for name, line in grouped(members, _name_method).items()
+    }
+    drawn = {name: curve for name, curve in curves.items() if curve}
+    left = list(drawn.values())
+    for name, curve in drawn.items():
+        left.remove(curve)
+        more = left.count(curve)
+        wider = {"linewidth": 1.2 + 3.5 * more, "markersize": 4.0 + 5.0 * more}
+        axes.plot(*zip(*curve, strict=True), **(looks(METHODS)[name] | wider))  # the other panels name it
+    axes.plot(claimed, claimed, "--", color=INK, linewidth=1, label="claimed")
+    named = grouped(drawn, lambda name: str(drawn[name]))
+    as_claimed = tuple((epsilon, round(epsilon, 9)) for epsilon in claimed)
+    for names in named.values():
+        at = drawn[names[0]][-1]
+        shown = [*names, "claimed"] if drawn[names[0]] == as_claimed else names
+        axes.annotate("\n".join(shown), at, (7, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_xlim(right=claimed[-1] + 0.22 * (claimed[-1] - claimed[0] or 1.0))  # names are beside the lines
     unbounded = dict.fromkeys(_name_method(row) for row in members if row.loss is None)
     for name in unbounded:
         axes.text(0.98, 0.02, f"{name}: no bound", transform=axes.transAxes, ha="right", va="bottom")
-    axes.plot(claimed, claimed, "--", color="gray", linewidth=1, label="claimed")
     axes.set_ylabel("true loss of a week")
 
 

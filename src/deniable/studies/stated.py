@@ -1,4 +1,4 @@
-"""Holds one number of the study of tables, beside the one that the specification states."""
+"""Holds one number of a study, beside the one that its specification states."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, final
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class CrosstabPoint:
+class StatedPoint:
     """One number, how far chance may move it, and what is stated."""
 
     figure: str

@@ -1,0 +1,101 @@
+"""Finds texts and codes in the reports of a store: something that an operator does, and that is logged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+from deniable.collect.messages import TextLimit
+from deniable.discovery import Found
+from deniable.errors import InvalidParameter
+from deniable.formatting import format_count
+from deniable.plan import Plan, Reports, Tallies
+from deniable.plan.discoveries import find_question
+from deniable.plan.unlisted import list_unlisted
+from deniable.wire import Wire
+
+if TYPE_CHECKING:
+    from deniable.collect.access import Actor
+    from deniable.collect.store import Store
+    from deniable.tables import Show
+
+
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for."""
+
+    name: str | None = None
+    words: Sequence[str] | None = None
+    alpha: float = 0.05
+    least: int = 50
+
+
+def find_values(
+    store: Store, plan: Plan, number: int, wanted: Wanted, by: Actor, show: Show | None = None
+) -> Found:
+    """The values that many people have, from the reports of a round that are not scrubbed."""
+    question = find_question(plan, wanted.name)
+    scrubbed = sum(each.scrubbed for each in store.rounds(plan.id) if each.number == number)
+    counted = store.counted(plan.id, number)
+    if scrubbed and scrubbed == counted:
+        raise InvalidParameter(
+            f"what all {counted:,} reports say is scrubbed, and text is found from the reports themselves"
+        )
+    where = f"of {question.name!r}, round {number}"
+    what = "" if wanted.words is None else f", in a list of {format_count(len(wanted.words), 'word')}"
+    store.access.log(by, "looked for values", plan.id, where + what)
+    found = plan.discover(
+        _read_blocks(store, plan, number),
+        name=question.name,
+        words=wanted.words,
+        alpha=wanted.alpha,
+        least=wanted.least,
+        show=show,
+    )
+    if wanted.words is None:  # what a list does not have is still in the reports only
+        store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
+    if not scrubbed:
+        return found
+    gone = f"What {format_count(scrubbed, 'report')} said is scrubbed, and not looked at."
+    return replace(found, notes=(*found.notes, gone))
+
+
+def _read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
+    wire = Wire(plan)
+    return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))
+
+
+def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:
+    """How common a value must be to be found, question by question, without a look at any report."""
+    limits = []
+    for name, question in list_unlisted(plan.content).items():
+        found = [tallies.tallies.get(plan.names[place]) for place in question.places]
+        counts = [0 if one is None else one.n for one in found]
+        limits.append(TextLimit(name, sum(counts), question.find_limit(counts)))
+    return limits
+
+
+def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[str]:
+    """The questions of text and codes with reports, in one round or in any, that nobody has searched.
+
+    A look that failed, or that was for a list, leaves what else the reports say. So do reports that came
+    after it.
+    """
+    rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
+    held = {each.number: each.counted for each in rounds if each.counted > each.scrubbed}
+    logged = [each.detail for each in store.access.list_actions("found values", plan.id)]
+    return [
+        name
+        for name in list_unlisted(plan.content)
+        if any(_count_searched(logged, name, one) < counted for one, counted in held.items())
+    ]
+
+
+def _count_searched(logged: Sequence[str], name: str, number: int) -> int:
+    """In how many reports of a round somebody has found the values of a question, by the log."""
+    form = re.compile(re.escape(f"of {name!r}, round {number}, in ") + "([0-9,]+) reports?")
+    found = [matched[1] for detail in logged if (matched := form.fullmatch(detail))]
+    return max((int(one.replace(",", "")) for one in found), default=0)

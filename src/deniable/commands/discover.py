@@ -1,0 +1,117 @@
+"""`deniable discover`: finds texts and codes that many people have, and that nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniable.commands.shared import console, options, reading, sources, writing
+from deniable.commands.shared.options import COUNT, FILE, REAL, ROUND
+from deniable.commands.shared.stores import find_actor, open_store_of
+from deniable.errors import InvalidParameter, InvalidValue
+
+if TYPE_CHECKING:
+    from deniable.discovery import Found
+    from deniable.plan import Plan
+    from deniable.tables import Show
+
+
+@click.command("discover")
+@click.argument("plan", type=FILE)
+@click.argument("reports", type=FILE, required=False)
+@options.source_option(
+    "The store of a collector (sqlite:///…, postgresql://…), or a table of reports: a folder, "
+    "'reports/*.parquet', or a database with --table; instead of REPORTS. Files may be repeated."
+)
+@sources.table
+@click.option("--round", "number", type=ROUND, help="The round of a store.  [default: 1]")
+@click.option("--name", metavar="QUESTION", help="Which question of text or codes, where there are several.")
+@click.option(
+    "--words",
+    type=FILE,
+    help="A public list, a value a line; not made from these reports. It finds rarer ones.",
+)
+@click.option(
+    "--alpha",
+    type=REAL,
+    default="0.05",
+    show_default=True,
+    help="The chance that any value is shown which nobody has.",
+)
+@click.option(
+    "--least",
+    type=COUNT,
+    default="50",
+    show_default=True,
+    help="Show only values that at least this many people have, by their plain shares.",
+)
+@writing.out
+@writing.plot("the shares of all values that were found")
+@console.as_json
+@console.force
+def discover_file(
+    plan: Path,
+    reports: Path | None,
+    source: sources.Source | None,
+    table: str | None,
+    number: int | None,
+    name: str | None,
+    words: Path | None,
+    alpha: float,
+    least: int,
+    out: Sequence[Path],
+    plot_files: Sequence[Path],
+    as_json: bool,
+    force: bool,
+) -> None:
+    """Find texts and codes that nobody listed.
+
+    They come from the reports themselves: of a file, of a table with --from, or of a collector's store,
+    whose log then says so. Values of fewer than --least people are not shown: they are somebody's words.
+    """
+    source = sources.find_source(reports, source)
+    writing.check(out, plot_files, force)
+    read = reading.read_plan(plan)
+    listed = None if words is None else _read_words(words)
+    with console.progress("finding") as show:
+        if source is None or sources.is_table(source, table):
+            where = reports if source is None else source
+            found = read.discover(where, table, name=name, words=listed, alpha=alpha, least=least, show=show)
+        else:
+            found = _find_in_store(read, str(source), number or 1, (name, listed, alpha, least), show)
+    about = {"plan": read.id} | found.to_dict()
+    writing.write_tables(out, about["found"], about)
+    writing.save_plots(plot_files if len(found) else (), found.plot)
+    if as_json:
+        console.print_json(about)
+    else:
+        click.echo(str(found))
+
+
+def _find_in_store(
+    plan: Plan,
+    source: str,
+    number: int,
+    wanted: tuple[str | None, Sequence[str] | None, float, int],
+    show: Show,
+) -> Found:
+    if source.startswith(("http://", "https://")):
+        raise InvalidParameter(
+            "a collector keeps its reports: name its store, --from sqlite:///reports.db, or see its dashboard"
+        )
+    from deniable.collect.finding import Wanted, find_values
+
+    with open_store_of(source, plan, None, create=False) as store:
+        return find_values(store, plan, number, Wanted(*wanted), find_actor(), show)
+
+
+def _read_words(path: Path) -> list[str]:
+    """A public list, a value in each line that is not empty."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InvalidValue(f"{path.name} is not text in UTF-8, with a value in each line") from None
+    return [line.strip() for line in lines if line.strip()]

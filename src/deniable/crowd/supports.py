@@ -1,0 +1,72 @@
+"""States how likely reports support values, which is all that a privacy blanket needs to know of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import singledispatch
+from typing import NamedTuple
+
+from deniable.mechanisms import Linear
+from deniable.mechanisms.sets import SetShape
+from deniable.records import Sample, Single
+from deniable.words import FULL
+
+
+class Support(NamedTuple):
+    """A report is `ratio` times as likely from a value that it supports as from another."""
+
+    ratio: Fraction
+    p: Fraction
+    """Pr(a report supports its person's value)."""
+    q: Fraction
+    """Pr(a report supports another value): of two that are supported together as rarely as any."""
+
+    def strengthen(self, ratio: Fraction) -> Support:
+        """The same sets, which a larger ratio favors: reports of the smaller one can be made of these.
+
+        To make them, some reports are replaced by ones that no value moves.
+        """
+        gamma = self.p / self.ratio + 1 - self.p  # the part of the reports that no value moves
+        supported = self.p / self.ratio / gamma
+        both = (self.q / gamma - supported) / (self.ratio - 1)
+        stronger = 1 / (1 + (ratio - 1) * supported)
+        return Support(ratio, ratio * stronger * supported, stronger * (supported + (ratio - 1) * both))
+
+
+@singledispatch
+def find_support(_local: object) -> Support | None:
+    """How reports support values; None where they do not, or not in one way."""
+    return None
+
+
+@find_support.register
+def _find_of_shape(local: SetShape) -> Support:
+    return Support(local.ratio, local.law.exact_p, local.law.exact_q)
+
+
+@find_support.register
+def _find_of_linear(local: Linear) -> Support:
+    """By the codes that collide most rarely: what is supported together less often is hidden less."""
+    return Support(local.ratio, Fraction(local.keep, FULL), local.bound_other[0])
+
+
+@find_support.register
+def _find_of_single(local: Single) -> Support | None:
+    return find_support(local.mechanisms[0])
+
+
+@find_support.register
+def _find_of_sample(local: Sample) -> Support | None:
+    """One named attribute: its name is drawn without looking, so it is a part of the report like any other.
+
+    The worst two records differ in every attribute: where they agree, the same reports support both.
+    """
+    found = [find_support(part) for part in local.parts]
+    known = [one for one in found if one is not None]
+    if local.reported != 1 or len(known) < len(found):
+        return None
+    ratio = max(one.ratio for one in known)
+    parts = [one.strengthen(ratio) for one in known]
+    p = sum((local.chance(j) * part.p for j, part in enumerate(parts)), Fraction(0))
+    q = sum((local.chance(j) * part.q for j, part in enumerate(parts)), Fraction(0))
+    return Support(ratio, p, q)

@@ -1,0 +1,217 @@
+"""Decides which candidates are real, in a group of people that did not choose them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Array, Floats, Integers
+from deniable.discovery.decode import count_codes
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.estimate.intervals import clopper_pearson
+from deniable.exact import number, round_up
+from deniable.mechanisms import Linear
+
+_HALVINGS = 48
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Candidates, how many reports of the final group support each, and which of them are shown.
+
+    A code that nobody has is shown with probability `alpha` at most, all candidates together. Shares of those
+    shown are conditional: a count is only looked at where it reached the threshold, and a plain share would
+    be too large.
+    """
+
+    mechanism: Linear
+    codes: Integers
+    counts: Integers
+    n: int
+    """Reports of the final group."""
+    alpha: float = 0.05
+    least: int = 0
+    """A count that a candidate must reach besides, by a rule that looks at no report."""
+
+    @cached_property
+    def beyond_chance(self) -> int:
+        """The count that chance reaches in `alpha` / m of cases at most, for one of m candidates."""
+        return find_threshold(self.mechanism, self.n, self.alpha / max(1, len(self.codes)))
+
+    @property
+    def threshold(self) -> int:
+        """The least count that is shown."""
+        return max(self.beyond_chance, self.least)
+
+    @property
+    def hidden(self) -> int:
+        """How many candidates are not shown although chance hardly reaches their counts."""
+        return int((self.counts >= self.beyond_chance).sum() - self.shown.sum())
+
+    def require(self, share: Fraction) -> Decided:
+        """The same, where a candidate must also have at least this share: its plain one, of all candidates.
+
+        It is a rule on counts that is known beforehand, so that intervals are conditional on it, too.
+        """
+        return replace(self, least=count_share(self.mechanism, self.n, share))
+
+    @property
+    def shown(self) -> npt.NDArray[np.bool_]:
+        """Which candidates are shown."""
+        return np.asarray(self.counts >= self.threshold)
+
+    @property
+    def shares(self) -> Floats:
+        """Unbiased shares of all candidates."""
+        return _to_shares(self.mechanism, self.counts / max(1, self.n), self.mechanism.law.q)
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Ends of intervals of all candidates that hold at once, with probability 1 - alpha."""
+        tail = self.alpha / (2 * max(1, len(self.codes)))
+        low, high = clopper_pearson(self.counts.astype(np.float64), max(1, self.n), tail)
+        least, most = map(float, self.mechanism.bound_other)
+        return _to_shares(self.mechanism, low, most), _to_shares(self.mechanism, high, least)
+
+    @property
+    def low(self) -> Floats:
+        """Lower ends that hold for all candidates at once."""
+        return self.ends[0]
+
+    @property
+    def high(self) -> Floats:
+        """Upper ends that hold for all candidates at once."""
+        return self.ends[1]
+
+    @cached_property
+    def conditional(self) -> tuple[Floats, Floats, Floats]:
+        """Shares of the candidates that are shown, with 95 % intervals, given that they are shown."""
+        return state_shown(self.mechanism, self.counts[self.shown], self.n, self.threshold)
+
+
+def state_shown(
+    mechanism: Linear, counts: npt.ArrayLike, n: int, threshold: int
+) -> tuple[Floats, Floats, Floats]:
+    """Shares of candidates whose counts reached a threshold, and both ends of their 95 % intervals.
+
+    Such a count follows a binomial law that is cut off below the threshold. The share is the one whose median
+    is the count; all are cut at 0 and 1.
+
+    >>> from deniable import linear
+    >>> [round(float(share), 6) for share in state_shown(linear(50, 2.0), 2178, 16_000, 2128)]
+    [0.027157, 0.004977, 0.042513]
+    """
+    given = np.asarray(counts, dtype=np.float64)
+    seen, places = np.unique(given.ravel(), return_inverse=True)  # many counts are equal
+    least, most = map(float, mechanism.bound_other)
+
+    def beyond(reached: Floats, chance: Floats) -> Floats:
+        """How likely a count reaches this, given that it reaches the threshold."""
+        return np.asarray(reach(reached, n, chance) / reach(np.full_like(seen, threshold), n, chance))
+
+    def solve(tail: Callable[[Floats], Floats], wanted: float) -> Floats:
+        """Where tails, which grow with the chance of support, pass a probability: from q to p."""
+        low, high = np.full_like(seen, least), np.full_like(seen, mechanism.law.p)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = tail(middle) > wanted
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return np.asarray((low + high) / 2)
+
+    middle = solve(lambda chance: (beyond(seen, chance) + beyond(seen + 1, chance)) / 2, 0.5)
+    low = solve(lambda chance: beyond(seen, chance), 0.025)
+    high = solve(lambda chance: beyond(seen + 1, chance), 0.975)
+    ends = ((middle, mechanism.law.q), (low, most), (high, least))
+    value, under, over = (np.clip(_to_shares(mechanism, at, q), 0.0, 1.0) for at, q in ends)
+    value, under, over = (end[places].reshape(given.shape) for end in (value, under, over))
+    return value, under, over
+
+
+def _to_shares(mechanism: Linear, supported: Floats, q: float) -> Floats:
+    return np.asarray((supported - q) / (mechanism.law.p - q))
+
+
+def reach(counts: Floats, n: int, chance: Floats | float) -> Floats:
+    """How likely a binomial count of n is at least these."""
+    from scipy.special import betainc
+
+    inside = np.clip(counts, 1, max(1, n))
+    tails = betainc(inside, n - inside + 1, chance)
+    return np.where(counts <= 0, 1.0, np.where(counts > n, 0.0, tails))
+
+
+def find_threshold(mechanism: Linear, n: int, tail: float) -> int:
+    """The least count that a code nobody has reaches with this probability at most."""
+    chance = min(1.0, round_up(mechanism.bound_other[1]))
+    low, high = -1, n + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if float(reach(np.array(float(middle)), n, chance)) <= tail:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def count_share(mechanism: Linear, n: int, share: Fraction) -> int:
+    """The least count of n reports whose plain share is at least this.
+
+    >>> from deniable import linear
+    >>> count_share(linear(50, 2.0), 16_000, Fraction(1, 50))
+    2125
+    """
+    law = mechanism.law
+    p, q = law.exact_p, law.exact_q
+    return min(n + 1, math.ceil(n * (q + share * (p - q))))
+
+
+def decide(mechanism: Linear, reports: Array, codes: npt.ArrayLike, alpha: float = 0.05) -> Decided:
+    """Which of some candidates are real, by reports that did not choose them.
+
+    >>> from deniable import linear, seeded
+    >>> m = linear(bits=30, epsilon=4.0)
+    >>> made = decide(m, m.privatize([5] * 800 + [6] * 200, seeded(1)), [5, 6, 7])
+    >>> made.codes[made.shown]
+    array([5, 6])
+    """
+    alpha = number("alpha, the chance of any value that nobody has,", alpha, 0.0, 1.0)
+    candidates = np.asarray(codes)
+    if candidates.size == 0:
+        candidates = candidates.astype(np.int64)
+    if candidates.ndim != 1 or candidates.dtype.kind not in "iu":
+        raise InvalidValue("candidates are a list of codes, which are whole numbers")
+    if candidates.size and not 0 <= int(candidates.min()) <= int(candidates.max()) < mechanism.k:
+        raise InvalidValue(f"candidates are codes of {mechanism.bits} bits, from 0 to {mechanism.k - 1}")
+    if len(np.unique(candidates)) < candidates.size:
+        raise InvalidParameter("a candidate is named twice; list each once")
+    mechanism.tally(reports)  # refuses what was never sent
+    candidates = candidates.astype(np.int64)
+    counts = count_codes(mechanism, reports, candidates)
+    order = np.lexsort((candidates, -counts))
+    return Decided(mechanism, candidates[order], counts[order], len(reports), alpha)
+
+
+def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: float = 0.05) -> Decided:
+    """Which values of a public list are real; the list may be made after the collection.
+
+    The list must not be chosen from these reports: chance is counted for what it names, and nothing else.
+
+    >>> from deniable import linear, seeded
+    >>> m = linear(bits=30, epsilon=4.0)
+    >>> made = decide_listed((m, m.privatize([5] * 100, seeded(1))), range(10))
+    >>> made.codes[made.shown], bool(made.low[0] <= 1.0 <= made.high[0])
+    (array([5]), True)
+    """
+    mechanism, reports = final
+    given = list(codes) if isinstance(codes, range) else codes
+    if np.size(given) == 0:
+        raise InvalidParameter("a public list names at least one value")
+    return decide(mechanism, reports, given, alpha)

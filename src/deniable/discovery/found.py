@@ -1,0 +1,212 @@
+"""Shows the values that were found: their shares, with intervals, and what may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from deniable.arrays import Floats, Integers
+from deniable.discovery.decide import Decided
+from deniable.errors import InvalidParameter
+from deniable.exact import whole_number
+from deniable.formatting import (
+    fill_paragraph,
+    format_count,
+    format_html_table,
+    format_percent,
+    format_table,
+)
+from deniable.tables.frames import frame_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEAST = 50
+"""People that a value must have at least, by its plain share, before it is shown."""
+_HEADERS = ("value", "share", "95 % interval", "all at once", "people")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Values that nobody listed and that many people have, the most common first.
+
+    `low` and `high` are 95 % intervals of single values, given that they are shown. `low_at_once` and
+    `high_at_once` hold for all candidates at once, shown or not, with probability 1 - `alpha`.
+
+    >>> from deniable import linear, seeded
+    >>> from deniable.discovery import decide_listed
+    >>> m = linear(bits=30, epsilon=4.0)
+    >>> decided = decide_listed((m, m.privatize([5] * 900 + [6] * 100, seeded(1))), range(10))
+    >>> found = Found.of(decided, str, people=1000, limit=0.03)
+    >>> found.names, found.people_of.tolist()
+    (('5', '6'), [841, 97])
+    """
+
+    names: tuple[str, ...]
+    shares: Floats
+    low: Floats
+    high: Floats
+    low_at_once: Floats
+    high_at_once: Floats
+    counts: Integers
+    """Reports of the final group that support each value."""
+    n: int
+    """Reports of the final group."""
+    people: int
+    """Everybody who reported, to any level."""
+    candidates: int
+    """Values that the final group was asked about."""
+    hidden: int
+    """Values that fewer than `least` people have, by their plain shares: they are not shown."""
+    limit: float
+    """The share of people that makes a value found about half of the time."""
+    alpha: float = 0.05
+    least: int = LEAST
+    notes: tuple[str, ...] = ()
+    """More sentences, such as that values were cut."""
+
+    @staticmethod
+    def of(
+        decided: Decided,
+        name_code: Callable[[int], str],
+        *,
+        people: int,
+        limit: float,
+        least: int = LEAST,
+        notes: Sequence[str] = (),
+    ) -> Found:
+        """What was decided, by the names of its codes; values of fewer than `least` people are left out.
+
+        These are people by plain shares, so that one count, known beforehand, decides who is shown. Intervals
+        are conditional on it. Given that a value is shown, its share is smaller, and may be of fewer people.
+        """
+        people = whole_number("people, everybody who reported,", people, decided.n)
+        least = whole_number("least, the people that a value must have,", least, 0)
+        common = Fraction(least, max(1, people))
+        decided = decided.require(common) if least else decided
+        at, (shares, low, high) = np.flatnonzero(decided.shown), decided.conditional
+        return Found(
+            tuple(name_code(code) for code in decided.codes[at].tolist()),
+            shares,
+            low,
+            high,
+            np.clip(decided.low[at], 0.0, 1.0),
+            np.clip(decided.high[at], 0.0, 1.0),
+            decided.counts[at],
+            decided.n,
+            people,
+            len(decided.codes),
+            decided.hidden,
+            max(limit, min(1.0, float(common))),
+            decided.alpha,
+            least,
+            tuple(notes),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def people_of(self) -> Integers:
+        """How many people have each value, by its estimate."""
+        return np.rint(self.shares * self.people).astype(np.int64)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What may be wrong, and what cannot be seen."""
+        chance = format_percent(self.alpha)
+        wrong = f"A value that nobody has is among those shown in {chance} of studies at most."
+        limit = f"Values with a share of {format_percent(self.limit)} are found about half of the time."
+        few = f"{format_count(self.hidden, 'value')} of fewer than {self.least:,} people: not shown."
+        return wrong, limit, *([few] if self.hidden else []), *self.notes
+
+    @property
+    def all_at_once(self) -> list[dict[str, object]]:
+        """The rows whose intervals hold for all candidates at once."""
+        ends = zip(self.names, self.low_at_once.tolist(), self.high_at_once.tolist(), strict=True)
+        return [{"value": name, "low": low, "high": high} for name, low, high in ends]
+
+    def frame(self, backend: str | None = None) -> Any:
+        """A dataframe of the library you already have: pandas, polars or pyarrow."""
+        return frame_of(self._columns(), backend)
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {
+            "value": list(self.names),
+            "share": self.shares,
+            "low": self.low,
+            "high": self.high,
+            "low_at_once": self.low_at_once,
+            "high_at_once": self.high_at_once,
+            "people": self.people_of,
+            "count": self.counts,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Writes plain numbers, ready for JSON."""
+        columns = {name: list(np.asarray(column).tolist()) for name, column in self._columns().items()}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {
+            "people": self.people,
+            "reports": self.n,
+            "candidates": self.candidates,
+            "hidden": self.hidden,
+            "least": self.least,
+            "alpha": self.alpha,
+            "limit": self.limit,
+            "sentences": list(self.sentences),
+            "found": rows,
+        }
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: a bar for each value's share, with its interval."""
+        from deniable.plot.charts import Bars, plot_bars
+
+        if not self.names:
+            raise InvalidParameter("no value was found, so there is nothing to draw")
+        title = f"{self._heading}; 95 % intervals"
+        return plot_bars(self.names, [Bars(self.shares, "", self.low, self.high)], title, "share of people")
+
+    @property
+    def _heading(self) -> str:
+        found = format_count(len(self.names), "value") if self.names else "no value"
+        return f"{self.people:,} people: {found} found"
+
+    @property
+    def _rows(self) -> list[list[str]]:
+        rows = zip(
+            self.names,
+            self.shares.tolist(),
+            zip(self.low.tolist(), self.high.tolist(), strict=True),
+            zip(self.low_at_once.tolist(), self.high_at_once.tolist(), strict=True),
+            self.people_of.tolist(),
+            strict=True,
+        )
+        return [
+            [name, _percent(share), _interval(ends), _interval(at_once), f"{people:,}"]
+            for name, share, ends, at_once, people in rows
+        ]
+
+    def __str__(self) -> str:
+        table = format_table(_HEADERS, self._rows) if self.names else []
+        return "\n".join([self._heading, *table, *map(fill_paragraph, self.sentences)])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        if not self.names:
+            return f"<p>{escape(self._heading)}</p>{said}"
+        return format_html_table(_HEADERS, self._rows, self._heading, left=("value",)) + said
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{100 * ends[0]:.2f} to {_percent(ends[1])}"

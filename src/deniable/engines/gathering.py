@@ -1,0 +1,53 @@
+"""Fetches the reports of some attributes from a table, where counts do not say enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, final
+
+import numpy as np
+
+from deniable.arrays import Array
+from deniable.engines.form import TableForm
+from deniable.engines.rows import COUNTED, Rows
+from deniable.engines.words import PackedWords
+
+
+@final
+@dataclass
+class Gathered:
+    """The reports of some attributes, of all rows that are counted; rows of several threads may be added."""
+
+    form: TableForm
+    places: tuple[int, ...]
+    _blocks: dict[int, list[Array]] = field(default_factory=dict)
+    _lock: Any = field(default_factory=Lock)
+
+    def add(self, rows: Rows) -> None:
+        """Keep what these rows report."""
+        counted = rows.states == COUNTED
+        for place in self.places:
+            who, some = rows.reports[place]
+            made = some[counted[who]]
+            block = made.to_reports() if isinstance(made, PackedWords) else made
+            with self._lock:
+                self._blocks.setdefault(place, []).append(block)
+
+    def join(self) -> list[Array]:
+        """The reports of each attribute."""
+        parts = self.form.mechanism.mechanisms
+        return [np.concatenate([parts[one].blank(0), *self._blocks.get(one, [])]) for one in self.places]
+
+
+def list_fetched(form: TableForm, kinds: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """The columns of a table that are fetched from an engine."""
+    more = [name for name in sorted(form.more_columns) if name in kinds]
+    return list(dict.fromkeys([*form.column_names, *more, *keys]))
+
+
+def list_hashes(form: TableForm) -> list[str]:
+    """The columns that hold reports of values that nobody listed."""
+    parts = zip(form.columns, form.mechanism.mechanisms, strict=True)
+    return [column.name for columns, part in parts if not part.listed for column in columns]

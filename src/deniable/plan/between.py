@@ -1,0 +1,188 @@
+"""Reads shares between two numbers, and cumulative shares, off the results of a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from deniable.domain import Range
+from deniable.domain.domain import plain_number
+from deniable.domain.units import number_counted
+from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.estimate import normal_quantile
+from deniable.plan.applicable import mean_among
+from deniable.plan.noise import is_noisy
+from deniable.plan.readable import bound_summary
+from deniable.plan.respondents import cumulative_shares, mean_answered
+from deniable.ranges import CumulativeShares
+from deniable.summaries import Summary, sum_of
+
+if TYPE_CHECKING:
+    from deniable.plan.result import Result
+
+_EVEN = 0.5  # the share whose errors stand for those of all
+
+
+@final
+@dataclass(frozen=True)
+class Between:
+    """A share that is asked for: of the people from one number to under another."""
+
+    low: object
+    high: object
+    """None is an end of the range."""
+    name: str | None = None
+    """Which range is meant; needed where there are several."""
+
+    @staticmethod
+    def read(text: str) -> Between:
+        """From "income=20000:40000"; the name may be left out, and so may an end.
+
+        >>> Between.read("income=20000:")
+        Between(low='20000', high=None, name='income')
+        """
+        name, sign, ends = text.rpartition("=")
+        low, between, high = ends.partition(":")
+        if not between or not (low.strip() or high.strip()):
+            raise InvalidParameter(
+                f"a range is two numbers, such as 20000:40000 or income=20000:40000, got {text!r}"
+            )
+        return Between(low.strip() or None, high.strip() or None, name if sign else None)
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"under {self.high}" if self.low is None else f"{self.low} or more"
+        return f"{self.low} to under {self.high}"
+
+
+def find_between(result: Result, asked: Sequence[Between], level: float) -> dict[str, dict[Between, Summary]]:
+    """The shares that were asked for, by question."""
+    known = [name for name in result if isinstance(result.domains.get(name), Range)]
+    found: dict[str, dict[Between, Summary]] = {}
+    for one in asked:
+        if one.name is None and len(known) != 1:
+            some = ", ".join(known) or "none of them is a range"
+            raise InvalidParameter(
+                f"which question has the range {one}? Name it: NAME={_write(one)} ({some})"
+            )
+        name = known[0] if one.name is None else one.name
+        if name not in result:
+            raise InvalidParameter(not_among(name, "a range that was reported", known))
+        found.setdefault(name, {})[one] = share_between(result, name, one.low, one.high, level)
+    return found
+
+
+def _write(one: Between) -> str:
+    return f"{'' if one.low is None else one.low}:{'' if one.high is None else one.high}"
+
+
+def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int, int]:
+    """The first bin from `low` on, and the first from `high` on; None is an end of the range.
+
+    >>> find_bins(Range(0, 100, step=10), "age", 20, 40)
+    (2, 4)
+    """
+    first = 0 if low is None else _find_edge(domain, name, low)
+    last = domain.k if high is None else _find_edge(domain, name, high)
+    for end, given, is_open in ((0, low, domain.open_low), (domain.k, high, domain.open_high)):
+        if given is not None and is_open and end in (first, last):
+            raise InvalidParameter(
+                f"{name!r} has an open end at {given!r}, and nobody knows who is beyond; give None for it"
+            )
+    if last <= first:
+        raise InvalidParameter(
+            f"a range of {name!r} goes from one number up to under another, got {low!r} to {high!r}"
+        )
+    return first, last
+
+
+def _find_edge(domain: Range, name: str, given: object) -> int:
+    """Which bin begins at a number; at the end of the range, one more than the last."""
+    try:
+        [at] = number_counted([given], domain.unit, name) if domain.unit else [_read_number(given)]
+        exact = Fraction(str(plain_number(at, f"an end of a range of {name!r}"))) * 10**domain.digits
+    except InvalidValue as problem:
+        raise InvalidParameter(str(problem)) from None
+    place = (exact - domain.scaled_low) / domain.scaled_step
+    if place.denominator != 1 or not 0 <= place <= domain.k:
+        raise InvalidParameter(
+            f"{given!r} is not an edge of the bins of {name!r}, {domain}; where people are in a bin is not "
+            "known"
+        )
+    return int(place)
+
+
+def _read_number(given: object) -> object:
+    """A number that may be written as text."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return Decimal(given)
+    except InvalidOperation:
+        return given
+
+
+def share_between(result: Result, name: str, low: object, high: object, level: float) -> Summary:
+    """The share of people between two numbers, with its interval: of those who answered."""
+    domain = find_range(result, name)
+    first, last = find_bins(domain, name, low, high)
+    if name in result.ranges:
+        return result.ranges[name].range(first, last, level)
+    if (first, last) == (0, domain.k):
+        return Summary(1.0, 0.0, 1.0, 1.0)
+    estimate, inside = result.estimates[name], np.zeros(domain.k)
+    inside[first:last] = 1.0
+    if result.is_drawn(name):
+        return mean_among(result, name, inside, level)
+    if estimate.k != domain.k:
+        return mean_answered(estimate, inside, level)
+    return sum_of(estimate, np.arange(first, last), level)
+
+
+@final
+@dataclass(frozen=True)
+class ShownShare:
+    """The share between two numbers as it is shown: a possible one, and whether it can be read at all."""
+
+    share: Summary
+    noisy: bool
+
+    @staticmethod
+    def of(result: Result, name: str, asked: Between, raw: Summary) -> ShownShare:
+        """From the unbiased share."""
+        domain = find_range(result, name)
+        first, last = find_bins(domain, name, asked.low, asked.high)
+        shown = bound_summary(raw, (0.0, 1.0))
+        return ShownShare(shown, is_noisy(shown, (last - first) / domain.k))
+
+
+def cumulate(result: Result, name: str, level: float) -> CumulativeShares:
+    """The share of people below each edge of the bins of a range, with intervals."""
+    domain = find_range(result, name)
+    if name in result.ranges:
+        return replace(result.ranges[name].cdf(level), name=name)
+    reach = normal_quantile(level)
+    curve, errors = cumulative_shares(result, name, _EVEN)
+    estimate = result.estimates[name]
+    below = np.concatenate([np.zeros(1), np.cumsum(estimate.frequencies[: domain.k])])
+    if result.is_drawn(name) or estimate.k != domain.k:
+        below = np.concatenate([np.zeros(1), curve])
+    below[-1] = 1.0
+    spread = np.concatenate([np.zeros(1), errors])
+    shown = np.concatenate([np.zeros(1), np.clip(curve, 0.0, 1.0)])
+    ends = below - reach * spread, below + reach * spread
+    return CumulativeShares(estimate.n, domain.edges, shown, below, *ends, level, name)
+
+
+def find_range(result: Result, name: str) -> Range:
+    """The values of a question, if these are a range that has been estimated."""
+    len([result[name]])  # or it is said why there is nothing
+    domain = result.domains.get(name)
+    if not isinstance(domain, Range):
+        raise InvalidParameter(f"{name!r} is not a range of numbers, so that nothing is between two of them")
+    return domain

@@ -1,0 +1,165 @@
+"""Compiles questions that are reported in levels: one attribute a level, of which a person reports one.
+
+Which level it is, is drawn without looking at the answer and named in the report, so that it gives nothing
+away. The levels of a question are in a plan from the coarsest to the question's own values.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from deniable.discovery import WEIGHTS, cut_levels
+from deniable.domain import Coarse, Range, Unlisted
+from deniable.errors import InvalidParameter
+from deniable.mechanisms import ExactMechanism, linear
+from deniable.plan.attribute import Attribute
+from deniable.ranges import Tree, plan_tree
+
+LONG = 4096
+"""A range with so many values has levels unless its study says otherwise."""
+
+
+class Leveled(ABC):
+    """How a question is reported in levels."""
+
+    @property
+    @abstractmethod
+    def divisors(self) -> tuple[int, ...]:
+        """Into groups of how many values each level divides the answers, but for the question's own."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[int, ...]:
+        """How often each level is drawn, the question's own last."""
+
+    @abstractmethod
+    def build(self, epsilon: float) -> list[ExactMechanism]:
+        """The mechanism of each level, the question's own last; each loses at most epsilon."""
+
+    @final
+    def divide(self, one: Attribute) -> list[Attribute]:
+        """The levels of a question, from the coarsest to its own values."""
+        base = one.domain.plain
+        domains = [Coarse(one.name, base, divisor) for divisor in self.divisors]
+        coarse = [Attribute(domain.name, domain, one.missing) for domain in domains]
+        return [*coarse, replace(one, domain=base)]
+
+
+@final
+@dataclass(frozen=True)
+class LeveledRange(Leveled):
+    """A range whose levels are a tree: any range of values is a sum of few of its nodes."""
+
+    k: int
+
+    @property
+    def divisors(self) -> tuple[int, ...]:
+        return Tree(self.k).divisors[:-1]
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        return (1,) * (len(self.divisors) + 1)
+
+    def build(self, epsilon: float) -> list[ExactMechanism]:
+        return list(plan_tree(self.k, epsilon))
+
+
+@final
+@dataclass(frozen=True)
+class LeveledText(Leveled):
+    """Values that nobody listed: some people report prefixes, of which longer and longer ones are found.
+
+    The last level has all bits, and so has the final group, the question itself, which decides.
+    """
+
+    bits: int
+    cuts: tuple[int, ...]
+    """How many bits each level reports; none where everybody is in the final group."""
+
+    @property
+    def divisors(self) -> tuple[int, ...]:
+        return tuple(1 << (self.bits - cut) for cut in self.cuts)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        return WEIGHTS[len(self.cuts)]
+
+    def build(self, epsilon: float) -> list[ExactMechanism]:
+        return [linear(bits, epsilon) for bits in (*self.cuts, self.bits)]
+
+
+def _find_text(domain: Unlisted, name: str, obstacle: str) -> LeveledText:
+    if obstacle:
+        raise InvalidParameter(
+            f"{name!r} is text or a code that nobody listed, which does not go with {obstacle}"
+        )
+    return LeveledText(domain.bits, cut_levels(domain.bits) if domain.levels else ())
+
+
+def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
+    """How a question is reported in levels, if it is.
+
+    `obstacle` says what a study has that does not go with levels. It is an error where these are asked for;
+    else the question is asked without.
+    """
+    if isinstance(domain, Unlisted):
+        return _find_text(domain, name, obstacle)
+    if not isinstance(domain, Range):
+        return None
+    if domain.queries == "smooth":
+        raise InvalidParameter(
+            f"{name!r}: queries = 'smooth' takes a square wave, whose reports are no whole numbers, so that "
+            "no plan holds it; use 'ranges', or dn.square_wave for a simulation"
+        )
+    asked = domain.queries == "ranges"
+    if domain.privacy == "metric":
+        if asked:
+            raise InvalidParameter(
+                f"{name!r}: queries = 'ranges' is for values that are all equally indistinguishable; leave "
+                "it out for metric ones, whose noise falls with the distance"
+            )
+        return None
+    if asked and obstacle:
+        raise InvalidParameter(f"{name!r}: queries = 'ranges' does not go with {obstacle}")
+    if obstacle or domain.queries == "values" or not (asked or domain.k >= LONG):
+        return None
+    return LeveledRange(domain.k) if Tree(domain.k).levels > 1 else None
+
+
+def divide_levels(
+    attributes: Mapping[str, Attribute], leveled: Mapping[str, Leveled]
+) -> dict[str, Attribute]:
+    """The same attributes by name, with those of the levels in the place of their questions."""
+    found: dict[str, Attribute] = {}
+    for name, one in attributes.items():
+        for level in leveled[name].divide(one) if name in leveled else [one]:
+            if level.name in found or (level.name in attributes and level.name != name):
+                raise InvalidParameter(f"two attributes would be called {level.name!r}; rename one of them")
+            found[level.name] = level
+    return found
+
+
+def list_references(attributes: Iterable[Attribute]) -> list[str]:
+    """What is to be cited for levels: ranges by least squares."""
+    domains = [one.domain for one in attributes if isinstance(one.domain, Coarse)]
+    return ["cormode2019"] if any(isinstance(domain.base, Range) for domain in domains) else []
+
+
+def find_divisor(one: Attribute) -> int:
+    """How many values of its question a value of a level holds."""
+    return one.domain.divisor if isinstance(one.domain, Coarse) else 1
+
+
+def find_tree(domain: Range, levels: Sequence[Attribute]) -> Tree:
+    """The tree whose levels these are, the coarsest first; refused where they are of no tree."""
+    divisors = [find_divisor(one) for one in levels]
+    fanout = divisors[-2]
+    tree = Tree(domain.k, fanout)
+    if list(tree.divisors) != divisors:
+        raise InvalidParameter(
+            f"levels are combined where each divides the groups of the one above into as many, got {divisors}"
+        )
+    return tree

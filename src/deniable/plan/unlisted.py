@@ -1,0 +1,157 @@
+"""Finds the questions of a plan whose values nobody listed, and how common a value must be to be found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from deniable.domain import Text, Unlisted
+from deniable.mechanisms import ExactMechanism, Linear
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from deniable.plan.attribute import Attribute
+    from deniable.plan.document import Content
+
+_SURE = 0.5  # limits below fall with the root of the number of people
+_MANY = 10**6
+PUBLIC_WORDS = 1000
+"""Words of the public list that a plan compares itself with."""
+
+
+@final
+@dataclass(frozen=True)
+class UnlistedQuestion:
+    """A question whose values nobody listed, and the attributes by which it is reported."""
+
+    name: str
+    domain: Unlisted
+    levels: tuple[int, ...]
+    """The attributes that report prefixes, the shortest first and the whole code last, by their places."""
+    final: int
+    """The attribute that decides, which no level has seen."""
+    mechanisms: tuple[Linear, ...]
+    """Of the levels, and last of the final group."""
+    chances: tuple[float, ...]
+    """How likely a report holds each."""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The attributes of the levels and, last, of the final group."""
+        return (*self.levels, self.final)
+
+    @property
+    def chance(self) -> float:
+        """How likely a report holds any of them."""
+        return min(1.0, math.fsum(self.chances))
+
+    @property
+    def is_leveled(self) -> bool:
+        """Whether values can be found without a list."""
+        return bool(self.levels)
+
+    def tell_two(self) -> float:
+        """How often whoever sees a report is right which of two answers it is of, at most.
+
+        That most answers are possible says nothing of a guess: nobody thinks all texts equally likely.
+        """
+        told = zip(self.chances, self.mechanisms, strict=True)
+        return 0.5 + math.fsum(chance * (part.tell_two() - 0.5) for chance, part in told)
+
+    def find_limit(self, people: Sequence[int], alpha: float = 0.05, words: int | None = None) -> float:
+        """The share at which half of all values are found, by how many people report to each place.
+
+        With a number of words it is that of a public list, of which all whole codes are counted.
+        """
+        from deniable.discovery import detection_limit, listed_limit
+
+        if words is None and self.is_leveled:
+            return detection_limit(self.mechanisms, [max(1, n) for n in people], max(1, sum(people)), alpha)
+        whole = sum(n for n, part in zip(people, self.mechanisms, strict=True) if part == self.mechanisms[-1])
+        return listed_limit(self.mechanisms[-1], max(1, whole), words or PUBLIC_WORDS, alpha)
+
+    def expect(self, people: int) -> list[int]:
+        """How many people report to each place, of all of a study."""
+        return [round(people * chance) for chance in self.chances]
+
+    def anticipate_limit(self, people: int) -> float:
+        """The limit with this many people, above 1 where not even what everybody has is found that often."""
+        here = self.find_limit(self.expect(people))
+        if here < _SURE:
+            return here
+        return self.find_limit(self.expect(_MANY)) * math.sqrt(_MANY / people)
+
+    def explain_limit(self, people: int) -> str:
+        """How common a value must be to be found, beside what a public list would find; in sentences."""
+        what = "texts" if isinstance(self.domain, Text) else "codes"
+        listed = self._limit_listed(people)
+        if not self.is_leveled:
+            return (
+                f"{self.name!r}: of a public list of {PUBLIC_WORDS:,} {what}, those with a share above "
+                f"{format_limit(listed)} are found about half of the time. The list may be made after the "
+                "collection, but not from these reports."
+            )
+        return (
+            f"{self.name!r}: {what} with a share above {format_limit(self.find_limit(self.expect(people)))} "
+            f"are found about half of the time; a public list of {PUBLIC_WORDS:,} would find "
+            f"{format_limit(listed)} without levels. {self._explain_cut()}"
+        )
+
+    def _limit_listed(self, people: int) -> float:
+        """The limit of a public list, if all who report to any level reported whole codes."""
+        from deniable.discovery import listed_limit
+
+        return listed_limit(self.mechanisms[-1], max(1, round(people * self.chance)), PUBLIC_WORDS)
+
+    def _explain_cut(self) -> str:
+        if isinstance(self.domain, Text) and self.domain.cut:
+            return f"Longer texts are cut to {self.domain.longest} letters: what is found is their beginning."
+        return ""
+
+
+def list_unlisted(content: Content) -> dict[str, UnlistedQuestion]:
+    """The questions of a plan whose values nobody listed, by name."""
+    made = content.mechanism
+    return find_unlisted(content.attributes, content.parts, [made.chance(j) for j in range(made.d)])
+
+
+def find_unlisted(
+    attributes: Sequence[Attribute], parts: Sequence[ExactMechanism], chances: Sequence[Fraction]
+) -> dict[str, UnlistedQuestion]:
+    """The same of attributes, their mechanisms, and how likely a report holds each."""
+    places: dict[str, list[int]] = {}
+    for j, one in enumerate(attributes):
+        if not one.domain.listed:
+            places.setdefault(one.columns[0], []).append(j)
+    found = {}
+    for name, some in places.items():
+        found[name] = _read_question(name, some, attributes, parts, chances)
+    return found
+
+
+def _read_question(
+    name: str,
+    places: Sequence[int],
+    attributes: Sequence[Attribute],
+    parts: Sequence[ExactMechanism],
+    chances: Sequence[Fraction],
+) -> UnlistedQuestion:
+    final = next(j for j in places if not attributes[j].domain.is_level)
+    levels = sorted((j for j in places if j != final), key=lambda j: attributes[j].domain.k)
+    domain = attributes[final].domain
+    assert isinstance(domain, Unlisted)
+    mechanisms = [part for j in (*levels, final) if isinstance(part := parts[j], Linear)]
+    held = tuple(float(chances[j]) for j in (*levels, final))
+    return UnlistedQuestion(name, domain, tuple(levels), final, tuple(mechanisms), held)
+
+
+def format_limit(share: float) -> str:
+    """A share as people read it, two digits of it.
+
+    >>> format_limit(0.00818), format_limit(0.0033), format_limit(1.0)
+    ('0.82 %', '0.33 %', '100 %')
+    """
+    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"

@@ -1,0 +1,205 @@
+"""Estimates shares of ranges, cumulative shares and quantiles from the reports of all levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats, Integers
+from deniable.errors import InvalidParameter
+from deniable.estimate import Bins, Estimate, normal_quantile
+from deniable.estimate.consistency import monotone
+from deniable.exact import number, whole_number
+from deniable.formatting import format_count
+from deniable.law import Law, finite
+from deniable.ranges.cumulative import CumulativeShares
+from deniable.ranges.scatter import Scatter
+from deniable.ranges.squares import LeastSquares
+from deniable.ranges.tree import Tree
+from deniable.ranges.variances import Variances
+from deniable.summaries import Summary
+
+_FEW = 20  # reports that support a value by chance, below which a sum of them is not yet normal
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RangeEstimate:
+    """Shares of all values of a range, by least squares from the reports of all levels, coarsest first.
+
+    Each person reported one level. Shares add up to 1 and are unbiased: they may be negative. Errors are
+    those of people who are a sample, and intervals are normal.
+
+    >>> from deniable.mechanisms import Tally, grr
+    >>> parts = grr(4, 2.0), grr(16, 2.0)
+    >>> counts = [400, 300, 200, 100], [100, 80, *[60] * 12, 50, 50]
+    >>> estimates = [m.estimate(Tally(1000, one)) for m, one in zip(parts, counts, strict=True)]
+    >>> half = RangeEstimate(Tree(k=16), estimates).range(0, 8)
+    >>> round(half.value, 3), round(half.stderr, 3)
+    (0.806, 0.022)
+    """
+
+    tree: Tree
+    estimates: Sequence[Estimate] = field(repr=False)
+    """The estimate of each level from its own reports."""
+    bins: Bins | None = field(default=None, repr=False)
+    """Where the values are on a line; they are 0, 1, 2, ... if this is left out."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "estimates", tuple(self.estimates))
+        sizes = tuple(estimate.k for estimate in self.estimates)
+        if sizes != self.tree.sizes:
+            text = f"the levels of this tree have {self.tree.sizes} nodes, got estimates of {sizes}"
+            raise InvalidParameter(text)
+        if self.bins is not None and self.bins.k != self.tree.k:
+            raise InvalidParameter(f"there are {self.tree.k:,} values, got {self.bins.k:,} bins")
+
+    @property
+    def n(self) -> int:
+        """How many reports there are, of all levels."""
+        return sum(estimate.n for estimate in self.estimates)
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+        return self.tree.k
+
+    @cached_property
+    def _laws(self) -> tuple[Law, ...]:
+        found = list[Law]()
+        for estimate in self.estimates:
+            if not isinstance(estimate.law, Law):
+                text = "levels are reported as values, sets or hashes, each by a law of its own"
+                raise InvalidParameter(text)
+            found.append(estimate.law)
+        return tuple(found)
+
+    @cached_property
+    def squares(self) -> LeastSquares:
+        """How the levels are combined: by the noise of each and its number of reports."""
+        pairs = zip(self._laws, self.estimates, strict=True)
+        return LeastSquares(self.tree, tuple(Scatter.of(law).own / estimate.n for law, estimate in pairs))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The unbiased share of each value; they add up to 1."""
+        return self.squares.solve([estimate.frequencies for estimate in self.estimates])
+
+    @cached_property
+    def _below(self) -> Floats:
+        """The unbiased share below each edge; all people are below the last."""
+        below = np.concatenate([np.zeros(1), np.cumsum(self.shares)])
+        below[-1] = 1.0
+        return below
+
+    @property
+    def few(self) -> str:
+        """Why intervals are not to be relied on: a level has few reports; empty where all have enough."""
+        support = [
+            estimate.n * min(float(np.max(estimate.law.q)), 1 - float(np.max(estimate.law.q)))
+            for estimate in self.estimates
+        ]
+        level = int(np.argmin(support))
+        if support[level] >= _FEW:
+            return ""
+        reports = format_count(self.estimates[level].n, "report")
+        return (
+            f"the level of {self.tree.sizes[level]:,} parts has only {reports}, so that its errors are not "
+            "normal, and intervals may hold less often than they say"
+        )
+
+    def range(self, first: int, last: int, level: float = 0.95) -> Summary:
+        """The share of the values from `first` up to, but without, `last`, with its interval."""
+        start = whole_number("first", first, 0, self.k)
+        stop = whole_number("last", last, start, self.k)
+        value = float(self._below[stop] - self._below[start])
+        return self._normal(value, self.variance(start, stop), level)
+
+    def variance(self, first: int, last: int) -> float:
+        """The variance of that share."""
+        return float(self.variances_of(np.array([first]), np.array([last]))[0])
+
+    def variances_of(self, firsts: Integers, lasts: Integers) -> Floats:
+        """The variances of many such shares, the people being a sample."""
+        return self._variances.of_ranges(firsts, lasts)
+
+    @cached_property
+    def _variances(self) -> Variances:
+        many = tuple(estimate.n for estimate in self.estimates)
+        return Variances(self.squares, self._laws, many, self.shares)
+
+    def weigh(self, points: npt.ArrayLike, level: float = 0.95) -> Summary:
+        """The sum of each share times a number, such as a mean of positions, with its interval."""
+        given = finite(points, f"points are {self.k:,} numbers")
+        if given.shape != (self.k,):
+            raise InvalidParameter(f"points are {self.k:,} numbers, got {given.size:,}")
+        variance = self._variances.of_sum(given)
+        return self._normal(float(self.shares @ given), variance, level)
+
+    def _normal(self, value: float, variance: float, level: float) -> Summary:
+        error = math.sqrt(variance)
+        reach = normal_quantile(level) * error
+        return Summary(value, error, value - reach, value + reach)
+
+    @cached_property
+    def _errors(self) -> Floats:
+        """The standard error of the share below each edge."""
+        ends = np.arange(self.k + 1)
+        return np.asarray(np.sqrt(self.variances_of(np.zeros_like(ends), ends)))
+
+    @cached_property
+    def curve(self) -> Floats:
+        """The share below each edge, made to never fall: the nearest such curve, cut at 0 and 1."""
+        return np.concatenate([np.zeros(1), np.clip(monotone(self._below[1:-1]), 0.0, 1.0), np.ones(1)])
+
+    @cached_property
+    def _bins(self) -> Bins:
+        return Bins(np.arange(self.k + 1.0)) if self.bins is None else self.bins
+
+    def cdf(self, level: float = 0.95) -> CumulativeShares:
+        """The share below each edge, with the interval of each; the curve never falls, for display."""
+        reach = normal_quantile(level) * self._errors
+        below = self._below
+        return CumulativeShares(
+            self.n, self._bins.edges, self.curve, below, below - reach, below + reach, level
+        )
+
+    def quantile(self, share: float, level: float = 0.95) -> Summary:
+        """Where the share of people below reaches `share`, by the curve that never falls.
+
+        The interval is from the first to the last value that may be the one: the unbiased share below it may
+        be less than `share`, and that up to its end may be more. It reaches to the outer edges of these.
+        """
+        wanted = number("share", share, 0.0, 1.0)
+        z = normal_quantile(level)
+        reach = z * self._errors
+        is_possible = (self._below - reach)[:-1] <= wanted
+        is_possible &= (self._below + reach)[1:] >= wanted
+        some = np.flatnonzero(is_possible)
+        edges = self._bins.ends
+        low, high = float(edges[some[0]]), float(edges[some[-1] + 1])
+        value = min(max(self._invert(wanted), low), high)
+        error = (high - low) / (2 * z) if math.isfinite(value) else math.inf
+        return Summary(value, error, low, high)
+
+    def _invert(self, share: float) -> float:
+        """Where the curve reaches a share; people of a bin are taken to be spread evenly over it."""
+        at = int(np.searchsorted(self.curve[1:], share - 1e-12))
+        low, high = float(self._bins.ends[at]), float(self._bins.ends[at + 1])
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return low if math.isinf(low) else high
+        before, after = float(self.curve[at]), float(self.curve[at + 1])
+        part = (share - before) / max(after - before, 1e-300)
+        return low + (high - low) * min(max(part, 0.0), 1.0)
+
+    def __str__(self) -> str:
+        median = self.quantile(0.5)
+        levels = format_count(self.tree.levels, "level")
+        head = f"Ranges of {self.k:,} values, {format_count(self.n, 'report')} of {levels}; median {median}"
+        return f"{head}\n{self.few}" if self.few else head

@@ -1,0 +1,81 @@
+"""A collector of text: it takes canonical reports only, keeps them, and finds values for its operator."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+import deniable as dn
+from deniable.wire import Report, Wire
+from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting
+
+PLAN = dn.Study({"word": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, epsilon=4.0).plan(people=2000)
+REPORTS = PLAN.privatize({"word": ["cat"] * 700 + ["dog"] * 300, "smokes": ["yes"] * 1000}, dn.seeded(2))
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    wire = Wire(PLAN)
+    sent = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(REPORTS)]
+    with collecting(tmp_path_factory.mktemp("text"), [PLAN], "--minimum", "50") as running:
+        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in sent)
+        answer = HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY)
+        assert answer.json()["counted"] == 1000
+        yield running
+
+
+def test_values_are_found_as_by_the_library(collector: Running) -> None:
+    answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover?round=1&name=word", headers=OPERATOR)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    own = PLAN.discover(REPORTS).to_dict()
+    assert {name: found[name] for name in own} == own
+    assert (found["question"], found["round"], found["plan"]) == ("word", 1, PLAN.id)
+    actions = collector.get("/actions").json()["actions"]
+    assert actions[0]["what"] == "found values"
+
+
+def test_a_public_list_may_be_sent(collector: Running) -> None:
+    body = '{"words":["cat","ant"],"least":10,"alpha":0.01}'
+    answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover", content=body, headers=OPERATOR)
+    assert [one["value"] for one in answer.json()["found"]] == ["cat"]
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "status", "said"),
+    [
+        ("?name=smokes", "{}", 400, "smokes"),
+        ("", '{"words":["Cat"]}', 400, "alphabet"),
+        ("", '{"words":"cat"}', 400, "Send"),
+        ("", '{"alpha":2}', 400, "alpha"),
+        ("?round=7", "{}", 400, "round"),
+        ("", " " * (1 << 21), 413, ""),
+    ],
+)
+def test_wrong_wishes_are_refused(collector: Running, query: str, body: str, status: int, said: str) -> None:
+    answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover{query}", content=body, headers=OPERATOR)
+    assert answer.status_code == status, answer.text
+    assert said in answer.json()["detail"]
+
+
+def test_only_an_operator_may_look(collector: Running) -> None:
+    assert HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover").status_code == 401
+
+
+def test_reports_that_support_every_word_are_refused(collector: Running) -> None:
+    """t = 0 and bucket 0 would count for every word."""
+    wire = Wire(PLAN)
+    part = PLAN.content.parts[2]
+    body = bytes([2]) + bytes(part.report_bytes)
+    report = Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes()
+    answer = HTTP.post(f"{collector.url}/reports", content=report, headers=BINARY)
+    assert (answer.status_code, answer.json()["reason"]) == (400, "form")
+
+
+def test_the_other_questions_are_estimated(collector: Running) -> None:
+    shown = collector.get(f"/plans/{PLAN.id}/estimates").json()
+    assert {row["attribute"] for row in shown["rows"]} == {"smokes"}
+    assert collector.get(f"/plans/{PLAN.id}/health").status_code == 200
+    assert collector.get(f"/plans/{PLAN.id}/history").status_code == 200

@@ -1,0 +1,135 @@
+"""Text that nobody listed, and questions on several levels, on the survey and on the dashboard."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import deniable as dn
+from deniable.plan import Plan
+from deniable.wire import Report, Wire
+from tests.collect.test_pages import browser as browser
+from tests.collect.test_pages import check_access, visiting
+from tests.collector import BINARY, HTTP, Running, collecting
+
+SITES = dn.Study(
+    {"site": dn.Text("a-z0-9.-", longest=10), "smokes": ["yes", "no"]}, epsilon=2.0, title="Sites"
+).plan(people=10_000)
+WORDS = dn.Study({"word": dn.Text("a-z", longest=3)}, epsilon=4.0, title="Words").plan(people=3000)
+INCOME = dn.Study({"income": dn.Range(0, 4096, step=1, queries="ranges")}, epsilon=1.0, title="Income").plan(
+    people=100_000
+)
+PHONE = {"width": 360, "height": 640}
+DESK = {"width": 1200, "height": 800}
+SAID = {
+    "en": ("“E” is not one of these letters.", "12 of 10 letters", "bucket", "first 10 letters"),
+    "de": ("„E“ ist keines dieser Zeichen.", "12 von 10 Zeichen", "Fach", "ersten 10 Zeichen"),
+}
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with collecting(tmp_path_factory.mktemp("text"), [SITES, INCOME, WORDS]) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("locale", "size"), [("en-US", DESK), ("de-DE", PHONE)])
+def test_text_is_asked_once_and_cut_where_people_see_it(
+    browser: Browser, collector: Running, locale: str, size: dict[str, int]
+) -> None:
+    wrong, counted, bucket, cut = SAID[locale[:2]]
+    with visiting(browser, collector, locale=locale, viewport=size, bypass_csp=True) as visit:
+        page = visit.survey(SITES)
+        field = page.locator("#q0")
+        expect(page.locator("form .question")).to_have_count(2)
+        expect(page.locator("#hint-0")).to_contain_text("a\u2013z")
+        field.fill("Example.org")
+        page.locator("form button.main").click()
+        expect(page.locator("#complaint-0")).to_contain_text(wrong)
+        field.fill("example-site")
+        expect(page.locator("#count-0")).to_have_text(counted)
+        expect(page.locator(".cut")).to_contain_text("example-si")
+        if size is PHONE:  # once is enough: axe takes its time
+            check_access(page)
+        page.locator("form .choice").first.click()
+        page.locator("form button.main").click()
+        expect(page.locator(".review dd > bdi").first).to_contain_text("example-si…")
+        expect(page.locator(".review dd > bdi").first).to_contain_text(cut)
+        page.locator("button.main").click()
+        leaves = page.locator(".card.leaves")
+        expect(leaves.locator("dt")).to_have_count(2)
+        said = leaves.locator("dd")
+        texts = [said.nth(i).inner_text() for i in range(2)]
+        assert sum(bucket in text for text in texts) <= 1
+        if size is PHONE:  # once is enough: axe takes its time
+            check_access(page)
+        page.locator(".act button.main").click()
+        expect(page.locator("#receipt")).to_be_visible()
+
+
+def test_a_question_on_several_levels_is_asked_once(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, viewport=DESK) as visit:
+        page = visit.survey(INCOME)
+        expect(page.locator("form .question")).to_have_count(1)
+        drawn = page.locator(".promise .drawing")
+        expect(drawn).to_contain_text("what of “income” is sent")
+        expect(drawn).to_contain_text("in which group of 16 values it is")
+        page.locator("#q0").fill("2026")
+        page.locator("form button.main").click()
+        page.locator("button.main").click()
+        leaves = page.locator(".card.leaves")
+        expect(leaves.locator("dt")).to_have_text(["income"])
+        expect(leaves.locator("dd")).to_contain_text("Your device drew what is reported")
+        expect(leaves.locator("dd")).to_contain_text("points to")
+
+
+def send(collector: Running, plan: Plan, answers: Mapping[str, Sequence[object]]) -> None:
+    wire = Wire(plan)
+    made = plan.privatize(answers, dn.seeded(1))
+    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
+    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+    answer = HTTP.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY)
+    assert answer.json()["counted"] == len(reports)
+
+
+def test_an_operator_finds_text_that_many_people_gave(browser: Browser, collector: Running) -> None:
+    send(collector, WORDS, {"word": ["cat"] * 2000 + ["dog"] * 1000})
+    with visiting(browser, collector, viewport=PHONE, bypass_csp=True) as visit:
+        page = visit.dashboard(WORDS)
+        panel = page.get_by_role("article", name="word")
+        expect(panel).to_contain_text("Nobody listed these values")
+        expect(panel).to_contain_text("of people have is found about half of the time")
+        panel.get_by_role("button", name="Find values").click()
+        expect(panel.get_by_role("heading", name="2 values found")).to_be_visible(timeout=120_000)
+        expect(panel).to_contain_text("A value that nobody has is among those shown in 5 %")
+        check_access(page)
+        page.get_by_label("Tables").check()
+        expect(panel.get_by_role("rowheader")).to_have_text(["cat", "dog"])
+        panel.get_by_text("Look up a public list instead").click()
+        panel.get_by_label("One value per line").fill("cat\nDog")
+        panel.get_by_role("button", name="Find values").click()
+        expect(panel.get_by_role("alert")).to_contain_text("'Dog' has 'D'")
+        expect(page.locator(".log")).to_contain_text("found values")
+
+
+def test_a_question_on_several_levels_is_one_panel_and_any_range_is_read(
+    browser: Browser, collector: Running
+) -> None:
+    send(collector, INCOME, {"income": [1000] * 500 + [3000] * 500})
+    with visiting(browser, collector, viewport=DESK, bypass_csp=True) as visit:
+        page = visit.dashboard(INCOME)
+        expect(page.locator(".panel.attribute")).to_have_count(1)
+        expect(page.get_by_role("region", name="income")).to_contain_text("Median")
+        panel = page.get_by_role("region", name="The share of a range")
+        panel.get_by_label("From").fill("900")
+        panel.get_by_label("To under").fill("2000")
+        panel.get_by_role("button", name="Show its share").click()
+        expect(panel.get_by_role("rowheader")).to_have_text(["900 to under 2000"])
+        panel.get_by_label("To under").fill("9.5")
+        panel.get_by_role("button", name="Show its share").click()
+        expect(panel.get_by_role("alert")).to_contain_text("is not an edge of the bins")
+        expect(panel.get_by_label("To under")).to_have_value("9.5")
+        check_access(page)

@@ -1,0 +1,157 @@
+"""Errors of discovery: values that nobody has, and intervals of what is shown, each beside planted faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+import deniable as dn
+from deniable.arrays import Array, Floats
+from deniable.discovery import Decided, decide, discover, find_survivors, find_threshold, state_shown
+from deniable.simulate.population import numbers_from
+from deniable.studies.discovery import measures
+from deniable.studies.discovery.people import Search, Strings, draw_uniform, send_reports
+from tests import statistics
+
+Sent = list[tuple[dn.Linear, Array]]
+Decide = Callable[[Sent], Decided]
+
+BITS = 16
+"""One level of all codes, and the final group."""
+
+
+def search(sent: Sent) -> Decided:
+    return discover(sent[:-1], sent[-1])
+
+
+def search_by_the_last_level(sent: Sent) -> Decided:
+    """The planted fault: the reports that chose the candidates decide, too, and the final group is unused."""
+    level, reports = sent[-2]
+    kept = find_survivors(level, reports, np.zeros(1, dtype=np.int64), BITS, 64)
+    return decide(level, reports, kept.codes)
+
+
+def check_invented(choose: Decide, studies: int) -> None:
+    """How many studies without a common code show one that nobody has."""
+    honest = 0
+    for study in range(studies):
+        generator = numbers_from(study, "invented")
+        strings = draw_uniform(BITS, statistics.INVENTED_PEOPLE, generator)
+        counts, sent = send_reports(strings, statistics.INVENTED_PEOPLE, 2.0, generator)
+        honest += Search(strings, counts, choose(sent)).invented == 0
+    what = "studies without an invented value"
+    statistics.at_least(honest, studies, 0.95, what)
+
+
+def test_values_that_nobody_has_are_rarely_shown() -> None:
+    check_invented(search, statistics.INVENTED_STUDIES)
+
+
+def test_values_are_invented_if_those_who_chose_them_decide() -> None:
+    with pytest.raises(AssertionError, match="studies without an invented value"):
+        check_invented(search_by_the_last_level, statistics.FAULTY_STUDIES)
+
+
+def check_searches(choose: Decide, studies: int) -> None:
+    """How many intervals of codes near the limit hold, of those that are shown."""
+    held = shown = 0
+    for study in range(studies):
+        generator = numbers_from(study, "searched")
+        rare = draw_uniform(BITS, 3000, generator)
+        shares = np.full(len(rare.codes), 0.44 / (len(rare.codes) - 8))
+        shares[:8] = 0.07
+        strings = Strings(BITS, rare.codes, shares)
+        _, sent = send_reports(strings, statistics.SEARCHED_PEOPLE, 2.0, generator)
+        decided = choose(sent)
+        _, low, high = decided.conditional
+        shares_shown = dict(zip(strings.codes.tolist(), strings.shares.tolist(), strict=True))
+        truth = np.array([shares_shown.get(code, 0.0) for code in decided.codes[decided.shown].tolist()])
+        held += int(((low <= truth) & (truth <= high)).sum())
+        shown += truth.size
+    assert shown > 3 * studies
+    statistics.at_least(held, shown, statistics.SEARCHED_HELD, "conditional intervals that hold")
+
+
+def test_intervals_of_whole_searches_hold() -> None:
+    check_searches(search, statistics.SEARCHED_STUDIES)
+
+
+def test_intervals_from_the_last_level_do_not_hold() -> None:
+    with pytest.raises(AssertionError, match="conditional intervals that hold"):
+        check_searches(search_by_the_last_level, statistics.FAULTY_STUDIES)
+
+
+def draw_shown(times: float, number: int) -> tuple[dn.Linear, float, int, int, Floats]:
+    """Counts that reach the threshold, of a code whose share is so many standard deviations."""
+    m, n = dn.linear(50, 2.0), 16_000
+    share = times * float(m.law.variance(n)) ** 0.5
+    threshold = find_threshold(m, n, 0.05 / 40)
+    generator = np.random.default_rng(number)
+    counts = measures._draw_shown(
+        m.law.q + share * m.law.gain, n, threshold, statistics.SHOWN_COUNTS, generator
+    )
+    return m, share, n, threshold, counts
+
+
+@pytest.mark.parametrize("times", [0.0, 1.5, 3.0, 4.5])
+def test_conditional_intervals_hold(times: float) -> None:
+    m, share, n, threshold, counts = draw_shown(times, 1)
+    value, low, high = state_shown(m, counts, n, threshold)
+    least, most = statistics.SHOWN_HELD
+    assert least <= ((low <= share) & (share <= high)).mean() <= most
+    if times > 0:
+        assert (value > share).mean() == pytest.approx(0.5, abs=0.05)
+    plain = (counts / n - m.law.q) / m.law.gain
+    assert plain.mean() > share, "the planted fault: a plain share is too large"
+
+
+def test_plain_intervals_do_not_hold() -> None:
+    m, share, n, _, counts = draw_shown(1.5, 2)
+    _, low, high = state_shown(m, counts, n, 0)
+    assert ((low <= share) & (share <= high)).mean() < 0.7
+
+
+def test_counts_of_what_is_shown_follow_their_law() -> None:
+    """The sampler of the study, which never draws what is not shown."""
+    m, share, n, threshold, counts = draw_shown(3.0, 3)
+    every = np.arange(threshold, threshold + 400)
+    chance = m.law.q + share * m.law.gain
+    law = stats.binom.pmf(every, n, chance) / stats.binom.sf(threshold - 1, n, chance)
+    law[-1] += 1 - law.sum()
+    seen = np.bincount(counts.astype(np.int64) - threshold, minlength=400)
+    statistics.goodness_of_fit(seen, law * counts.size, "counts of what is shown")
+
+
+def select_by_holm(counts: npt.NDArray[np.int64], n: int, q: float) -> npt.NDArray[np.bool_]:
+    """Holm's procedure: the largest count faces alpha / m, the next alpha / (m - 1), until one fails."""
+    order = np.argsort(-counts)
+    tails = stats.binom.sf(counts[order] - 1, n, q)
+    passed = np.logical_and.accumulate(tails <= 0.05 / (counts.size - np.arange(counts.size)))
+    chosen = np.zeros(counts.size, dtype=bool)
+    chosen[order[passed]] = True
+    return chosen
+
+
+def measure_listed(holm: bool) -> tuple[int, int]:
+    """How many conditional intervals hold, of 4 codes near the limit among 12 that are listed."""
+    m, n, generator = dn.linear(50, 2.0), 16_000, np.random.default_rng(4)
+    share = 2.5 * float(m.law.variance(n)) ** 0.5
+    shares = np.array([share] * 4 + [0.1] * 8)
+    threshold = find_threshold(m, n, 0.05 / shares.size)
+    found = []
+    for counts in generator.binomial(n, m.law.q + shares * m.law.gain, (400, shares.size)):
+        chosen = select_by_holm(counts, n, m.law.q) if holm else counts >= threshold
+        found.append(counts[:4][chosen[:4]])
+    _, low, high = state_shown(m, np.concatenate(found), n, threshold)
+    return int(((low <= share) & (share <= high)).sum()), low.size
+
+
+def test_holm_spoils_conditional_intervals() -> None:
+    held, shown = measure_listed(holm=False)
+    statistics.at_least(held, shown, 0.95, "intervals of what is shown")
+    with pytest.raises(AssertionError, match="intervals of what Holm shows"):
+        statistics.at_least(*measure_listed(holm=True), 0.95, "intervals of what Holm shows")

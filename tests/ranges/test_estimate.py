@@ -1,0 +1,258 @@
+"""Intervals of ranges and quantiles hold as often as they say, and variances are those of the law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+import deniable as dn
+from deniable.arrays import Floats
+from deniable.estimate import Bins, Estimate
+from deniable.estimate.consistency import simplex
+from deniable.mechanisms import Direct, Hashed, Pooled, SetMechanism, Tally
+from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tree
+from deniable.ranges.parts import choose_part
+from deniable.simulate.tallies import draw_tally
+from tests.statistics import (
+    RANGED_ERROR,
+    RANGED_HELD,
+    RANGED_PEOPLE,
+    RANGED_STUDIES,
+    each_at_least,
+    spread,
+)
+
+K = 60
+TREE = Tree(K)
+RANGES = ((0, 7), (3, 50), (20, 21), (13, 33))
+QUANTILES = (0.1, 0.5, 0.9)
+OFTEN = 10**5
+
+
+def smooth(k: int = K) -> Floats:
+    return np.asarray(np.diff(beta.cdf(np.arange(k + 1) / k, 2, 5)))
+
+
+def heaped(k: int = K) -> Floats:
+    """A quarter of the people at one value, and half of them at every tenth."""
+    shares = 0.25 * smooth(k)
+    shares[k // 3] += 0.25
+    shares[::10] += 0.5 * np.add.reduceat(smooth(k), np.arange(0, k, 10))
+    return np.asarray(shares)
+
+
+PEOPLE = {"smooth": smooth(), "heaped": heaped()}
+
+
+def fold(shares: Floats, tree: Tree = TREE) -> list[Floats]:
+    return [np.add.reduceat(shares, np.arange(0, tree.k, divisor)) for divisor in tree.divisors]
+
+
+def bitwise(epsilon: float) -> list[SetMechanism]:
+    """Levels whose tallies are drawn at once."""
+    return [dn.grr(TREE.sizes[0], epsilon), *(dn.oue(size, epsilon) for size in TREE.sizes[1:])]
+
+
+def draw(
+    parts: Sequence[SetMechanism], shares: Floats, weights: Sequence[float], generator: np.random.Generator
+) -> list[Estimate]:
+    """The levels of one study, whose people are a sample, each of whom reports one level."""
+    many = generator.multinomial(RANGED_PEOPLE, np.array(weights) / sum(weights))
+    levels = zip(parts, fold(shares), many, strict=True)
+    return [
+        part.estimate(draw_tally(part, generator.multinomial(n, one), generator)) for part, one, n in levels
+    ]
+
+
+def count_held(studies: Sequence[RangeEstimate], shares: Floats) -> tuple[list[int], list[int]]:
+    """How many of the intervals hold, for each range and for each quantile."""
+    below = np.append(0.0, np.cumsum(shares))
+    ranges, quantiles = [0] * len(RANGES), [0] * len(QUANTILES)
+    for study in studies:
+        for i, (first, last) in enumerate(RANGES):
+            found = study.range(first, last)
+            ranges[i] += found.low <= below[last] - below[first] <= found.high
+        for i, wanted in enumerate(QUANTILES):
+            at = int(np.searchsorted(below[1:], wanted))
+            found = study.quantile(wanted)
+            quantiles[i] += found.low <= at < found.high
+    return ranges, quantiles
+
+
+@pytest.mark.parametrize("people", PEOPLE)
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_intervals_hold(people: str, epsilon: float) -> None:
+    """Of ranges and of quantiles, and the scatter of all ranges is the one that the law states."""
+    generator, shares, parts = np.random.default_rng(7), PEOPLE[people], bitwise(epsilon)
+    found = [RangeEstimate(TREE, draw(parts, shares, (3, 1, 2), generator)) for _ in range(RANGED_STUDIES)]
+    ranges, quantiles = count_held(found, shares)
+    each_at_least(ranges, RANGED_STUDIES, RANGED_HELD, f"ranges of {people} shares at epsilon {epsilon}")
+    each_at_least(quantiles, RANGED_STUDIES, RANGED_HELD, f"quantiles of {people} shares")
+    truth = known(parts, shares, [RANGED_PEOPLE * one // 6 for one in (3, 1, 2)])
+    for first, last in RANGES:
+        values = np.array([one.range(first, last).value for one in found])
+        squares = float(((values - shares[first:last].sum()) ** 2).sum()) / (
+            truth.variance(first, last) * OFTEN
+        )
+        spread(squares, RANGED_STUDIES, f"the scatter of {first} to {last}")
+
+
+def test_shares_that_were_projected_are_not_summed() -> None:
+    """Norm-sub before summing, a planted fault: most cumulative shares are then off, and ours are not."""
+    k, generator = 1024, np.random.default_rng(7)
+    tree, shares = Tree(k), smooth(k)
+    levels = []
+    for size, one in zip(tree.sizes, fold(shares, tree), strict=True):
+        part = dn.oue(size, 1.0)
+        levels.append(part.estimate(draw_tally(part, generator.multinomial(20_000, one), generator)))
+    study, truth = RangeEstimate(tree, levels), np.append(0.0, np.cumsum(shares))
+    error = study.cdf().high - study.cdf().unbiased
+    ours = np.abs(study.cdf().unbiased - truth)
+    planted = np.abs(np.append(0.0, np.cumsum(simplex(levels[-1].frequencies))) - truth)
+    assert (ours <= error + 1e-12).mean() > 0.8
+    assert (planted <= error).mean() < 0.4
+    assert planted.max() > 0.15 > 2 * ours.max()
+
+
+def test_errors_that_ignore_who_reports_which_level_are_found_out() -> None:
+    generator, shares, parts = np.random.default_rng(7), PEOPLE["smooth"], bitwise(1.0)
+    studies, ignorant = [], []
+    for _ in range(RANGED_STUDIES // 3):
+        study = RangeEstimate(TREE, draw(parts, shares, (1, 1, 20), generator))
+        studies.append(study.range(16, 40).value)
+        even = [float(part.law.variance(1)) * 3 / study.n for part in parts]
+        ignorant.append(float(LeastSquares(TREE, even).variances_of([16], [40])[0]))
+    squares = float(((np.array(studies) - shares[16:40].sum()) ** 2 / ignorant).sum())
+    with pytest.raises(AssertionError, match="of the variance"):
+        spread(squares, len(studies), "a range with people spread evenly over the levels")
+
+
+def known(parts: Sequence[SetMechanism], shares: Floats, people: Sequence[int]) -> RangeEstimate:
+    """The estimate of reports that fall just as the law says; people count so often that rounding does not
+    matter, and variances are as much smaller.
+    """
+    found, tree = [], Tree(shares.size)
+    for part, one, n in zip(parts, fold(shares, tree), people, strict=True):
+        counts = np.round(n * OFTEN * (part.law.q + part.law.gain * one)).astype(np.int64)
+        found.append(part.estimate(Tally(n * OFTEN, counts)))
+    return RangeEstimate(tree, found)
+
+
+def exact_variance(
+    parts: Sequence[SetMechanism], shares: Floats, found: RangeEstimate, points: Floats
+) -> float:
+    """The variance of a weighted sum, from how likely each report supports each two nodes of its level."""
+    total = 0.0
+    weights = found.squares.weights_of(points)
+    for part, one, taken, level in zip(
+        parts, fold(shares, found.tree), weights, found.estimates, strict=True
+    ):
+        mean = part.law.q * taken.sum() + part.law.gain * (one @ taken)
+        square = float(part.law.pairs.squares(taken) @ one)
+        total += (square - mean**2) / part.law.gain**2 / level.n
+    return total
+
+
+@pytest.mark.parametrize("k", [60, 256])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
+@pytest.mark.parametrize("people", ["smooth", "heaped"])
+def test_variances_are_those_of_the_law(k: int, epsilon: float, people: str) -> None:
+    """Exactly, where a level reports a value or a set; a pool of hashes ties neighbors together a little."""
+    shares, parts = (smooth(k) if people == "smooth" else heaped(k)), plan_tree(k, epsilon)
+    found = known(parts, shares, [5000, *[1000] * (len(parts) - 1)])
+    has_hashes = any(isinstance(part, Pooled) for part in parts)
+    for first, last in ((0, k // 5), (k // 3, k // 3 + 1), (k // 3 - 3, k // 3 + 2), (k // 2, k), (2, k - 9)):
+        chosen = ((np.arange(k) >= first) & (np.arange(k) < last)).astype(np.float64)
+        truth = exact_variance(parts, shares, found, chosen)
+        error, allowed = found.range(first, last).stderr, RANGED_ERROR if has_hashes else 2e-7
+        assert error**2 == pytest.approx(truth, rel=allowed)
+        assert found.weigh(chosen).stderr ** 2 == pytest.approx(found.variance(first, last), rel=1e-9)
+        assert found.weigh(chosen).value == pytest.approx(found.range(first, last).value, abs=1e-12)
+    positions = np.arange(0.5, k)
+    mean = found.weigh(positions)
+    assert mean.value == pytest.approx(positions @ shares, rel=1e-4)
+    assert mean.stderr**2 == pytest.approx(
+        exact_variance(parts, shares, found, positions), rel=RANGED_ERROR if has_hashes else 1e-7
+    )
+
+
+def test_the_curve_and_the_quantiles_of_known_shares() -> None:
+    found = known(bitwise(1.0), smooth(), [1000, 1000, 1000])
+    curve = found.cdf()
+    assert curve.edges.tolist() == list(range(K + 1))
+    assert curve.shares == pytest.approx(np.append(0.0, np.cumsum(smooth())), abs=1e-5)
+    assert curve.shares[0] == 0.0
+    assert curve.shares[-1] == 1.0
+    assert (np.diff(curve.shares) >= 0).all()
+    assert curve.low[0] == curve.high[0] == 0.0
+    assert curve.low[-1] == curve.high[-1] == 1.0
+    assert found.shares.sum() == pytest.approx(1.0, abs=1e-12)
+    median = found.quantile(0.5)
+    assert median.low <= median.value <= median.high
+    assert median.value == pytest.approx(beta.ppf(0.5, 2, 5) * K, abs=0.05)
+    assert len(curve.frame()) == K + 1
+    assert curve.plot().axes
+    assert "median" in str(found)
+
+
+def test_bins_move_quantiles_to_their_edges() -> None:
+    plain = known(bitwise(1.0), smooth(), [1000, 1000, 1000])
+    bins = Bins(np.linspace(1000, 1000 + 10 * K, K + 1), open_high=True)
+    moved = RangeEstimate(TREE, plain.estimates, bins)
+    assert moved.quantile(0.5).value == pytest.approx(1000 + 10 * plain.quantile(0.5).value)
+    assert moved.quantile(1 - 1e-12).high == np.inf
+    assert moved.cdf().edges.tolist() == bins.edges.tolist()
+    with pytest.raises(dn.InvalidParameter, match="5 bins"):
+        RangeEstimate(TREE, plain.estimates, Bins(np.arange(6.0)))
+
+
+def test_a_range_of_few_values_has_one_level() -> None:
+    part = dn.grr(3, 1.0)
+    plain = part.estimate(Tally(1000, np.array([400, 320, 280])))
+    found = RangeEstimate(Tree(3), [plain])
+    assert found.shares == pytest.approx(plain.frequencies, abs=1e-12)
+    assert found.range(1, 2).stderr == pytest.approx(plain.stderr[1], rel=1e-9)
+    assert found.range(1, 3).value == pytest.approx(plain.frequencies[1:].sum(), abs=1e-12)
+
+
+def test_few_reports_are_named() -> None:
+    generator = np.random.default_rng(1)
+    few = RangeEstimate(TREE, draw(bitwise(4.0), smooth(), (500, 500, 1), generator))
+    assert "the level of 60 parts has only" in few.few
+    assert "few" not in str(few)
+    assert few.few in str(few)
+    enough = RangeEstimate(TREE, draw(bitwise(4.0), smooth(), (1, 1, 1), generator))
+    assert enough.few == ""
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    found = known(bitwise(1.0), smooth(), [1000, 1000, 1000])
+    for first, last in ((-1, 3), (5, 4), (0, K + 1)):
+        with pytest.raises(dn.InvalidParameter, match="integer from"):
+            found.range(first, last)
+    for share in (0.0, 1.0, float("nan")):
+        with pytest.raises(dn.InvalidParameter, match="share"):
+            found.quantile(share)
+    with pytest.raises(dn.InvalidParameter, match="60 numbers"):
+        found.weigh([1.0, 2.0])
+    with pytest.raises(dn.InvalidParameter, match="nodes"):
+        RangeEstimate(Tree(61), found.estimates)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 6.0])
+def test_levels_take_the_mechanism_that_errs_least(epsilon: float) -> None:
+    for k in (4, 16, 64, 1000):
+        chosen = choose_part(k, epsilon)
+        assert chosen.k == k
+        assert chosen.loss() <= epsilon
+        for other in (dn.grr(k, epsilon), dn.olh(k, epsilon)):
+            assert Scatter.of(chosen.law).own <= 1.05 * Scatter.of(other.law).own
+        assert chosen.report_bytes <= 12
+    assert isinstance(choose_part(1 << 21, epsilon), Hashed)
+
+
+def test_large_budgets_leave_plain_values() -> None:
+    assert isinstance(choose_part(1000, 25.0), Direct)
