@@ -5,7 +5,7 @@ import { askJson, invitationIn, type Summary } from "./collector.js";
 import { find, h } from "./dom.js";
 import { groupsIn } from "./known_group.js";
 import { t } from "./messages.js";
-import { type Linked, plansIn } from "./plans_link.js";
+import { isSamePlan, type Linked, plansIn } from "./plans_link.js";
 import { shared } from "./shared.js";
 
 /** The form for a code or a link; once that is right, the page goes on with the studies that it opens. */
@@ -82,10 +82,9 @@ async function readInvitations(text: string, wanted: readonly string[]): Promise
 
 /** Go on with these plans, and with those that are shown already where they are among them. */
 async function goOn(found: readonly Linked[], wanted: readonly string[], link: string): Promise<void> {
-  const isSame = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
-  const isHere = wanted.every((plan) => found.some((one) => isSame(one.plan, plan)));
+  const isHere = wanted.every((plan) => found.some((one) => isSamePlan(one.plan, plan)));
   const others = plansIn(location.hash).filter(
-    ({ plan }) => isHere && !found.some((one) => isSame(one.plan, plan)),
+    ({ plan }) => isHere && !found.some((one) => isSamePlan(one.plan, plan)),
   );
   const all = [...others, ...found].map(({ plan, invitation }) => {
     const given = groupsIn(link, plan);

@@ -1,6 +1,6 @@
 /** Reads links that carry several plans: #plan=A&invitation=x&plan=B&invitation=y. */
 
-import { invitationIn, recalled, remember } from "./collector.js";
+import { invitationIn, keepInvitation, recalled, remember } from "./collector.js";
 
 /** One plan of a link, by its id or how that begins, and the invitation to it. */
 export interface Linked {
@@ -35,20 +35,33 @@ export function followPlans(): Linked[] | null {
   return given.map(({ plan }) => ({ plan, invitation: keptFor(plan) }));
 }
 
-/** The invitation to a plan that is kept here. */
+/** Whether two ids, or how they begin, are of one plan. */
+export const isSamePlan = (one: string, other: string): boolean =>
+  one.startsWith(other) || other.startsWith(one);
+
+/** The invitation to a plan that is kept here, whether its link named that plan alone or several. */
 export function keptFor(plan: string): string | null {
-  return kept().find((one) => plan.startsWith(one.plan) || one.plan.startsWith(plan))?.invitation ?? null;
+  const found = kept().find((one) => isSamePlan(one.plan, plan));
+  if (found) return found.invitation;
+  return isAloneFor(plan) ? invitationIn(recalled("invitation") ?? "") : null;
 }
 
 /** Keep the invitation to a plan as long as the tab lives; or forget it (null). */
 export function keepFor(plan: string, invitation: string | null): void {
-  const others = kept().filter((one) => !plan.startsWith(one.plan) && !one.plan.startsWith(plan));
+  if (isAloneFor(plan)) keepInvitation(null);
+  const others = kept().filter((one) => !isSamePlan(one.plan, plan));
   remember(KEPT, JSON.stringify(invitation === null ? others : [...others, { plan, invitation }]));
 }
 
 /** Forget all of them. */
 export function forgetPlans(): void {
   remember(KEPT, null);
+}
+
+/** Whether the invitation of a link with a single plan is for this one. */
+function isAloneFor(plan: string): boolean {
+  const invited = recalled("invited");
+  return invited !== null && isSamePlan(invited, plan);
 }
 
 function kept(): Linked[] {

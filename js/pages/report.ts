@@ -16,6 +16,7 @@ import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { count, plural, rich, t } from "./messages.js";
 import { loss, moment, sentence } from "./phrases.js";
+import { keepFor } from "./plans_link.js";
 import { type Given, showQuestion } from "./questions.js";
 import { isReceived, markReceived } from "./receipts.js";
 import { current, type Offer, put, refusal, refuse, shared } from "./shared.js";
@@ -199,7 +200,10 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
     let slow = 0;
     const signal = AbortSignal.any([shared.shown.signal, shared.remembering.signal]);
     const { signal: kept } = shared.remembering;
-    const forgetInvitation = (): void => keepInvitation((shared.invitation = null));
+    const forgetInvitation = (): void => {
+      keepInvitation((shared.invitation = null));
+      keepFor(plan.id, null);
+    };
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
       const ticket =

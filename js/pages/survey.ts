@@ -25,7 +25,7 @@ import { loadPlaces } from "./location_question.js";
 import { plural, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
 import type { Answering } from "./plans.js";
-import { followPlans, forgetPlans } from "./plans_link.js";
+import { followPlans, forgetPlans, keptFor } from "./plans_link.js";
 import { hasRareQuestions, hasText, pagesOf } from "./question_items.js";
 import { type QuestionKinds, questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
@@ -52,8 +52,8 @@ async function start(isForgotten = false): Promise<void> {
   const isFollowed = /[#&]invitation=[^&]/.test(location.hash);
   const { values, secret } = fragment("invitation");
   if (isFollowed) keepInvitation(secret, values.get("plan"));
+  shared.invitation = invitationIn(secret ?? "");
   if (secret !== null) {
-    shared.invitation = invitationIn(secret);
     isDamaged = shared.invitation === null;
     if (isDamaged) keepInvitation(null);
   }
@@ -86,7 +86,8 @@ async function start(isForgotten = false): Promise<void> {
     await shared.texts?.speakTexts();
     shared.known = plan.known && (await loadMore(import("./known_group.js")));
     shared.tickets = plan.ticketKey === null ? null : await loadMore(import("./tickets.js"));
-    if (!isInvitedTo(plan.id)) shared.invitation = null; // it is for another study, and stays with that
+    // one for another study stays with that; one that came with several plans serves here as well
+    if (!isInvitedTo(plan.id) || shared.invitation === null) shared.invitation = keptFor(plan.id);
     if (mine === turn) await offer(plan, summary, rounds, plans.length > 1);
   } catch (problem) {
     if (mine === turn) refuse(problem as Error);

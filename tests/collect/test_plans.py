@@ -330,6 +330,11 @@ def test_one_typed_code_opens_all_plans_of_its_letter(
             expect(page.locator("h1")).to_have_text("Mood and Habits")
             expect(page.locator(".part h2")).to_be_focused()
             expect(page).to_have_url(f"{collector.url}/{BOTH}")
+            page.goto(f"{collector.url}/#plan={ONCE.id}")  # and the other way round
+            expect(page.locator("h1")).to_have_text("Habits")
+            expect(page.locator("form input[type=radio]").first).to_be_visible()
+            page.goto(f"{collector.url}/{BOTH}")
+            expect(page.locator("h1")).to_have_text("Mood and Habits")
             answer(page)
             page.locator("#consent").check()
             page.locator("button.main").click()
@@ -345,7 +350,8 @@ def test_one_typed_code_opens_all_plans_of_its_letter(
             expect(page.locator("h1")).to_have_text("Mood")
             expect(page.get_by_text("round 2 of 3")).to_be_visible()
             expect(page.locator("form input[type=radio]").first).to_be_visible()
-            page.goto(f"{collector.url}/{BOTH}")
+            page.goto(f"{collector.url}/{BOTH}")  # the code was typed for one of them, and serves here
+            expect(page.get_by_text("You have answered “Habits” already")).to_be_visible()
             expect(page.locator("form input[type=radio]").first).to_be_visible()
             page.goto(collector.url)
             page.locator("#invitation").fill(tea)
