@@ -13,8 +13,8 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.domain import Coarse
 from deniable.plan import Attribute, Plan, Result
-from deniable.plan.between import Between
 from deniable.plan.findings import Findings
+from deniable.plan.range_queries import RangeQuery
 from deniable.records import Sample, Split
 from deniable.summaries import Summary
 from tests import levels
@@ -231,7 +231,7 @@ def test_ends_that_are_no_edges_are_refused() -> None:
 
 def test_ranges_of_few_people_are_too_noisy_to_read() -> None:
     """By the rule of groups: the interval of a tenth of all values may be 20 points wide, or 2 shares."""
-    asked = [Between(0, 100), Between(0, 900)]
+    asked = [RangeQuery(0, 100), RangeQuery(0, 900)]
     for people, noisy in ((200, True), (400_000, False)):
         plan = levels.ALONE.plan(people=people)
         answers = {"income": np.arange(people) % 1000}

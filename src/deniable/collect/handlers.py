@@ -32,8 +32,8 @@ from deniable.collect.store import Store
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate.consistency import NAMES
 from deniable.plan import Reports, Tallies
-from deniable.plan.between import Between
 from deniable.plan.discoveries import find_question
+from deniable.plan.range_queries import RangeQuery
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
@@ -189,7 +189,7 @@ class Handlers:
     async def show_range(self, request: Request) -> Response:
         one, number, level = self._plan(request), _round(request), _level(request)
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
-        wanted = Between(low, high, name)
+        wanted = RangeQuery(low, high, name)
         number, tallies = await self._tallies(one, number)
         return _json(await asyncio.to_thread(results.between, one.plan, tallies, number, wanted, level))
 

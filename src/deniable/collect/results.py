@@ -16,8 +16,8 @@ from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal,
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
-from deniable.plan.between import Between, ShownShare, find_between
 from deniable.plan.findings import Findings
+from deniable.plan.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.plan.rows import AMONG, name_quantile
 from deniable.plan.smoothed import list_smoothable
 from deniable.tables.spreadsheet import csv_bytes
@@ -108,12 +108,12 @@ def _estimate(asked: _Asked) -> Estimates:
 
 
 def between(
-    plan: Plan, tallies: Tallies, number: int | None, wanted: Between, level: float
+    plan: Plan, tallies: Tallies, number: int | None, wanted: RangeQuery, level: float
 ) -> messages.Between:
     """The share of a range, as `deniable estimate --range` shows it."""
     result = result_of(plan, tallies)
     try:
-        [(name, shares)] = find_between(result, [wanted], level).items()
+        [(name, shares)] = answer_queries(result, [wanted], level).items()
     except InvalidParameter as problem:
         raise Refusal("parameter", str(problem)) from None
     found = shares[wanted]

@@ -131,10 +131,10 @@ def estimate_file(
     Files and JSON have all of these. The mean of a range without open ends is shown below, and its median.
     """
     from deniable.collect.reading import fetch_health
-    from deniable.plan.between import Between
     from deniable.plan.findings import Findings
     from deniable.plan.health import HealthWatch
     from deniable.plan.likely import has_fakes
+    from deniable.plan.range_queries import RangeQuery
     from deniable.plan.recovery import recover_plan
     from deniable.plan.window_findings import WindowFindings
 
@@ -159,7 +159,7 @@ def estimate_file(
             "--by names columns of a table of reports, and this is a collector or its store"
         )
     pushed = _read_targets(targets)
-    ranges = [Between.read(one) for one in between]
+    ranges = [RangeQuery.read(one) for one in between]
     writing.check(out, plot_files, force)
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)

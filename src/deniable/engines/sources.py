@@ -26,8 +26,8 @@ from deniable.engines.databases import (
 )
 from deniable.engines.files import Key, merge_counted, open_files, open_frame
 from deniable.engines.form import ID, ROUND, Counted, TableForm, check_columns
-from deniable.engines.gathering import Gathered, list_fetched, list_hashes
 from deniable.engines.query import Query
+from deniable.engines.reports import TableReports, list_fetched, list_hashes
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
@@ -62,7 +62,7 @@ def count_source(
     *,
     kept: bool = False,
     since: Since | None = None,
-    gathered: Gathered | None = None,
+    gathered: TableReports | None = None,
 ) -> dict[Key, Counted]:
     """Count a table of reports where it is: all of it, or by combination of keys; or rows in an engine
     with at least this value of a column, or none, `since` then.
@@ -92,7 +92,7 @@ def gather_source(
     form: TableForm, source: object, places: Sequence[int], table: str | None = None, show: Show | None = None
 ) -> tuple[list[Array], int]:
     """The reports of some attributes in a table, by their places, and how many rows of it are counted."""
-    gathered = Gathered(form, tuple(places))
+    gathered = TableReports(form, tuple(places))
     counted = count_source(form, source, table, show=show, gathered=gathered).values()
     return gathered.join(), sum(one.n for one in counted)
 
@@ -179,7 +179,7 @@ def _count_inside(
     number: int | None,
     kept: bool,
     since: Since | None,
-    gathered: Gathered | None,
+    gathered: TableReports | None,
     show: Show | None,
 ) -> dict[Key, Counted]:
     """Count what an engine can count; rows with hashes of text are fetched, and counted here."""
@@ -203,7 +203,7 @@ def _count_hashes(
     hashes: Sequence[str],
     keys: tuple[str, ...],
     number: int | None,
-    gathered: Gathered | None,
+    gathered: TableReports | None,
     show: Show | None,
 ) -> dict[Key, Counted]:
     """Count a table of a plan with text. It asks once, so that there are no rounds to be kept apart."""

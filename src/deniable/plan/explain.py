@@ -30,12 +30,12 @@ from deniable.formatting import (
     format_up,
 )
 from deniable.plan.acronyms import explain_kinds
-from deniable.plan.anticipated import anticipate_levels, name_levels
 from deniable.plan.attribute import list_questions, list_related
 from deniable.plan.crowds import explain_crowd
 from deniable.plan.differences import explain_known, warn_groups
 from deniable.plan.document import Content
 from deniable.plan.factors import list_answer_guesses
+from deniable.plan.level_precision import anticipate_levels, name_levels
 from deniable.plan.level_texts import explain_drawn
 from deniable.plan.limit import warn_limit
 from deniable.plan.losses import Loss, Stated

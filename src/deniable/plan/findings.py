@@ -22,10 +22,10 @@ from deniable.estimate import normal_quantile
 from deniable.exact import number
 from deniable.formatting import format_count
 from deniable.plan.answered import Answered, find_answered
-from deniable.plan.between import Between, find_between
 from deniable.plan.change import MEAN
 from deniable.plan.noise import Noise, What, is_wide, judge_median, judge_middle, judge_shares
 from deniable.plan.plan import Plan, Result, Tallies
+from deniable.plan.range_queries import RangeQuery, answer_queries
 from deniable.plan.readable import (
     Likely,
     Shares,
@@ -74,7 +74,7 @@ class Findings:
     """What was asked for and cannot be estimated: why, by attribute."""
     fakes: float | None = None
     """The share of reports that may have been made up, for the worst case of every share."""
-    ranges: Mapping[str, Mapping[Between, Summary]] = field(default_factory=dict)
+    ranges: Mapping[str, Mapping[RangeQuery, Summary]] = field(default_factory=dict)
     """The shares between two numbers that were asked for, by attribute."""
     cells: bool = True
     """Whether grids are looked at, too: of 2,000 cells that takes seconds."""
@@ -91,7 +91,7 @@ class Findings:
         progress: Progress | None = None,
         fakes: float | None = None,
         likely: Mapping[str, Likelihood] | None = None,
-        ranges: Sequence[Between] = (),
+        ranges: Sequence[RangeQuery] = (),
     ) -> Findings:
         """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
         shares first.
@@ -115,12 +115,12 @@ class Findings:
         fakes: float | None = None,
         cells: bool = True,
         likely: Mapping[str, Likelihood] | None = None,
-        ranges: Sequence[Between] = (),
+        ranges: Sequence[RangeQuery] = (),
     ) -> Findings:
         """The same of a result, which knows whether its shares are to be smoothed."""
         asked = search_shares(result, mle, result.smooth, progress, cells, likely)
         found = _quantiles(result, quantiles, level, asked.refused)
-        between = find_between(result, ranges, level)
+        between = answer_queries(result, ranges, level)
         told = (asked.likely, asked.smoothed, asked.refused, fakes, between, cells)
         return Findings(result, level, project, found, *told)
 

@@ -13,9 +13,9 @@ from deniable.choose.chances import round_chances
 from deniable.domain import Unlisted
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import ExactMechanism
-from deniable.plan.anticipated import anticipate_levels
 from deniable.plan.attribute import Attribute
 from deniable.plan.importance import weigh_attribute
+from deniable.plan.level_precision import anticipate_levels
 from deniable.plan.levels import Leveled
 from deniable.plan.references import name_protocol
 from deniable.records import MOST_WEIGHT, RecordMechanism, Sample, Single, Split, equal_part

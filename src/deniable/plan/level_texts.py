@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from deniable.domain import Coarse, Range
 from deniable.formatting import format_count, format_percent, round_digits, shorten_names
 from deniable.law import Law
-from deniable.plan.anticipated import PEOPLE, expect_range
 from deniable.plan.attribute import Attribute
+from deniable.plan.level_precision import PEOPLE, expect_range
 from deniable.ranges import Scatter
 from deniable.records import Sample
 

@@ -178,13 +178,13 @@ class Result(Mapping[str, Any]):
         >>> young.low < 0.4 < young.high
         True
         """
-        from deniable.plan.between import share_between
+        from deniable.plan.range_queries import estimate_range
 
-        return share_between(self, name, low, high, level)
+        return estimate_range(self, name, low, high, level)
 
     def cdf(self, name: str, level: float = 0.95) -> CumulativeShares:
         """The share of people below each edge of a range, as a curve that never falls, with intervals."""
-        from deniable.plan.between import cumulate
+        from deniable.plan.range_queries import cumulate
 
         return cumulate(self, name, level)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.estimate import consistency
-from deniable.plan.between import ShownShare
 from deniable.plan.change import MEAN
 from deniable.plan.noise import find_noisy
+from deniable.plan.range_queries import ShownShare
 from deniable.plan.readable import Shares
 from deniable.plan.respondents import read_columns, share_answered
 

@@ -17,7 +17,7 @@ from deniable.engines.words import PackedWords
 
 @final
 @dataclass
-class Gathered:
+class TableReports:
     """The reports of some attributes, of all rows that are counted; rows of several threads may be added."""
 
     form: TableForm

@@ -30,7 +30,7 @@ _EVEN = 0.5  # the share whose errors stand for those of all
 
 @final
 @dataclass(frozen=True)
-class Between:
+class RangeQuery:
     """A share that is asked for: of the people from one number to under another."""
 
     low: object
@@ -40,11 +40,11 @@ class Between:
     """Which range is meant; needed where there are several."""
 
     @staticmethod
-    def read(text: str) -> Between:
+    def read(text: str) -> RangeQuery:
         """From "income=20000:40000"; the name may be left out, and so may an end.
 
-        >>> Between.read("income=20000:")
-        Between(low='20000', high=None, name='income')
+        >>> RangeQuery.read("income=20000:")
+        RangeQuery(low='20000', high=None, name='income')
         """
         name, sign, ends = text.rpartition("=")
         low, between, high = ends.partition(":")
@@ -52,7 +52,7 @@ class Between:
             raise InvalidParameter(
                 f"a range is two numbers, such as 20000:40000 or income=20000:40000, got {text!r}"
             )
-        return Between(low.strip() or None, high.strip() or None, name if sign else None)
+        return RangeQuery(low.strip() or None, high.strip() or None, name if sign else None)
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
@@ -60,10 +60,12 @@ class Between:
         return f"{self.low} to under {self.high}"
 
 
-def find_between(result: Result, asked: Sequence[Between], level: float) -> dict[str, dict[Between, Summary]]:
+def answer_queries(
+    result: Result, asked: Sequence[RangeQuery], level: float
+) -> dict[str, dict[RangeQuery, Summary]]:
     """The shares that were asked for, by question."""
     known = [name for name in result if isinstance(result.domains.get(name), Range)]
-    found: dict[str, dict[Between, Summary]] = {}
+    found: dict[str, dict[RangeQuery, Summary]] = {}
     for one in asked:
         if one.name is None and len(known) != 1:
             some = ", ".join(known) or "none of them is a range"
@@ -73,11 +75,11 @@ def find_between(result: Result, asked: Sequence[Between], level: float) -> dict
         name = known[0] if one.name is None else one.name
         if name not in result:
             raise InvalidParameter(not_among(name, "a range that was reported", known))
-        found.setdefault(name, {})[one] = share_between(result, name, one.low, one.high, level)
+        found.setdefault(name, {})[one] = estimate_range(result, name, one.low, one.high, level)
     return found
 
 
-def _write(one: Between) -> str:
+def _write(one: RangeQuery) -> str:
     return f"{'' if one.low is None else one.low}:{'' if one.high is None else one.high}"
 
 
@@ -127,7 +129,7 @@ def _read_number(given: object) -> object:
         return given
 
 
-def share_between(result: Result, name: str, low: object, high: object, level: float) -> Summary:
+def estimate_range(result: Result, name: str, low: object, high: object, level: float) -> Summary:
     """The share of people between two numbers, with its interval: of those who answered."""
     domain = find_range(result, name)
     first, last = find_bins(domain, name, low, high)
@@ -153,7 +155,7 @@ class ShownShare:
     noisy: bool
 
     @staticmethod
-    def of(result: Result, name: str, asked: Between, raw: Summary) -> ShownShare:
+    def of(result: Result, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
         """From the unbiased share."""
         domain = find_range(result, name)
         first, last = find_bins(domain, name, asked.low, asked.high)
