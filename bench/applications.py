@@ -13,7 +13,6 @@ import datetime
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import deniable as dn
 from application_parts import APPLICATIONS, Application, Line, Part, Row
+from origin import find_commit
 
 HERE = Path(__file__).parent
 PAGE = HERE / "APPLICATIONS.md"
@@ -57,17 +57,6 @@ def run_part(application: Application, part: Part, folder: Path, quick: bool, ag
     partial.write_text(json.dumps(made, indent=1), encoding="utf-8")
     partial.replace(file)  # at once, so that a part that is there is whole
     return made
-
-
-def find_commit() -> str:
-    """The commit that is checked out, marked where files differ from it."""
-    try:
-        found = subprocess.check_output(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=HERE, text=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found.strip()
 
 
 def list_table(application: Application, lines: Sequence[Line]) -> list[str]:

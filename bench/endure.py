@@ -10,9 +10,7 @@ ext4 file system in a file, and the clock is that of libfaketime.
 from __future__ import annotations
 
 import argparse
-import datetime
 import os
-import platform
 import random
 import re
 import socket
@@ -43,6 +41,7 @@ from deniable.collect.offers import Times  # noqa: E402
 from deniable.collect.store import Store, open_store  # noqa: E402
 from deniable.plan import Plan  # noqa: E402
 from deniable.wire import Report, Wire, to_batch  # noqa: E402
+from origin import describe_origin  # noqa: E402
 
 PLAN = small_plan()
 WIRE = Wire(PLAN)
@@ -460,7 +459,7 @@ def compare_plan(name: str, store: Store, plan: Plan, acknowledged: dict[bytes, 
         yield f"{name}: the tallies are not those of what was acknowledged"
 
 
-def write(ledgers: dict[str, Ledger], kills: int) -> str:
+def write(ledgers: dict[str, Ledger], kills: int, origin: str) -> str:
     """The text of bench/ENDURANCE.md."""
     lines = [
         "# The collector through everything that goes wrong",
@@ -472,7 +471,7 @@ def write(ledgers: dict[str, Ledger], kills: int) -> str:
         "closed at some of these times. At the end the tallies must be those of the acknowledged reports,",
         "each once, and the database must find nothing wrong with its files.",
         "",
-        f"Measured on {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores.",
+        f"{origin}, {os.cpu_count()} cores.",
         "",
         "| store | acknowledged | with tickets | to a timed round | honest requests, by status | hostile "
         "requests, by status | wrong |",
@@ -500,6 +499,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=KILLS, help="for each store")
     parser.add_argument("--store", choices=[*MEGABYTES], help="only this one; writes no file")
     given = parser.parse_args()
+    origin = describe_origin()
     ledgers: dict[str, Ledger] = {}
     with Progress() as progress:
         for kind in [given.store] if given.store else MEGABYTES:
@@ -509,7 +509,7 @@ def main() -> None:
                 progress.update(bar, advance=1, description=f"{kind}: {words}")
 
             ledgers[kind] = endure(kind, given.requests, given.kills, step)
-    text = write(ledgers, given.kills)
+    text = write(ledgers, given.kills, origin)
     print(text)
     wrong = [f"{kind}: {each}" for kind, ledger in ledgers.items() for each in ledger.wrong]
     if wrong:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import datetime
 import os
-import platform
 import shutil
 import socket
 import sqlite3
@@ -38,6 +36,7 @@ from deniable.client import Client  # noqa: E402
 from deniable.collect import sweeping  # noqa: E402
 from deniable.plan import Plan  # noqa: E402
 from deniable.wire import Report, Wire  # noqa: E402
+from origin import describe_origin  # noqa: E402
 
 CONNECTIONS = (16, 64, 128)
 SECONDS = 3.0
@@ -418,8 +417,8 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=whole, help="how many batches in a turn")
     options = parser.parse_args()
     lines = [
-        f"Measured on {datetime.date.today()}, {platform.machine()}, 2 cores shared with the load and with "
-        f"others; 10 questions, the middle one of {TURNS} turns. Only ratios mean something.",
+        f"{describe_origin()}, 2 cores shared with the load and with others; 10 questions, the "
+        f"middle one of {TURNS} turns. Only ratios mean something.",
         "",
         "| work | the collector, a second | without it | ratio | at least |",
         "|---|--:|--:|--:|--:|",

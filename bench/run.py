@@ -8,7 +8,6 @@ bench/RESULTS.md.
 from __future__ import annotations
 
 import ast
-import datetime
 import json
 import os
 import platform
@@ -28,6 +27,7 @@ import engines
 import learning
 import ranges
 import reconstruct
+from origin import describe_origin
 
 HERE = Path(__file__).parent
 PEERS = HERE.parent / ".venv-peers"
@@ -209,10 +209,6 @@ def report(
     """The tables in Markdown, and the bars that were missed."""
     missed = []
     lines = [
-        f"Measured on {datetime.date.today()}, {platform.machine()}, {platform.python_implementation()} "
-        f"{platform.python_version()}, numpy {version('numpy')}, numba {version('numba')}; epsilon = 1; CPU "
-        f"time, best of {3 * ROUNDS}. Only ratios mean something: the machine is shared.",
-        "",
         "## Beside the peers, per CPU-second",
         "",
         "| work | Deniable, ns a report | multi-freq-ldpy, ns | ratio | at least | pure-ldp, ns | ratio |",
@@ -343,7 +339,17 @@ BETWEEN = {
 }
 
 
+def describe_run() -> str:
+    """Where the numbers are from, and how to read them."""
+    return (
+        f"{describe_origin()}, {platform.python_implementation()} {platform.python_version()}, numpy "
+        f"{version('numpy')}, numba {version('numba')}; epsilon = 1; CPU time, best of {3 * ROUNDS}. Only "
+        "ratios mean something: the machine is shared."
+    )
+
+
 def main() -> None:
+    about = describe_run()
     ours, theirs = measured()
     memory = ast.literal_eval(
         subprocess.check_output([sys.executable, "ours.py", "memory"], cwd=HERE, text=True)
@@ -361,7 +367,7 @@ def main() -> None:
     told += ["", "## Learning, and crowds", "", *learned, "", "## Values that nobody listed", "", *unlisted]
     told += ["", "## Ranges", "", *ranged]
     text += "\n".join([*told, *attacked, *below]) + "\n"
-    (HERE / "RESULTS.md").write_text("# Benchmark\n\nMade by `make bench`.\n\n" + text)
+    (HERE / "RESULTS.md").write_text(f"# Benchmark\n\nMade by `make bench`.\n\n{about}\n\n{text}")
     print(text)
     for line in missed:
         print(f"missed: {line}")

@@ -6,7 +6,6 @@ draws docs/images/scale.png. Seconds are processor time, since the machine is sh
 
 from __future__ import annotations
 
-import datetime
 import os
 import platform
 import re
@@ -27,6 +26,7 @@ from deniable.metric.numbers import averaged
 from deniable.plan import Plan
 from deniable.plot import figure
 from deniable.wire import Report
+from origin import describe_origin
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "scale.md"
@@ -138,9 +138,9 @@ def measure(plan: Plan, answer: object, folder: Path) -> Slopes:
 def costs() -> list[str]:
     """The table per billion reports."""
     lines = [
-        f"Measured on {datetime.date.today()}, {platform.machine()}, CPython {platform.python_version()}, "
-        f"epsilon = {EPSILON:g}, one question. Seconds are processor time of one core, on a shared machine: "
-        f"the best of {TURNS} turns. Each number is a slope between {SIZES[0]:,} and {SIZES[1]:,} reports "
+        f"{describe_origin()}, CPython {platform.python_version()}, epsilon = {EPSILON:g}, one "
+        "question. Seconds are processor time of one core, on a shared machine: the best of "
+        f"{TURNS} turns. Each number is a slope between {SIZES[0]:,} and {SIZES[1]:,} reports "
         f"({DEVICES[0]} and {DEVICES[1]} on a device), times a billion.",
         "",
         "| a billion reports | on the wire, GB | in Parquet, GB | all devices, s | collectors, in batches "
