@@ -18,8 +18,8 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable.collect import files, reading
-from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
+from deniable.collect.refusals import REASONS
 from deniable.plan import Plan, Tallies
 from deniable.plan.findings import Findings
 from deniable.wire import Report, Wire, to_batch

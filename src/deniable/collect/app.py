@@ -22,10 +22,11 @@ from deniable.collect.connections import Connections
 from deniable.collect.handlers import Handlers
 from deniable.collect.intake import BINARY, Intake, Served, read_admission, read_kind
 from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room, network_of
-from deniable.collect.messages import Problem, Receipts, Refusal
+from deniable.collect.messages import Problem, Receipts
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.readiness import Readiness
+from deniable.collect.refusals import Refusal
 from deniable.collect.store import Arrival, Store, StoreUnavailable
 from deniable.collect.sweeping import Sweeper
 from deniable.collect.writer import Busy, Writer

@@ -25,8 +25,8 @@ from deniable.collect.files import File, accepts_gzip, read_files
 from deniable.collect.health import Key, Looks
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
-from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
+from deniable.collect.refusals import Refusal
 from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store
 from deniable.errors import InvalidParameter, InvalidValue, not_among

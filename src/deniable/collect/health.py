@@ -15,7 +15,7 @@ import numpy as np
 from deniable.collect import results
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
-from deniable.collect.messages import Refusal
+from deniable.collect.refusals import Refusal
 from deniable.collect.store import Store, StoreUnavailable
 from deniable.plan import Plan, Reports, Result
 from deniable.plan.health import LOOKED, Arrivals, Health, HealthWatch

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Self, final
 
-from deniable.collect.messages import Refusal
+from deniable.collect.refusals import Refusal
 from deniable.wire import Wire
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -1,72 +1,16 @@
-"""Defines the collector's messages: answers, the words for what it refuses, and their HTTP statuses."""
+"""Defines the collector's messages, and says what their fields mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from deniable.errors import DeniableError
 
-REASONS: Mapping[str, tuple[int, str]] = {
-    "malformed": (400, "This cannot be read."),
-    "version": (400, "The report was made by another version."),
-    "form": (
-        400,
-        "The report is not in its canonical form; it was changed, or not made by a client of this plan.",
-    ),
-    "size": (400, "The report is too long or too short for its plan."),
-    "round": (400, "The plan has no such round."),
-    "parameter": (400, "A parameter is wrong."),
-    "token": (401, "This takes a token, and a valid one; send it as: Authorization: Bearer …"),
-    "invitation": (
-        403,
-        "This plan takes one report for each invitation, and this one is missing, unknown or used.",
-    ),
-    "ticket": (
-        403,
-        "This plan takes one report for each ticket, and this one is missing, not valid or used; an "
-        "invitation is exchanged for one.",
-    ),
-    "role": (403, "This token does not allow this; ask an operator."),
-    "plan": (404, "No such plan is collected here."),
-    "path": (404, "There is nothing here."),
-    "method": (405, "This cannot be done here."),
-    "slow": (408, "The request took too long to arrive."),
-    "closed": (409, "The round is not open."),
-    "few": (409, "There are too few reports so far."),
-    "large": (413, "The message is longer than anything that is taken here."),
-    "type": (415, "Send application/octet-stream or application/json."),
-    "rate": (429, "There are too many requests from here; wait a little."),
-    "busy": (503, "There is more to do than can be done now; send it again in a moment."),
-    "store": (503, "The store cannot be reached now; send it again in a moment."),
-    "fault": (503, "This went wrong on our side; nothing was counted."),
-}
-"""Every reason of refusal: its status, and what it means."""
-
-LONGEST = 300  # characters of a sentence, which may name what was sent
-
-
-def _about(text: str) -> msgspec.Meta:
+def explain(text: str) -> msgspec.Meta:
     """What a field means, for the description of the API."""
     return msgspec.Meta(description=text)
-
-
-class Refusal(DeniableError):
-    """An answer that refuses: a word for machines, a sentence for people, and headers."""
-
-    def __init__(self, reason: str, detail: str = "", headers: Mapping[str, str] | None = None) -> None:
-        self.reason = reason
-        self.status, meaning = REASONS[reason]
-        self.detail = (detail or meaning)[:LONGEST]
-        self.headers = dict(headers or {})
-        if self.status in (429, 503):
-            self.headers.setdefault("retry-after", "1")
-        if self.status == 401:
-            self.headers.setdefault("www-authenticate", "Bearer")
-        super().__init__(self.detail)
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,10 +42,10 @@ class Summary(Message, frozen=True):
 
     id: str
     title: str
-    titles: Annotated[dict[str, str], _about("The title in the languages of the survey, where it has some.")]
-    invited: Annotated[bool, _about("Whether a report needs an invitation.")]
-    round: Annotated[int | None, _about("The newest round that is open now; null where none is.")]
-    open: Annotated[list[int], _about("All rounds that are open now, in order.")]
+    titles: Annotated[dict[str, str], explain("The title in the languages of the survey, where it has some.")]
+    invited: Annotated[bool, explain("Whether a report needs an invitation.")]
+    round: Annotated[int | None, explain("The newest round that is open now; null where none is.")]
+    open: Annotated[list[int], explain("All rounds that are open now, in order.")]
 
 
 class Plans(Message, frozen=True):
@@ -141,26 +85,26 @@ class Row(Message, frozen=True, omit_defaults=True):
 
     attribute: str
     value: str | int | float
-    share: Annotated[float, _about("A possible share, inside its interval: what to show.")]
+    share: Annotated[float, explain("A possible share, inside its interval: what to show.")]
     low: float
     high: float
     count: float
-    noisy: Annotated[bool, _about("Whether the interval is too wide for the share to be read.")]
+    noisy: Annotated[bool, explain("Whether the interval is too wide for the share to be read.")]
     method: Annotated[
-        str, _about("How it was found: most likely, smoothed, or projected to possible shares.")
+        str, explain("How it was found: most likely, smoothed, or projected to possible shares.")
     ]
-    unbiased: Annotated[float, _about("The unbiased estimate, which may be below 0 or above 1.")]
-    stderr: Annotated[float, _about("The standard error of the unbiased estimate.")]
+    unbiased: Annotated[float, explain("The unbiased estimate, which may be below 0 or above 1.")]
+    stderr: Annotated[float, explain("The standard error of the unbiased estimate.")]
     unbiased_low: float
     unbiased_high: float
-    n: Annotated[int, _about("How many reports are about this attribute.")]
+    n: Annotated[int, explain("How many reports are about this attribute.")]
     projected: float | None = None
     low_together: Annotated[
         float | None,
-        _about("For a location: the low end of its interval, if those of all cells hold at once."),
+        explain("For a location: the low end of its interval, if those of all cells hold at once."),
     ] = None
     among: Annotated[
-        str | None, _about("Whom it is about, where that is not everybody: those who answered, for example.")
+        str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
     ] = None
 
 
@@ -168,21 +112,21 @@ class Mean(Message, frozen=True, omit_defaults=True):
     """The mean of a number, or of a range without open ends, by the middles of its bins."""
 
     attribute: str
-    mean: Annotated[float, _about("A possible mean: the unbiased one, cut to the range.")]
+    mean: Annotated[float, explain("A possible mean: the unbiased one, cut to the range.")]
     low: float
     high: float
     within: Annotated[
         float,
-        _about("How much farther all three may be off: half a bin of a range, 0 for a number."),
+        explain("How much farther all three may be off: half a bin of a range, 0 for a number."),
     ]
-    noisy: Annotated[bool, _about("Whether the interval is wider than half of the range.")]
+    noisy: Annotated[bool, explain("Whether the interval is wider than half of the range.")]
     unbiased: float
     stderr: float
     unbiased_low: float
     unbiased_high: float
-    n: Annotated[int, _about("How many reports are about this attribute.")]
+    n: Annotated[int, explain("How many reports are about this attribute.")]
     among: Annotated[
-        str | None, _about("Whom it is about, where that is not everybody: those who answered, for example.")
+        str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
     ] = None
 
 
@@ -190,15 +134,15 @@ class Quantile(Message, frozen=True, omit_defaults=True):
     """The median of a range; null is beyond an open end."""
 
     attribute: str
-    share: Annotated[float, _about("The share of people below it.")]
+    share: Annotated[float, explain("The share of people below it.")]
     quantile: float | None
     low: float | None
     high: float | None
     stderr: float | None
-    noisy: Annotated[bool, _about("Whether the interval is longer than half of the range, and a bin.")]
-    n: Annotated[int, _about("How many reports are about this attribute.")]
+    noisy: Annotated[bool, explain("Whether the interval is longer than half of the range, and a bin.")]
+    n: Annotated[int, explain("How many reports are about this attribute.")]
     among: Annotated[
-        str | None, _about("Whom it is about, where that is not everybody: those who answered, for example.")
+        str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
     ] = None
 
 
@@ -206,15 +150,15 @@ class Noise(Message, frozen=True):
     """What is too noisy to read about an attribute, and what would mend it."""
 
     attribute: str
-    what: Annotated[str, _about("value, group, block, mean or median.")]
+    what: Annotated[str, explain("value, group, block, mean or median.")]
     noisy: int
     of: int
     n: int
-    people: Annotated[int, _about("About how many people it takes to be readable at all.")]
+    people: Annotated[int, explain("About how many people it takes to be readable at all.")]
     epsilon_times: Annotated[
-        float | None, _about("Or how many times as large an epsilon at most; null where it is no help.")
+        float | None, explain("Or how many times as large an epsilon at most; null where it is no help.")
     ]
-    groups: Annotated[int | None, _about("Or how few groups at most; null where that is no help.")]
+    groups: Annotated[int | None, explain("Or how few groups at most; null where that is no help.")]
     text: str
 
 
@@ -222,9 +166,9 @@ class Respondents(Message, frozen=True):
     """Of an attribute that everybody reports, and which has no answer of some: how many have one."""
 
     attribute: str
-    reports: Annotated[int, _about("How many reports were counted, by everybody.")]
-    among: Annotated[str, _about("Whom the shares and the mean are about.")]
-    share: Annotated[float, _about("The share of people who are meant.")]
+    reports: Annotated[int, explain("How many reports were counted, by everybody.")]
+    among: Annotated[str, explain("Whom the shares and the mean are about.")]
+    share: Annotated[float, explain("The share of people who are meant.")]
     low: float
     high: float
     text: str
@@ -242,22 +186,22 @@ class Estimates(Message, frozen=True):
     means: list[Mean]
     groups: Annotated[
         list[Row],
-        _about("Neighboring values together: bins of a long range, blocks of a large grid."),
+        explain("Neighboring values together: bins of a long range, blocks of a large grid."),
     ]
     quantiles: list[Quantile]
     noise: list[Noise]
-    smooth: Annotated[bool, _about("Whether shares of ranges and grids are smoothed.")] = False
+    smooth: Annotated[bool, explain("Whether shares of ranges and grids are smoothed.")] = False
     refused: Annotated[
-        dict[str, str], _about("Why shares of an attribute are not smoothed although that was asked for.")
+        dict[str, str], explain("Why shares of an attribute are not smoothed although that was asked for.")
     ] = {}
-    smoothable: Annotated[list[str], _about("The attributes whose shares can be smoothed.")] = []
+    smoothable: Annotated[list[str], explain("The attributes whose shares can be smoothed.")] = []
     respondents: Annotated[
         list[Respondents],
-        _about("The attributes that everybody reports, and not everybody has an answer to."),
+        explain("The attributes that everybody reports, and not everybody has an answer to."),
     ] = []
     among: Annotated[
         list[Row],
-        _about(
+        explain(
             'Shares of those who answered, where "not applicable" or "no answer" is a value: of groups, '
             "where there are."
         ),
@@ -268,8 +212,8 @@ class TextLimit(Message, frozen=True):
     """How common a text or code must be to be found among the reports of a question."""
 
     attribute: str
-    reports: Annotated[int, _about("Reports about the question.")]
-    limit: Annotated[float, _about("The share that makes a value found about half of the time.")]
+    reports: Annotated[int, explain("Reports about the question.")]
+    limit: Annotated[float, explain("The share that makes a value found about half of the time.")]
 
 
 class TextLimits(Message, frozen=True):
@@ -284,10 +228,13 @@ class Sought(Message, frozen=True):
     """What is looked for among the texts and codes that nobody listed."""
 
     words: Annotated[
-        list[str] | None, _about("A public list that was not made from these reports; it finds rarer values.")
+        list[str] | None,
+        explain("A public list that was not made from these reports; it finds rarer values."),
     ] = None
-    alpha: Annotated[float, _about("The chance that any value is shown which nobody has.")] = 0.05
-    least: Annotated[int, _about("Values that fewer people have, by their plain shares, are not shown.")] = 50
+    alpha: Annotated[float, explain("The chance that any value is shown which nobody has.")] = 0.05
+    least: Annotated[int, explain("Values that fewer people have, by their plain shares, are not shown.")] = (
+        50
+    )
 
 
 class FoundValue(Message, frozen=True):
@@ -297,10 +244,10 @@ class FoundValue(Message, frozen=True):
     share: float
     low: float
     high: float
-    low_at_once: Annotated[float, _about("The low end of intervals that hold for all candidates at once.")]
+    low_at_once: Annotated[float, explain("The low end of intervals that hold for all candidates at once.")]
     high_at_once: float
-    people: Annotated[int, _about("How many people have it, by its estimate.")]
-    count: Annotated[int, _about("Reports of the final group that support it.")]
+    people: Annotated[int, explain("How many people have it, by its estimate.")]
+    count: Annotated[int, explain("Reports of the final group that support it.")]
 
 
 class Discovered(Message, frozen=True):
@@ -309,13 +256,13 @@ class Discovered(Message, frozen=True):
     plan: str
     round: int
     question: str
-    people: Annotated[int, _about("Everybody who reported.")]
-    reports: Annotated[int, _about("Reports of the group that decides.")]
+    people: Annotated[int, explain("Everybody who reported.")]
+    reports: Annotated[int, explain("Reports of the group that decides.")]
     candidates: int
-    hidden: Annotated[int, _about("Values of fewer than `least` people, which are not shown.")]
+    hidden: Annotated[int, explain("Values of fewer than `least` people, which are not shown.")]
     least: int
     alpha: float
-    limit: Annotated[float, _about("The share that makes a value found about half of the time.")]
+    limit: Annotated[float, explain("The share that makes a value found about half of the time.")]
     sentences: list[str]
     found: list[FoundValue]
 
@@ -326,96 +273,14 @@ class Between(Message, frozen=True):
     plan: str
     round: int | None
     attribute: str
-    range: Annotated[str, _about("In words: 20000 to under 40000.")]
+    range: Annotated[str, explain("In words: 20000 to under 40000.")]
     level: float
-    share: Annotated[float, _about("A possible share, inside its interval.")]
+    share: Annotated[float, explain("A possible share, inside its interval.")]
     low: float
     high: float
-    unbiased: Annotated[float, _about("The unbiased share, which may be below 0.")]
+    unbiased: Annotated[float, explain("The unbiased share, which may be below 0.")]
     stderr: float
-    noisy: Annotated[bool, _about("Whether it is too noisy to read.")]
-
-
-class CrossCell(Message, frozen=True):
-    """Two answers: their share of all people, and that of the row's people with the column's answer."""
-
-    row: str
-    column: str
-    cell: Annotated[float, _about("The unbiased share of all people, which may be below 0.")]
-    cell_stderr: float
-    share: Annotated[float | None, _about("The share of the row's people; null where none is seen there.")]
-    shown: Annotated[float, _about("A possible share within the interval, as people read it.")]
-    low: float
-    high: float
-    stderr: Annotated[float | None, _about("To first order; null where nobody is seen in the row.")]
-    known: Annotated[bool, _about("Whether the interval leaves anything out.")]
-
-
-class CrossTest(Message, frozen=True):
-    """Whether the two answers depend on each other, or whether any cell changed."""
-
-    statistic: float
-    degrees: int
-    p: float
-    detectable: Annotated[
-        float | None, _about("The difference or change of a row's share that four of five such studies find.")
-    ]
-    sentence: str
-
-
-class Cross(Message, frozen=True):
-    """A table of two questions that were asked together."""
-
-    plan: str
-    round: int | None
-    of: str
-    by: str
-    n: int
-    level: float
-    rows: list[str]
-    columns: list[str]
-    cells: list[CrossCell]
-    method: Annotated[
-        Literal["unbiased", "most likely", "projected"], _about("How the shares that are shown were found.")
-    ]
-    note: Annotated[str, _about("What to know about the shares that are shown; empty where nothing is.")]
-    test: CrossTest
-
-
-class CellChange(Message, frozen=True):
-    """How much larger a share of a row's people is than in the earlier round, and that of all people."""
-
-    row: str
-    column: str
-    earlier: Annotated[float | None, _about("The earlier share; null where nobody is seen in the row.")]
-    later: Annotated[float | None, _about("The later share; null where nobody is seen in the row.")]
-    difference: Annotated[float | None, _about("Later less earlier; null where one of them is not known.")]
-    stderr: Annotated[float | None, _about("To first order; null where nothing is known.")]
-    low: float
-    high: float
-    known: Annotated[bool, _about("Whether something is known of both shares.")]
-    cell_difference: float
-    cell_stderr: float
-    cell_low: float
-    cell_high: float
-
-
-class CrossChange(Message, frozen=True):
-    """The change of a table since an earlier round."""
-
-    plan: str
-    round: int | None
-    since: int
-    of: str
-    by: str
-    n: Annotated[list[int], _about("Reports that hold both answers: in the earlier round, and in the later.")]
-    level: float
-    people: Annotated[
-        Literal["others", "same"] | None, _about("Who is taken to have answered; null where nothing is.")
-    ]
-    validity: Annotated[str, _about("For whom the intervals hold, in words.")]
-    cells: list[CellChange]
-    test: CrossTest
+    noisy: Annotated[bool, explain("Whether it is too noisy to read.")]
 
 
 class History(Message, frozen=True):
@@ -431,12 +296,12 @@ class Counted(Message, frozen=True):
     """The tallies of a plan, from which everything is estimated."""
 
     plan: str
-    round: Annotated[int | None, _about("If no round was asked for, the only one that has reports.")]
+    round: Annotated[int | None, explain("If no round was asked for, the only one that has reports.")]
     n: int
     tallies: dict[str, dict[str, Any]]
     groups: Annotated[
         list[dict[str, dict[str, Any]]],
-        _about("The same of each known group, in the plan's order; absent where none is known."),
+        explain("The same of each known group, in the plan's order; absent where none is known."),
     ] = []
 
 
@@ -445,16 +310,16 @@ class HealthCheck(Message, frozen=True):
 
     attribute: str
     name: str
-    p_value: Annotated[float, _about("How often honest reports look at least as strange, in this check.")]
-    saw: Annotated[str, _about("What was seen, in words.")]
+    p_value: Annotated[float, explain("How often honest reports look at least as strange, in this check.")]
+    saw: Annotated[str, explain("What was seen, in words.")]
     noticed: Annotated[
         float,
-        _about("The share of fake reports from which on they are noticed nine times in ten."),
+        explain("The share of fake reports from which on they are noticed nine times in ten."),
     ]
-    fakes: Annotated[str, _about("The kind of fake reports that this share is about.")]
+    fakes: Annotated[str, explain("The kind of fake reports that this share is about.")]
     alarm: bool
-    means: Annotated[str, _about("What an alarm of this check means.")]
-    noticed_of: Annotated[str, _about("What `noticed` is a share of, in words.")]
+    means: Annotated[str, explain("What an alarm of this check means.")]
+    noticed_of: Annotated[str, explain("What `noticed` is a share of, in words.")]
 
 
 class ReportHealth(Message, frozen=True):
@@ -462,26 +327,26 @@ class ReportHealth(Message, frozen=True):
 
     plan: str
     round: int
-    n: Annotated[int, _about("How many reports there were at this look.")]
+    n: Annotated[int, explain("How many reports there were at this look.")]
     level: Annotated[
         float,
-        _about("How often honest people raise any alarm, over all looks at their study."),
+        explain("How often honest people raise any alarm, over all looks at their study."),
     ]
-    looks: Annotated[int, _about("How many separate looks share the level.")]
+    looks: Annotated[int, explain("How many separate looks share the level.")]
     alarms: int
-    verdict: Annotated[str, _about("In words, such as 'no alarm' or 'too few reports to judge'.")]
+    verdict: Annotated[str, explain("In words, such as 'no alarm' or 'too few reports to judge'.")]
     summary: Annotated[
-        str, _about("The verdict, from how many checks and reports, and how rare false ones are.")
+        str, explain("The verdict, from how many checks and reports, and how rare false ones are.")
     ]
-    too_few: Annotated[list[str], _about("The questions with too few reports to be checked.")]
+    too_few: Annotated[list[str], explain("The questions with too few reports to be checked.")]
     checks: list[HealthCheck]
-    advice: Annotated[str, _about("What to do; empty where there is no alarm.")]
+    advice: Annotated[str, explain("What to do; empty where there is no alarm.")]
 
 
 class Access(Message, frozen=True):
     """Whose token this is, and what it allows."""
 
-    name: Annotated[str, _about("As it was given access; `main` has the collector's own token.")]
+    name: Annotated[str, explain("As it was given access; `main` has the collector's own token.")]
     role: Literal["operator", "reader", "metrics"]
 
 
@@ -489,7 +354,7 @@ class Action(Message, frozen=True):
     """What somebody did who operates the collector."""
 
     time: Moment
-    who: Annotated[str, _about("The name of an access, or in a shell that of the machine's user.")]
+    who: Annotated[str, explain("The name of an access, or in a shell that of the machine's user.")]
     through: Literal["shell", "web"]
     what: str
     plan: str | None

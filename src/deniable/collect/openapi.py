@@ -8,10 +8,10 @@ from typing import Any, final
 
 import msgspec
 
-from deniable.collect import messages
+from deniable.collect import messages, table_messages
 from deniable.collect.access import ROLES, Role
 from deniable.collect.limits import Limits
-from deniable.collect.messages import REASONS
+from deniable.collect.refusals import REASONS
 from deniable.estimate.consistency import NAMES
 
 VERSION = "1"
@@ -205,7 +205,7 @@ OPERATIONS = (
         "GET",
         "/plans/{id}/cross",
         "How the answers to one question depend on another that was asked together with it",
-        {200: _json(messages.Cross)},
+        {200: _json(table_messages.Cross)},
         _READ,
         roles=_READERS,
         query={
@@ -220,7 +220,7 @@ OPERATIONS = (
         "GET",
         "/plans/{id}/cross/change",
         "How such a table changed since an earlier round, with the interval that is valid for who answered",
-        {200: _json(messages.CrossChange)},
+        {200: _json(table_messages.CrossChange)},
         _READ,
         roles=_READERS,
         query={
@@ -345,7 +345,7 @@ OPERATIONS = (
 
 def describe() -> dict[str, Any]:
     """The OpenAPI 3.1 description of the table; spec/api.json is its copy."""
-    named = [getattr(messages, name) for name in dir(messages) if _is_message(getattr(messages, name))]
+    named = sorted(messages.Message.__subclasses__(), key=lambda one: one.__name__)
     _, schemas = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
@@ -420,7 +420,3 @@ def _content(content: Mapping[str, Any]) -> dict[str, Any]:
         else {}
         for kind, what in content.items()
     }
-
-
-def _is_message(what: object) -> bool:
-    return isinstance(what, type) and issubclass(what, messages.Message) and what is not messages.Message

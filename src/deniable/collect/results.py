@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeVar, final
 import msgspec
 
 from deniable.collect import messages
-from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Refusal, Respondents, Row
+from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Respondents, Row
+from deniable.collect.refusals import Refusal
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
