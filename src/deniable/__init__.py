@@ -104,7 +104,7 @@ if _typing.TYPE_CHECKING:
     from deniable.channels import BestChannel, best_channel
     from deniable.choose import Objective
     from deniable.cross import CrossTable
-    from deniable.discovery import Found
+    from deniable.discovery import Discovery
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
     from deniable.likelihood import Likelihood, mle, mle_groups, mle_record, mle_rounds
@@ -199,12 +199,12 @@ __all__ = [
     "DeniableError",
     "DeniableWarning",
     "Direct",
+    "Discovery",
     "Duchi",
     "Estimate",
     "Fake",
     "Faked",
     "FileMissing",
-    "Found",
     "Geometric",
     "Grid",
     "Guessed",

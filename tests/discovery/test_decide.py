@@ -8,14 +8,14 @@ from scipy import stats
 
 import deniable as dn
 from deniable import discovery
-from deniable.discovery.decide import Decided, find_threshold, reach
+from deniable.discovery.decide import Decision, find_threshold, reach
 
 M = dn.linear(50, 2.0)
 
 
-def of_counts(*counts: int, candidates: int = 40, n: int = 16_000) -> Decided:
+def of_counts(*counts: int, candidates: int = 40, n: int = 16_000) -> Decision:
     every = np.array([*counts, *[0] * (candidates - len(counts))])
-    return Decided(M, np.arange(candidates), every, n)
+    return Decision(M, np.arange(candidates), every, n)
 
 
 def test_numbers_are_those_of_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,8 +76,8 @@ def test_short_codes_are_decided_by_the_end_that_favors_nobody() -> None:
     assert find_threshold(short, 10_000, 1e-3) > find_threshold(dn.linear(50, 2.0), 10_000, 1e-3)
     codes, counts = np.arange(2), np.array([2000, 0])
     assert (
-        np.diff(Decided(short, codes, counts, 9000).ends, axis=0)[0, 0]
-        > (np.diff(Decided(M, codes, counts, 9000).ends, axis=0)[0, 0])
+        np.diff(Decision(short, codes, counts, 9000).ends, axis=0)[0, 0]
+        > (np.diff(Decision(M, codes, counts, 9000).ends, axis=0)[0, 0])
     )
 
 

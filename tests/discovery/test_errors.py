@@ -11,24 +11,24 @@ from scipy import stats
 
 import deniable as dn
 from deniable.arrays import Array, Floats
-from deniable.discovery import Decided, decide, discover, find_survivors, find_threshold, state_shown
+from deniable.discovery import Decision, decide, discover, find_survivors, find_threshold, state_shown
 from deniable.simulate.population import numbers_from
 from deniable.studies.discovery import measures
 from deniable.studies.discovery.people import Search, Strings, draw_uniform, send_reports
 from tests import statistics
 
 Sent = list[tuple[dn.Linear, Array]]
-Decide = Callable[[Sent], Decided]
+Decide = Callable[[Sent], Decision]
 
 BITS = 16
 """One level of all codes, and the final group."""
 
 
-def search(sent: Sent) -> Decided:
+def search(sent: Sent) -> Decision:
     return discover(sent[:-1], sent[-1])
 
 
-def search_by_the_last_level(sent: Sent) -> Decided:
+def search_by_the_last_level(sent: Sent) -> Decision:
     """The planted fault: the reports that chose the candidates decide, too, and the final group is unused."""
     level, reports = sent[-2]
     kept = find_survivors(level, reports, np.zeros(1, dtype=np.int64), BITS, 64)

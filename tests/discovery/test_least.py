@@ -10,7 +10,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.arrays import Floats, Integers
-from deniable.discovery import Decided
+from deniable.discovery import Decision
 from tests import statistics
 
 M = dn.linear(50, 2.0)
@@ -21,15 +21,15 @@ TIMES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5)
 Shown = tuple[Integers, Floats, Floats, Floats]
 
 
-def decide_all() -> Decided:
+def decide_all() -> Decision:
     """A candidate for every count that matters, each with the alpha of one among 40."""
     counts = np.arange(2700, 2100, -1)
-    return Decided(M, np.arange(counts.size), counts, N, alpha=0.05 / 40 * counts.size)
+    return Decision(M, np.arange(counts.size), counts, N, alpha=0.05 / 40 * counts.size)
 
 
 def show(least: int) -> Shown:
     """Counts that are shown, with their shares and intervals."""
-    found = dn.Found.of(decide_all(), str, people=PEOPLE, limit=0.02, least=least)
+    found = dn.Discovery.of(decide_all(), str, people=PEOPLE, limit=0.02, least=least)
     return found.counts, found.shares, found.low, found.high
 
 
@@ -78,6 +78,6 @@ def test_one_count_decides_who_is_shown() -> None:
 
 
 def test_limits_know_how_many_people_are_needed() -> None:
-    found = dn.Found.of(decide_all(), str, people=PEOPLE, limit=0.02, least=6000)
+    found = dn.Discovery.of(decide_all(), str, people=PEOPLE, limit=0.02, least=6000)
     assert found.limit == 0.06
     assert "Values with a share of 6 % are found about half of the time." in found.sentences

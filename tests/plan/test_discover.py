@@ -17,10 +17,10 @@ import pytest
 
 import deniable as dn
 from deniable.choose import HALF_WIDTH
-from deniable.discovery import Found
+from deniable.discovery import Discovery
 from deniable.engines import sources
 from deniable.engines.databases import Engine, fetch_rows
-from deniable.plan.unlisted import list_unlisted
+from deniable.plan.text_questions import list_unlisted
 from tests import services
 
 WORDS = ["cat", "horse", "hippopotamus"]
@@ -35,7 +35,7 @@ REPORTS = PLAN.privatize(ANSWERS, dn.seeded(3))
 
 
 @cache
-def find_all() -> Found:
+def find_all() -> Discovery:
     """What is in all reports. Not when tests are collected: every worker would compile the search then."""
     return PLAN.discover(REPORTS)
 

@@ -38,7 +38,7 @@ PUBLIC = [
     "Fake",
     "Faked",
     "FileMissing",
-    "Found",
+    "Discovery",
     "Geometric",
     "Grid",
     "Guessed",

@@ -18,7 +18,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from deniable.collect import finding, messages, metrics, results
+from deniable.collect import discovery, messages, metrics, results
 from deniable.collect.access import MAIN, Access, Actor, hash_token
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.files import File, accepts_gzip, read_files
@@ -29,6 +29,7 @@ from deniable.collect.openapi import CSV, PARQUET, Operation, describe
 from deniable.collect.refusals import Refusal
 from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store
+from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate.consistency import NAMES
 from deniable.plan import Reports, Tallies
@@ -268,7 +269,7 @@ class Handlers:
     async def show_limits(self, request: Request) -> Response:
         one = self._plan(request)
         number, tallies = await self._tallies(one, _round(request))
-        limits = await asyncio.to_thread(finding.list_limits, one.plan, tallies)
+        limits = await asyncio.to_thread(discovery.list_limits, one.plan, tallies)
         return _json(messages.TextLimits(one.plan.id, number, limits))
 
     async def discover_values(self, request: Request) -> Response:
@@ -282,10 +283,10 @@ class Handlers:
         results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
         name = request.query_params.get("name")
         question = (await self._read(find_question, one.plan, name)).name
-        wanted = finding.Wanted(question, sought.words, sought.alpha, sought.least)
+        query = Query(question, sought.words, sought.alpha, sought.least)
         async with self._finding:  # one at a time: it takes all cores
             found = await self._read(
-                finding.find_values, self._store, one.plan, number, wanted, _actor(request)
+                discovery.find_values, self._store, one.plan, number, query, _actor(request)
             )
         return _json({"plan": one.plan.id, "round": number, "question": question} | found.to_dict())
 

@@ -14,7 +14,7 @@ from deniable.commands.shared.stores import find_actor, open_store_of
 from deniable.errors import InvalidParameter, InvalidValue
 
 if TYPE_CHECKING:
-    from deniable.discovery import Found
+    from deniable.discovery import Discovery, Query
     from deniable.plan import Plan
     from deniable.tables import Show
 
@@ -72,6 +72,8 @@ def discover_file(
     They come from the reports themselves: of a file, of a table with --from, or of a collector's store,
     whose log then says so. Values of fewer than --least people are not shown: they are somebody's words.
     """
+    from deniable.discovery import Query
+
     source = sources.find_source(reports, source)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
@@ -81,7 +83,7 @@ def discover_file(
             where = reports if source is None else source
             found = read.discover(where, table, name=name, words=listed, alpha=alpha, least=least, show=show)
         else:
-            found = _find_in_store(read, str(source), number or 1, (name, listed, alpha, least), show)
+            found = _find_in_store(read, str(source), number or 1, Query(name, listed, alpha, least), show)
     about = {"plan": read.id} | found.to_dict()
     writing.write_tables(out, about["found"], about)
     writing.save_plots(plot_files if len(found) else (), found.plot)
@@ -95,17 +97,17 @@ def _find_in_store(
     plan: Plan,
     source: str,
     number: int,
-    wanted: tuple[str | None, Sequence[str] | None, float, int],
+    query: Query,
     show: Show,
-) -> Found:
+) -> Discovery:
     if source.startswith(("http://", "https://")):
         raise InvalidParameter(
             "a collector keeps its reports: name its store, --from sqlite:///reports.db, or see its dashboard"
         )
-    from deniable.collect.finding import Wanted, find_values
+    from deniable.collect.discovery import find_values
 
     with open_store_of(source, plan, None, create=False) as store:
-        return find_values(store, plan, number, Wanted(*wanted), find_actor(), show)
+        return find_values(store, plan, number, query, find_actor(), show)
 
 
 def _read_words(path: Path) -> list[str]:

@@ -108,7 +108,7 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
     The tallies of PLAN stay, and with them all estimates; no report can be counted twice. Estimates that need
     the reports themselves cannot be made afterwards.
     """
-    from deniable.collect.finding import list_unfound
+    from deniable.collect.discovery import list_unfound
     from deniable.collect.offers import no_round
 
     with open_existing(store) as opened:

@@ -14,8 +14,8 @@ from deniable.plan.acronyms import explain_kinds, explain_name
 from deniable.plan.explain import list_warnings, reconsider
 from deniable.plan.forecast import ExpectedTable, expect_tables
 from deniable.plan.reasons import explain_choice, name_use
+from deniable.plan.text_questions import list_unlisted
 from deniable.plan.turnout import explain_turnout
-from deniable.plan.unlisted import list_unlisted
 from deniable.words import FULL
 
 

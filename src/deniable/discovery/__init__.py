@@ -5,17 +5,19 @@ no level has seen decides which candidates are real, so that chance is only coun
 """
 
 from deniable.discovery.cuts import WEIGHTS, cut_levels
-from deniable.discovery.decide import Decided, decide, decide_listed, find_threshold, state_shown
+from deniable.discovery.decide import Decision, decide, decide_listed, find_threshold, state_shown
 from deniable.discovery.decode import Possible, count_codes, find_survivors
-from deniable.discovery.found import Found
 from deniable.discovery.limits import detection_limit, listed_limit
+from deniable.discovery.query import Query
+from deniable.discovery.result import Discovery
 from deniable.discovery.search import discover
 
 __all__ = [
     "WEIGHTS",
-    "Decided",
-    "Found",
+    "Decision",
+    "Discovery",
     "Possible",
+    "Query",
     "count_codes",
     "cut_levels",
     "decide",

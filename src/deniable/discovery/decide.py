@@ -24,7 +24,7 @@ _HALVINGS = 48
 
 @final
 @dataclass(frozen=True, eq=False)
-class Decided:
+class Decision:
     """Candidates, how many reports of the final group support each, and which of them are shown.
 
     A code that nobody has is shown with probability `alpha` at most, all candidates together. Shares of those
@@ -56,7 +56,7 @@ class Decided:
         """How many candidates are not shown although chance hardly reaches their counts."""
         return int((self.counts >= self.beyond_chance).sum() - self.shown.sum())
 
-    def require(self, share: Fraction) -> Decided:
+    def require(self, share: Fraction) -> Decision:
         """The same, where a candidate must also have at least this share: its plain one, of all candidates.
 
         It is a rule on counts that is known beforehand, so that intervals are conditional on it, too.
@@ -173,7 +173,7 @@ def count_share(mechanism: Linear, n: int, share: Fraction) -> int:
     return min(n + 1, math.ceil(n * (q + share * (p - q))))
 
 
-def decide(mechanism: Linear, reports: Array, codes: npt.ArrayLike, alpha: float = 0.05) -> Decided:
+def decide(mechanism: Linear, reports: Array, codes: npt.ArrayLike, alpha: float = 0.05) -> Decision:
     """Which of some candidates are real, by reports that did not choose them.
 
     >>> from deniable import linear, seeded
@@ -196,10 +196,10 @@ def decide(mechanism: Linear, reports: Array, codes: npt.ArrayLike, alpha: float
     candidates = candidates.astype(np.int64)
     counts = count_codes(mechanism, reports, candidates)
     order = np.lexsort((candidates, -counts))
-    return Decided(mechanism, candidates[order], counts[order], len(reports), alpha)
+    return Decision(mechanism, candidates[order], counts[order], len(reports), alpha)
 
 
-def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: float = 0.05) -> Decided:
+def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: float = 0.05) -> Decision:
     """Which values of a public list are real; the list may be made after the collection.
 
     The list must not be chosen from these reports: chance is counted for what it names, and nothing else.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.discovery.decide import Decided, decide
+from deniable.discovery.decide import Decision, decide
 from deniable.discovery.decode import Possible, find_survivors
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
@@ -27,7 +27,7 @@ def discover(
     most: int = MOST,
     possible: Possible | None = None,
     show: Show | None = None,
-) -> Decided:
+) -> Decision:
     """Which codes many people have, from reports of prefixes, and of whole codes by a final group.
 
     `levels` are the mechanism and the reports of each level, the shortest prefix first and the whole code

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.discovery import Decided, Found, decide_listed, discover
-from deniable.domain import Text, to_list
+from deniable.discovery import Decision, Discovery, Query, decide_listed, discover
+from deniable.domain import Text
 from deniable.engines import gather_source, is_source
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.exact import number
 from deniable.plan.reports import Tallies, records_of
-from deniable.plan.unlisted import UnlistedQuestion, list_unlisted
+from deniable.plan.text_questions import UnlistedQuestion, list_unlisted
 from deniable.records import Records
 
 if TYPE_CHECKING:
@@ -23,19 +23,12 @@ if TYPE_CHECKING:
 
 
 def discover_values(
-    plan: Plan,
-    reports: object,
-    table: str | None,
-    name: str | None,
-    words: object,
-    alpha: float,
-    least: int,
-    show: Show | None,
-) -> Found:
+    plan: Plan, reports: object, query: Query, table: str | None = None, show: Show | None = None
+) -> Discovery:
     """The values of one question that many people have, with shares and intervals."""
-    question = find_question(plan, name)
-    number("alpha, the chance of any value that nobody has,", alpha, 0.0, 1.0)
-    listed = None if words is None else _read_words(question, words)
+    question = find_question(plan, query.name)
+    number("alpha, the chance of any value that nobody has,", query.alpha, 0.0, 1.0)
+    listed = None if query.words is None else _read_words(question, query.words)
     if listed is None and not question.is_leveled:
         raise InvalidParameter(
             f"{question.name!r} is reported without levels, so that only a public list can be looked up: "
@@ -45,13 +38,13 @@ def discover_values(
     counts = [len(some) for some in sent]
     if not sum(counts):
         raise InvalidParameter(f"there are no reports of {question.name!r} yet, so there is nothing to find")
-    decided = _decide(question, sent, listed, alpha, show)
-    return Found.of(
+    decided = _decide(question, sent, listed, query.alpha, show)
+    return Discovery.of(
         decided,
         question.domain.name_code,
         people=people,
-        limit=question.find_limit(counts, alpha, None if listed is None else len(listed)),
-        least=least,
+        limit=question.find_limit(counts, query.alpha, None if listed is None else len(listed)),
+        least=query.least,
         notes=_list_notes(question, listed),
     )
 
@@ -76,10 +69,9 @@ def find_question(plan: Plan, name: str | None) -> UnlistedQuestion:
     return known[name]
 
 
-def _read_words(question: UnlistedQuestion, words: object) -> list[int]:
+def _read_words(question: UnlistedQuestion, words: Sequence[Any]) -> list[int]:
     """The codes of a public list, each once."""
-    given = to_list(words, question.name)
-    codes = question.domain.encode(given, question.name).tolist() if given else []
+    codes = question.domain.encode(words, question.name).tolist() if words else []
     if not codes:
         raise InvalidValue("a public list has at least one word")
     return list(dict.fromkeys(codes))
@@ -116,7 +108,7 @@ def _decide(
     listed: Sequence[int] | None,
     alpha: float,
     show: Show | None,
-) -> Decided:
+) -> Decision:
     pairs = list(zip(question.mechanisms, sent, strict=True))
     final = pairs[-1][0]
     if listed is None:

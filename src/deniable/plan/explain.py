@@ -44,8 +44,8 @@ from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_precisions
 from deniable.plan.references import name_protocol
 from deniable.plan.related import bound_related, guess_related
+from deniable.plan.text_questions import list_unlisted
 from deniable.plan.turnout import explain_turnout
-from deniable.plan.unlisted import list_unlisted
 
 # or 0.01 divided by the people, if that is less: a larger delta promises nothing to one of them
 _MOST_ROWS = 12

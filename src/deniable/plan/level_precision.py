@@ -18,7 +18,7 @@ from deniable.law import Law
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, list_levels
 from deniable.plan.levels import find_divisor, find_tree
-from deniable.plan.unlisted import find_unlisted
+from deniable.plan.text_questions import find_unlisted
 from deniable.ranges import RangeEstimate
 
 PEOPLE = 10**9

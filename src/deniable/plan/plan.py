@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final, overload
 import numpy as np
 
 from deniable.arrays import Integers
+from deniable.domain.answer import to_list
 from deniable.domain.grid import Grid
 from deniable.domain.parsed import as_domain
 from deniable.engines import TableForm, is_source, is_spark_frame, parquet
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from deniable.choose import Considered, Precision
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.crowd import Shuffled
-    from deniable.discovery import Found
+    from deniable.discovery import Discovery
     from deniable.likelihood import Likelihood
     from deniable.plan.likely import RecordLikelihood
     from deniable.plan.windows import WindowResults, Windows
@@ -406,7 +407,7 @@ class Plan:
         alpha: float = 0.05,
         least: int = 50,
         show: table.Show | None = None,
-    ) -> Found:
+    ) -> Discovery:
         """The texts or codes that many people have, with shares and intervals, wherever reports are.
 
         A value that nobody has is among them with probability `alpha` at most. Values of fewer than `least`
@@ -421,9 +422,11 @@ class Plan:
         >>> plan.discover(reports).names
         ('cat', 'dog')
         """
+        from deniable.discovery import Query
         from deniable.plan.discoveries import discover_values
 
-        return discover_values(self, reports, table, name, words, alpha, least, show)
+        listed = None if words is None else to_list(words, "words")
+        return discover_values(self, reports, Query(name, listed, alpha, least), table, show)
 
     @overload
     def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.discovery import WEIGHTS, Decided, Possible, cut_levels, discover
+from deniable.discovery import WEIGHTS, Decision, Possible, cut_levels, discover
 from deniable.domain import Text
 from deniable.mechanisms import Linear, linear
 from deniable.words.simulated import seeded
@@ -40,7 +40,7 @@ class Search:
     strings: Strings
     counts: Integers
     """People who have each string."""
-    decided: Decided
+    decided: Decision
 
     @cached_property
     def reported(self) -> Integers:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from deniable.collect.messages import TextLimit
-from deniable.discovery import Found
+from deniable.discovery import Discovery, Query
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 from deniable.plan import Plan, Reports, Tallies
-from deniable.plan.discoveries import find_question
-from deniable.plan.unlisted import list_unlisted
+from deniable.plan.discoveries import discover_values, find_question
+from deniable.plan.text_questions import list_unlisted
 from deniable.wire import Wire
 
 if TYPE_CHECKING:
@@ -22,22 +22,11 @@ if TYPE_CHECKING:
     from deniable.tables import Show
 
 
-@final
-@dataclass(frozen=True)
-class Wanted:
-    """What is looked for."""
-
-    name: str | None = None
-    words: Sequence[str] | None = None
-    alpha: float = 0.05
-    least: int = 50
-
-
 def find_values(
-    store: Store, plan: Plan, number: int, wanted: Wanted, by: Actor, show: Show | None = None
-) -> Found:
+    store: Store, plan: Plan, number: int, query: Query, by: Actor, show: Show | None = None
+) -> Discovery:
     """The values that many people have, from the reports of a round that are not scrubbed."""
-    question = find_question(plan, wanted.name)
+    question = find_question(plan, query.name)
     scrubbed = sum(each.scrubbed for each in store.rounds(plan.id) if each.number == number)
     counted = store.counted(plan.id, number)
     if scrubbed and scrubbed == counted:
@@ -45,17 +34,10 @@ def find_values(
             f"what all {counted:,} reports say is scrubbed, and text is found from the reports themselves"
         )
     where = f"of {question.name!r}, round {number}"
-    what = "" if wanted.words is None else f", in a list of {format_count(len(wanted.words), 'word')}"
+    what = "" if query.words is None else f", in a list of {format_count(len(query.words), 'word')}"
     store.access.log(by, "looked for values", plan.id, where + what)
-    found = plan.discover(
-        _read_blocks(store, plan, number),
-        name=question.name,
-        words=wanted.words,
-        alpha=wanted.alpha,
-        least=wanted.least,
-        show=show,
-    )
-    if wanted.words is None:  # what a list does not have is still in the reports only
+    found = discover_values(plan, _read_blocks(store, plan, number), query, show=show)
+    if query.words is None:  # what a list does not have is still in the reports only
         store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
     if not scrubbed:
         return found

@@ -14,10 +14,10 @@ M = dn.linear(20, 4.0)
 PEOPLE = np.array([77] * 1500 + [1000] * 800 + [5] * 90 + [6] * 610)
 
 
-def found(least: int = 50) -> dn.Found:
+def found(least: int = 50) -> dn.Discovery:
     sent = M.privatize(PEOPLE, dn.seeded(3))
     decided = decide_listed((M, sent), [5, 6, 77, 1000, 1001])
-    return dn.Found.of(decided, hex, people=3000, limit=0.02, least=least, notes=["Codes are cut."])
+    return dn.Discovery.of(decided, hex, people=3000, limit=0.02, least=least, notes=["Codes are cut."])
 
 
 def test_values_are_named_with_the_most_common_first() -> None:
@@ -73,7 +73,7 @@ def test_nothing_found_is_said() -> None:
     """A group of nobody decides nothing, and a search without survivors ends."""
     empty = M.privatize(np.zeros(0, dtype=np.int64), dn.seeded(1))
     decided = discover([(M, empty)], (M, empty))
-    nothing = dn.Found.of(decided, hex, people=0, limit=1.0)
+    nothing = dn.Discovery.of(decided, hex, people=0, limit=1.0)
     assert str(nothing).startswith("0 people: no value found")
     assert nothing.to_dict()["found"] == []
     assert "no value found" in nothing._repr_html_()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.discovery.decide import Decided
+from deniable.discovery.decide import Decision
+from deniable.discovery.query import LEAST
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import (
@@ -26,14 +27,12 @@ from deniable.tables.frames import frame_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEAST = 50
-"""People that a value must have at least, by its plain share, before it is shown."""
 _HEADERS = ("value", "share", "95 % interval", "all at once", "people")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class Discovery:
     """Values that nobody listed and that many people have, the most common first.
 
     `low` and `high` are 95 % intervals of single values, given that they are shown. `low_at_once` and
@@ -43,7 +42,7 @@ class Found:
     >>> from deniable.discovery import decide_listed
     >>> m = linear(bits=30, epsilon=4.0)
     >>> decided = decide_listed((m, m.privatize([5] * 900 + [6] * 100, seeded(1))), range(10))
-    >>> found = Found.of(decided, str, people=1000, limit=0.03)
+    >>> found = Discovery.of(decided, str, people=1000, limit=0.03)
     >>> found.names, found.people_of.tolist()
     (('5', '6'), [841, 97])
     """
@@ -73,14 +72,14 @@ class Found:
 
     @staticmethod
     def of(
-        decided: Decided,
+        decided: Decision,
         name_code: Callable[[int], str],
         *,
         people: int,
         limit: float,
         least: int = LEAST,
         notes: Sequence[str] = (),
-    ) -> Found:
+    ) -> Discovery:
         """What was decided, by the names of its codes; values of fewer than `least` people are left out.
 
         These are people by plain shares, so that one count, known beforehand, decides who is shown. Intervals
@@ -91,7 +90,7 @@ class Found:
         common = Fraction(least, max(1, people))
         decided = decided.require(common) if least else decided
         at, (shares, low, high) = np.flatnonzero(decided.shown), decided.conditional
-        return Found(
+        return Discovery(
             tuple(name_code(code) for code in decided.codes[at].tolist()),
             shares,
             low,
