@@ -57,7 +57,7 @@ def explain_drawn(content: Content) -> str:
 def _describe_levels(name: str, levels: Sequence[Attribute]) -> str:
     sizes = [f"{one.domain.divisor:,}" for one in levels if isinstance(one.domain, Coarse)]
     return (
-        f"{name!r} is reported in {format_count(len(levels), 'level')}: groups of {shorten_names(sizes)} "
+        f"{name!r} is reported in {format_count(len(levels), 'level')}: groups of {', '.join(sizes)} "
         "values, and single values. Each report holds one level, which is drawn without looking at the "
         "answer and named. All levels are combined by least squares, so that any range of values is known "
         "about as well as any other."
