@@ -11,8 +11,9 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.domain.answer import SELF, checked_text
-from deniable.domain.domain import NO_ANSWER, Domain, Range
+from deniable.domain.domain import NO_ANSWER, Domain
 from deniable.domain.groups import join_bins
+from deniable.domain.range import Range
 from deniable.domain.text import Unlisted
 from deniable.domain.view import View
 from deniable.errors import InvalidParameter

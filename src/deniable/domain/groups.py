@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.domain.domain import Domain, Range
+from deniable.domain.domain import Domain
 from deniable.domain.grid import Grid
+from deniable.domain.range import Range
 
 _MANY_BINS = 20  # of a range with more, groups are shown
 _MANY_CELLS = 36

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from deniable.domain.answer import composed, is_missing, label_of, to_list
-from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain.categories import Categories
+from deniable.domain.domain import Domain
 from deniable.domain.grid import Grid, location_of
 from deniable.domain.number import Number
 from deniable.domain.parsed import as_domain
+from deniable.domain.range import Range
 from deniable.errors import InvalidParameter, InvalidValue
 
 _MOST_CATEGORIES = 50  # a column of numbers with more distinct ones is binned

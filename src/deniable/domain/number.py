@@ -10,17 +10,16 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.domain.answer import SELF, numbers_of, quote
-from deniable.domain.domain import (
+from deniable.domain.decimals import (
     LARGEST,
     MOST_DIGITS,
-    NO_ANSWER,
-    Domain,
     decimal_exponent,
     format_ends,
     from_integer,
     plain_number,
     to_integer,
 )
+from deniable.domain.domain import NO_ANSWER, Domain
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.metric.means import LAST_POSITION

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
-from deniable.domain.domain import Categories, Domain, Range
+from deniable.domain.categories import Categories
+from deniable.domain.domain import Domain
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
+from deniable.domain.range import Range
 from deniable.domain.several import Several
 from deniable.domain.text import Code, Text
 from deniable.domain.units import date_ends

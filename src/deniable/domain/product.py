@@ -13,7 +13,9 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.domain.answer import SELF, to_list
-from deniable.domain.domain import NO_ANSWER, Categories, Domain, Range
+from deniable.domain.categories import Categories
+from deniable.domain.domain import NO_ANSWER, Domain
+from deniable.domain.range import Range
 from deniable.domain.view import View
 from deniable.errors import InvalidParameter, InvalidValue
 

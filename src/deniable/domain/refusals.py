@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from deniable.domain.answer import is_missing, to_list
-from deniable.domain.domain import NO_ANSWER, Categories, Domain
+from deniable.domain.categories import Categories
+from deniable.domain.domain import NO_ANSWER, Domain
 from deniable.errors import InvalidValue
 
 _TOGETHER = 64  # answers that are tried at once, since most are not refused

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from deniable.domain.domain import Categories
+from deniable.domain.categories import Categories
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, shorten_names
 

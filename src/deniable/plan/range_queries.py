@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from deniable.domain import Range
-from deniable.domain.domain import plain_number
+from deniable.domain.decimals import plain_number
 from deniable.domain.units import number_counted
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate import normal_quantile

@@ -1,0 +1,110 @@
+"""Lists values by name: labels for people, and no order that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.domain.answer import SELF, checked_label, composed, is_missing, label_of, quote, to_list
+from deniable.domain.domain import NO_ANSWER, Domain, refuse_many_values
+from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
+from deniable.formatting import format_count, shorten_names
+
+_UNKNOWN = -2
+_SHOWN = 8
+
+
+@final
+@dataclass(frozen=True)
+class Categories(Domain):
+    """Values with names and no order that matters. Numbers and booleans are known by their text.
+
+    >>> color = Categories(["red", "green", "blue"])
+    >>> color.encode(["blue", "red"]).tolist(), color.decode([1])
+    ([2, 0], ['green'])
+    >>> color.encode(["blu"], "color")
+    Traceback (most recent call last):
+    deniable.errors.InvalidValue: 'blu' is not a value of 'color' (red, green, blue); did you mean 'blue'?
+    """
+
+    labels: tuple[str, ...]
+
+    def __init__(self, labels: Iterable[object]) -> None:
+        if isinstance(labels, str | bytes):
+            raise InvalidParameter(f"labels are a list of values, got the text {labels!r}; put it in a list")
+        known = tuple(map(_label, labels))
+        twice = (
+            next((label for i, label in enumerate(known) if label in set(known[:i])), None)
+            if _repeats(known)
+            else None
+        )
+        if twice is not None:
+            text = f"the label {twice!r} occurs twice; every value needs a name of its own"
+            raise InvalidParameter(text, "labels")
+        if len(known) < 2:
+            raise InvalidParameter(f"an attribute needs at least two values, got {len(known)}", "labels")
+        refuse_many_values(len(known))
+        object.__setattr__(self, "labels", known)
+
+    def __str__(self) -> str:
+        return f"{format_count(len(self.labels), 'value')}: {shorten_names(self.labels, _SHOWN)}"
+
+    @cached_property
+    def _lookup(self) -> dict[object, int]:
+        return {"": NO_ANSWER, None: NO_ANSWER, **{label: code for code, label in enumerate(self.labels)}}
+
+    def codes(self, values: object, name: str = SELF) -> Integers:
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iufUb" and values.ndim == 1:
+            distinct, where = np.unique(values, return_inverse=True)
+            return self._encode_coded(distinct.tolist(), name)[where]
+        return self._encode_coded(to_list(values, name), name)
+
+    def _encode_coded(self, items: Sequence[Any], name: str) -> Integers:
+        lookup = self._lookup
+        try:
+            found = np.fromiter(
+                (lookup.get(item, _UNKNOWN) for item in items), dtype=np.int64, count=len(items)
+            )
+        except TypeError:
+            raise InvalidValue(f"the values of {quote(name)} must be text, numbers or booleans") from None
+        for i in np.flatnonzero(found == _UNKNOWN).tolist():
+            found[i] = self._code(items[i], name)
+        return found
+
+    def _code(self, item: object, name: str) -> int:
+        if is_missing(item):
+            return NO_ANSWER
+        code = self._lookup.get(composed(label_of(item)))
+        if code is None:
+            hint = suggest_name(find_nearest(str(item), self.labels[:10_000]))
+            raise InvalidValue(f"{item!r} is not a value of {quote(name)} ({self._listing()}){hint}")
+        return code
+
+    def knows(self, item: object) -> bool:
+        """Whether this is a value, or a missing answer."""
+        try:
+            return is_missing(item) or composed(label_of(item)) in self._lookup
+        except InvalidValue:
+            return False
+
+    def _listing(self) -> str:
+        more = f", and {self.k - _SHOWN} more" if self.k > _SHOWN else ""
+        return ", ".join(self.labels[:_SHOWN]) + more
+
+
+def _label(value: object) -> str:
+    if is_missing(value) and not isinstance(value, str):
+        raise InvalidParameter(f"{value!r} is a missing answer, not a value; missing='value' makes it one")
+    try:
+        return checked_label(label_of(value))
+    except InvalidValue as problem:
+        raise InvalidParameter(str(problem)) from None
+
+
+def _repeats(labels: tuple[str, ...]) -> bool:
+    return len(set(labels)) < len(labels)
