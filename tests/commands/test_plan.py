@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,27 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert parquet.read_table("e.parquet").num_rows == len(rows) + 1
     printed = run("estimate", "plan.json", "out/reports.parquet", "--json", *level, *project)
     assert printed.out == Path("e.json").read_text(encoding="utf-8")
+
+
+def test_every_question_that_the_example_leaves_out_can_be_asked(run: Run) -> None:
+    run("init")
+    lines = Path("study.toml").read_text(encoding="utf-8").splitlines()
+    bare = [re.sub(r"^# (?=\[attributes\.|\w+ = )", "", line) for line in lines]
+    sections = re.findall(r"^\[attributes\.(\w+)\].*\n((?:\w.*\n)*)", "\n".join(bare), re.MULTILINE)
+    asked = dict(sections)
+    assert {"media", "moved", "salary", "site", "device", "age", "home", "income"} <= set(asked)
+    for name, section in asked.items():
+        text = f"epsilon = 1.0\n[attributes]\nplain = [0, 1]\n[attributes.{name}]\n{section}"
+        Path("one.toml").write_text(text, encoding="utf-8")
+        planned = run("plan", "one.toml", "--people", "1000", "--json")
+        assert planned.code == 0, (text, planned.err)
+
+
+def test_a_file_without_questions_says_what_it_lacks(run: Run) -> None:
+    Path("study.toml").write_text('[questions]\nsite = ["a", "b"]\n', encoding="utf-8")
+    refused = run("plan", "study.toml", "--people", "1000")
+    assert refused.code == 1
+    assert "it has no [attributes]" in refused.err
 
 
 def test_no_file_is_overwritten_unless_forced(run: Run) -> None:

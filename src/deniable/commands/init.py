@@ -52,6 +52,18 @@ open_high = true        # 120 and above count in the last bin, so that there is 
 # [attributes.moved]
 # dates = ["2020-01-01", "2026-12-31"]
 # by = "year"
+# [attributes.salary]
+# low = 0
+# high = 65536
+# step = 1
+# queries = "ranges"    # shares of any range, and the median, in place of shares of single values
+
+# What nobody can list; deniable discover finds what many people have (docs: Values nobody listed).
+# [attributes.site]
+# alphabet = "a-z0-9.-"
+# longest = 10
+# [attributes.device]
+# bits = 48             # a number from 0 to 2^48 - 1
 
 # What is ordered, or a location, can have an epsilon of its own, per unit of distance: near answers are
 # hidden best.

@@ -46,8 +46,9 @@ def _read_study(path: Path) -> Study:
     except InvalidParameter as problem:
         kind = file_kind(path)
         if kind and kind != "a study":
+            lacks = ": it has no [attributes], the questions of one" if kind == "a TOML file" else ""
             raise DeniableError(
-                f"{path.name} is {kind}, not a study; deniable init writes an example of one"
+                f"{path.name} is {kind}, not a study{lacks}; deniable init writes an example of one"
             ) from None
         raise DeniableError(str(problem)) from None
 
