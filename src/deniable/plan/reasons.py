@@ -10,14 +10,22 @@ import numpy as np
 
 from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
 from deniable.choose.reading import COMMON, FOUND
-from deniable.formatting import format_count, format_table, shorten_names
-from deniable.plan.acronyms import explain_kind, list_always, name_protocol_in_full
+from deniable.formatting import (
+    format_count,
+    format_loss,
+    format_percent,
+    format_table,
+    format_up,
+    shorten_names,
+)
+from deniable.plan.acronyms import explain_kind, explain_kinds, list_always, name_protocol_in_full
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 _MOST_IN_FULL = 2
+_MOST_ROWS = 12
 _USES: dict[Use, str] = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
 
 
@@ -34,6 +42,79 @@ def explain_choice(considered: Sequence[Considered]) -> str:
         _cap_cost(considered),
     ]
     return " ".join(filter(None, reasons))
+
+
+def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> str:
+    """A table of what was considered, the choice first."""
+    if not considered:
+        return "What else was considered is known when a plan is made; its file keeps the choice only."
+    figures = [
+        "times the least error",
+        "best guess",
+        "bytes",
+        "per record",
+        "per attribute",
+        "forever",
+        "changing",
+    ]
+    headers = ["choice", *figures, "why not"]
+    rows = []
+    shown = _different(considered)[:_MOST_ROWS]
+    for names, row in shown:
+        if row.mechanism is None:
+            rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
+            continue
+        numbers = [f"{row.score:.3f}", format_percent(max(row.success), 1), str(row.report_bytes.most)]
+        losses = [
+            format_loss(row.loss_record),
+            format_loss(row.loss_attribute),
+            *_list_repeated_losses(row, rounds),
+        ]
+        rows.append([names, *numbers, *losses, _first_line(row.why_not)])
+    more = len(_different(considered)) - _MOST_ROWS
+    lines = [
+        "What was considered, the choice first (errors of what is read, averaged; guess and bytes at most):"
+    ]
+    lines += format_table(headers, rows, ("why not",))
+    lines += [f"and {more} more"] if more > 0 else []
+    lines += explain_kinds([row for _, row in shown])
+    if rounds is not None:
+        lines.append(
+            f"changing: what {format_count(rounds, 'report')} of values that change give away, against any "
+            "other sequence"
+        )
+    return "\n".join(lines)
+
+
+def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]:
+    """What differs in any figure, under all its names: for two values, direct encoding is a subset of one."""
+    found: dict[object, tuple[str, Considered]] = {}
+    for row in considered:
+        figures = (
+            row.variances,
+            row.success,
+            row.report_bytes,
+            row.loss_record,
+            row.loss_attribute,
+            row.loss_forever,
+            row.why_not,
+        )
+        key = (row.kind, *figures) if row.mechanism is not None else row.name
+        found[key] = (f"{found[key][0]} or {row.name}", found[key][1]) if key in found else (row.name, row)
+    return list(found.values())
+
+
+def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str]:
+    """What a person's repeated reports give away: any number of one value, and one of each round."""
+    losses = [part.losses(rounds, rounds) for part in row.parts if part.repeated and rounds is not None]
+    if not losses:
+        return "", ""
+    worst = max(losses, key=lambda each: each.changing_values)
+    return format_loss(max(each.one_value_forever for each in losses)), format_up(worst.changing_values)
+
+
+def _first_line(text: str | None) -> str:
+    return "" if text is None else text.split("\n", 1)[0]
 
 
 def name_use(use: Use) -> str:

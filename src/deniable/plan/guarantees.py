@@ -1,0 +1,85 @@
+"""Explains what a report gives away, and what many reports of a person do: exact, in nats."""
+
+from __future__ import annotations
+
+from deniable.domain import Range
+from deniable.formatting import format_nats, format_ratio
+from deniable.plan.document import Content
+from deniable.plan.losses import Loss
+
+_NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
+
+
+def explain_losses(content: Content, loss: Loss) -> str:
+    """Each loss in a line, with what it says about two people."""
+    lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
+    another = "another" if content.known is None else f"another of the same {content.known.name}"
+    if len(content.attributes) > 1:
+        lines += [
+            f"  {format_nats(loss.record)} per record: no report is more than {format_ratio(loss.record)} "
+            f"likelier from one person than from {another}, whatever all their answers are",
+            f"  {format_nats(loss.attribute)} per attribute: the same for two people who differ in one "
+            "attribute only",
+        ]
+        if loss.answer is not None:
+            many = max(content.changed.items(), key=lambda one: len(one[1]))
+            lines.append(
+                f"  {format_nats(loss.answer)} per answer: the same for two people who differ in one answer "
+                f"only; one answer can change several attributes, one to {many[0]!r} {len(many[1])}"
+            )
+    else:
+        lines.append(
+            f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "
+            f"from one person than from {another}"
+        )
+    lines.append(
+        "  This holds against any attacker, if the report is made on the person's own device from secret "
+        "random words."
+    )
+    if loss.repeated is not None:
+        lines.append("What many reports of one person give away together, per record:")
+        lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
+        lines.append(
+            "  All hold only if every device keeps its first answers, its attribute, its fakes, its hash "
+            "function and its line."
+        )
+        if loss.repeated.changing_values > _NO_BOUND:
+            lines.append(
+                f"  A bound above {_NO_BOUND:g} promises nothing: whoever sees all reports of a person whose "
+                "answers change may learn when they changed, and what they were. Ask rarely about what "
+                "changes often."
+            )
+    if content.known is not None:
+        lines.append(
+            f"  All of this compares people of the same {content.known.name}: every report names it, so that "
+            "it tells people of different groups apart."
+        )
+    return "\n".join(lines)
+
+
+def _promises(content: Content, loss: Loss) -> list[str]:
+    """For metric attributes: the promise per unit of each, and of the rest; the worst case comes after."""
+    if loss.rest is None:
+        return []
+    domains = {attribute.name: attribute.domain for attribute in content.attributes}
+    lines = []
+    for one in loss.units:
+        domain = domains[one.name]
+        if isinstance(domain, Range):
+            about = (
+                f"per step of {domain.step:g} in {one.name!r}: two people lose this times the number of "
+                "bins between them"
+            )
+        else:
+            about = (
+                f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of "
+                "their cells"
+            )
+        lines.append(f"  {format_nats(one.loss)} {about}")
+    if len(loss.units) < len(content.attributes):
+        lines.append(
+            f"  {format_nats(loss.rest)} for all other attributes together, between two people who agree "
+            "in these"
+        )
+    lines.append("  In the worst case, however far apart the answers are, and counted by every device's cap:")
+    return lines
