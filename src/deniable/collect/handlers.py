@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -26,7 +26,9 @@ from deniable.collect.health import Key, Looks
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
+from deniable.collect.parameters import read_choice, read_level, read_round, read_whole
 from deniable.collect.refusals import Refusal
+from deniable.collect.responses import UNSTORED, respond, respond_cached, respond_file
 from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store
 from deniable.discovery import Query
@@ -123,17 +125,17 @@ class Handlers:
                     opened,
                 )
             )
-        return _json(messages.Plans(found))
+        return respond(messages.Plans(found))
 
     async def show_plan(self, request: Request) -> Response:
         one = self._plan(request)
-        return _cached(request, File(one.document, "application/json"), f'"{one.plan.id}"', _FOREVER)
+        return respond_cached(request, File(one.document, "application/json"), f'"{one.plan.id}"', _FOREVER)
 
     async def list_rounds(self, request: Request) -> Response:
         return await self._rounds(self._plan(request))
 
     async def set_round(self, request: Request) -> Response:
-        one, number = self._plan(request), _whole(request.path_params["number"], "round")
+        one, number = self._plan(request), read_whole(request.path_params["number"], "round")
         if not 1 <= number <= one.wire.rounds:
             raise Refusal("round", f"The plan has rounds 1 to {one.wire.rounds}, got {number}.")
         with Held(Room(_SMALL)) as held:
@@ -169,53 +171,53 @@ class Handlers:
             raise Refusal("invitation", _NOT_EXCHANGED)
         signature = await self._signatures.sign(one.signer, blinded)
         # closed, so that the report comes by another connection
-        headers = _UNSTORED | {"connection": "close"}
+        headers = UNSTORED | {"connection": "close"}
         return Response(signature, headers=headers, media_type="application/octet-stream")
 
     async def show_estimates(self, request: Request) -> Response:
-        one, number, level = self._plan(request), _round(request), _level(request)
+        one, number, level = self._plan(request), read_round(request), read_level(request)
         project = request.query_params.get("project")
         if project is not None and project not in NAMES:
             raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
-        form = _among(request, "format", ("json", "csv", "parquet"))
-        smooth = _among(request, "smooth", ("false", "true")) == "true"
+        form = read_choice(request, "format", ("json", "csv", "parquet"))
+        smooth = read_choice(request, "smooth", ("false", "true")) == "true"
         number, tallies = await self._tallies(one, number)
         asked = partial(results.estimated, one.plan, tallies, number, level, project, smooth=smooth)
         found = await asyncio.to_thread(asked)
         if form == "json":
-            return _json(found)
+            return respond(found)
         made = results.as_csv(found) if form == "csv" else results.as_parquet(found)
-        return _download(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:12]}.{form}")
+        return respond_file(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:12]}.{form}")
 
     async def show_range(self, request: Request) -> Response:
-        one, number, level = self._plan(request), _round(request), _level(request)
+        one, number, level = self._plan(request), read_round(request), read_level(request)
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         wanted = RangeQuery(low, high, name)
         number, tallies = await self._tallies(one, number)
-        return _json(await asyncio.to_thread(results.between, one.plan, tallies, number, wanted, level))
+        return respond(await asyncio.to_thread(results.between, one.plan, tallies, number, wanted, level))
 
     async def show_cross(self, request: Request) -> Response:
-        one, number, level = self._plan(request), _round(request), _level(request)
+        one, number, level = self._plan(request), read_round(request), read_level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
         number, tallies = await self._tallies(one, number)
-        return _json(await asyncio.to_thread(results.crossed, one.plan, tallies, number, of, by, level))
+        return respond(await asyncio.to_thread(results.crossed, one.plan, tallies, number, of, by, level))
 
     async def show_cross_change(self, request: Request) -> Response:
-        one, number, level = self._plan(request), _round(request) or 1, _level(request)
-        people = _among(request, "people", ("unknown", "others", "same"))
+        one, number, level = self._plan(request), read_round(request) or 1, read_level(request)
+        people = read_choice(request, "people", ("unknown", "others", "same"))
         pair = request.query_params.get("of", ""), request.query_params.get("by", "")
-        since = _whole(request.query_params.get("since", ""), "since")
+        since = read_whole(request.query_params.get("since", ""), "since")
         if not since < number:
             raise Refusal("parameter", f"since names a round before {number}, got {since}.")
         rounds = {each: (await self._tallies(one, each))[1] for each in (since, number)}
         who: Literal["others", "same"] | None = None
         if people != "unknown":
             who = "others" if people == "others" else "same"
-        return _json(await asyncio.to_thread(results.changed, one.plan, rounds, pair, level, who))
+        return respond(await asyncio.to_thread(results.changed, one.plan, rounds, pair, level, who))
 
     async def show_history(self, request: Request) -> Response:
-        one, number, level = self._plan(request), _round(request) or 1, _level(request)
-        smooth = _among(request, "smooth", ("false", "true")) == "true"
+        one, number, level = self._plan(request), read_round(request) or 1, read_level(request)
+        smooth = read_choice(request, "smooth", ("false", "true")) == "true"
         snapshots = await self._read(self._store.history, one.plan.id, number)
 
         def list_estimates() -> Iterator[messages.Estimates]:
@@ -226,24 +228,24 @@ class Handlers:
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 
-        return _json(
+        return respond(
             messages.History(one.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
         )
 
     async def show_tallies(self, request: Request) -> Response:
-        number, tallies = await self._tallies(self._plan(request), _round(request))
-        return _json(tallies.to_dict() | {"round": number})
+        number, tallies = await self._tallies(self._plan(request), read_round(request))
+        return respond(tallies.to_dict() | {"round": number})
 
     async def show_report_health(self, request: Request) -> Response:
         one = self._plan(request)
-        number, tallies = await self._tallies(one, _round(request))
+        number, tallies = await self._tallies(one, read_round(request))
         number = number or 1
         look = await self._looks.look(Key(one.plan.id, number), tallies.n)
-        return _json({"plan": one.plan.id, "round": number} | look.health.about())
+        return respond({"plan": one.plan.id, "round": number} | look.health.about())
 
     async def export_reports(self, request: Request) -> Response:
-        one, number = self._plan(request), _round(request) or 1
-        _among(request, "format", ("parquet",))
+        one, number = self._plan(request), read_round(request) or 1
+        read_choice(request, "format", ("parquet",))
         results.require_pyarrow()
         results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
         await self._read(
@@ -262,18 +264,18 @@ class Handlers:
             path,
             media_type=PARQUET,
             filename=name,
-            headers=_UNSTORED,
+            headers=UNSTORED,
             background=BackgroundTask(folder.cleanup),
         )
 
     async def show_limits(self, request: Request) -> Response:
         one = self._plan(request)
-        number, tallies = await self._tallies(one, _round(request))
+        number, tallies = await self._tallies(one, read_round(request))
         limits = await asyncio.to_thread(discovery.list_limits, one.plan, tallies)
-        return _json(messages.TextLimits(one.plan.id, number, limits))
+        return respond(messages.TextLimits(one.plan.id, number, limits))
 
     async def discover_values(self, request: Request) -> Response:
-        one, number = self._plan(request), _round(request) or 1
+        one, number = self._plan(request), read_round(request) or 1
         with Held(Room(_WORDS)) as held:
             raw = await held.body(request.receive, _WORDS)
         try:
@@ -288,18 +290,18 @@ class Handlers:
             found = await self._read(
                 discovery.find_values, self._store, one.plan, number, query, _actor(request)
             )
-        return _json({"plan": one.plan.id, "round": number, "question": question} | found.to_dict())
+        return respond({"plan": one.plan.id, "round": number, "question": question} | found.to_dict())
 
     def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
         return (one.wire.reports(bodies) for bodies in self._store.bodies(one.plan.id, number))
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access
-        return _json(messages.Access(access.name, access.role))
+        return respond(messages.Access(access.name, access.role))
 
     async def list_actions(self, _: Request) -> Response:
         found = await self._read(self._store.access.actions, _ACTIONS)
-        return _json(
+        return respond(
             messages.Actions(
                 [
                     messages.Action(
@@ -312,11 +314,11 @@ class Handlers:
         )
 
     async def show_health(self, _: Request) -> Response:
-        return _json(messages.Status("ok"))
+        return respond(messages.Status("ok"))
 
     async def show_ready(self, _: Request) -> Response:
         await self._read(self._check_readiness)
-        return _json(messages.Status("ok"))
+        return respond(messages.Status("ok"))
 
     async def show_metrics(self, _: Request) -> Response:
         def reports() -> list[tuple[str, int, int]]:
@@ -336,7 +338,7 @@ class Handlers:
         counts = await self._read(reports)
         text = self._metrics.text(self._queue(), counts, await self._read(tickets), self._looks.last)
         self._looks.catch_up(counts)
-        return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
+        return Response(text, headers=UNSTORED, media_type=metrics.CONTENT_TYPE)
 
     async def show_openapi(self, _: Request) -> Response:
         return Response(self._openapi, media_type="application/json", headers={"cache-control": "no-cache"})
@@ -357,9 +359,9 @@ class Handlers:
         # files of the pages hold no secret, so their length tells nothing; nothing else is compressed
         vary = {"vary": "accept-encoding"}
         if not accepts_gzip(request.headers.get("accept-encoding", "")):
-            return _cached(request, file, file.etag, "no-cache", vary)
+            return respond_cached(request, file, file.etag, "no-cache", vary)
         file = file.compressed
-        return _cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
+        return respond_cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
 
     def _plan(self, request: Request) -> Served:
         one = self._served.get(request.path_params["id"])
@@ -381,7 +383,7 @@ class Handlers:
             messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now))
             for each in rounds
         ]
-        return _json(messages.Rounds(one.plan.id, found))
+        return respond(messages.Rounds(one.plan.id, found))
 
     async def _tallies(self, one: Served, number: int | None) -> tuple[int | None, Tallies]:
         """The tallies of a round, or of the only one that has reports, and which that is."""
@@ -396,7 +398,6 @@ class Handlers:
             raise Refusal("parameter", str(problem)) from None
 
 
-_UNSTORED = {"cache-control": "no-store"}
 _NOT_EXCHANGED = (
     "An invitation is exchanged for one ticket, and this one is missing, unknown, withdrawn or was exchanged "
     "by another device."
@@ -405,25 +406,6 @@ _NOT_EXCHANGED = (
 
 def _actor(request: Request) -> Actor:
     return Actor(request.state.access.name, "web")
-
-
-def _json(message: object) -> Response:
-    return Response(msgspec.json.encode(message), media_type="application/json", headers=_UNSTORED)
-
-
-def _download(content: bytes, kind: str, name: str) -> Response:
-    named = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=_UNSTORED | named)
-
-
-def _cached(
-    request: Request, file: File, etag: str, how: str, more: Mapping[str, str] | None = None
-) -> Response:
-    headers = {"etag": etag, "cache-control": how, **(more or {})}
-    if etag in request.headers.get("if-none-match", ""):
-        headers.pop("content-encoding", None)
-        return Response(status_code=304, headers=headers)
-    return Response(file.content, media_type=file.kind, headers=headers)
 
 
 def _seconds(moment: datetime | None) -> float | None:
@@ -437,31 +419,3 @@ def _seconds(moment: datetime | None) -> float | None:
 
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _whole(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Refusal("parameter", f"{name} must be a whole number.")
-    return int(text)
-
-
-def _round(request: Request) -> int | None:
-    text = request.query_params.get("round")
-    return None if text is None else _whole(text, "round")
-
-
-def _level(request: Request) -> float:
-    try:
-        level = float(request.query_params.get("level", "0.95"))
-    except ValueError:
-        level = 0.0
-    if not 0 < level < 1:
-        raise Refusal("parameter", "level must be a number between 0 and 1, such as 0.95.")
-    return level
-
-
-def _among(request: Request, name: str, allowed: Sequence[str]) -> str:
-    given = request.query_params.get(name, allowed[0])
-    if given not in allowed:
-        raise Refusal("parameter", not_among(given, f"a {name}", allowed))
-    return given
