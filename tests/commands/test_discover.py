@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
 from deniable.wire import Wire
+from tests.collector import TOKEN, collecting
 from tests.running import Run
 
 STUDY = dn.Study({"word": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, epsilon=4.0)
@@ -89,11 +91,11 @@ def test_only_a_search_of_all_reports_lets_them_be_scrubbed(run: Run, written: N
     fill_store()
     Path("wrong.txt").write_text("Cat\n")
     Path("words.txt").write_text("cat\n")
-    assert run("discover", "plan.json", "--from", STORE, "--words", "wrong.txt").code == 1
+    assert run("discover", "plan.json", "--from", STORE, "--words", "wrong.txt").code == 1  # before any look
     assert run("discover", "plan.json", "--from", STORE, "--words", "words.txt").code == 0
     assert run("store", "scrub", "plan.json", "--store", STORE, "--yes").code == 2
     log = run("access", "log", "--store", STORE).out
-    assert log.count("looked for values") == 2
+    assert log.count("looked for values") == 1
     assert "found values" not in log
     assert run("discover", "plan.json", "--from", STORE).code == 0
     add_reports(first=2000)
@@ -109,11 +111,67 @@ def test_text_may_be_scrubbed_unfound(run: Run, written: None) -> None:
     assert run("store", "scrub", "plan.json", "--store", STORE, "--yes", "--unfound").code == 0
 
 
+def test_a_collector_is_asked_at_its_address(
+    run: Run, written: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_store()
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    Path("words.txt").write_text("cat\nhippopotamus\n")
+    with collecting(tmp_path, [PLAN], "--store", f"sqlite:///{Path('reports.db').resolve()}") as running:
+        asked = run("discover", "plan.json", "--from", running.url)
+        listed = run(*f"discover plan.json --from {running.url} --words words.txt --json".split())
+        wrong = run(*f"discover plan.json --from {running.url} --name smokes".split())
+    assert asked.code == 0, asked.err
+    assert asked.out == f"{PLAN.discover(REPORTS)}\n"
+    own = PLAN.discover(REPORTS, words=["cat", "hippopotamus"]).to_dict()
+    assert json.loads(listed.out) == {"plan": PLAN.id} | own
+    assert "1 word of the list is cut to 5 letters: hippopotamus." in own["sentences"]
+    assert wrong.code == 1
+    assert "'smokes'" in wrong.err
+    log = run("access", "log", "--store", STORE).out
+    assert (log.count("looked for values"), log.count("found values")) == (2, 1)
+
+
+def test_reports_of_another_plan_are_named(run: Run, written: None) -> None:
+    other = dn.Study({"word": dn.Text("a-z", longest=5)}, epsilon=4.0).plan(people=100)
+    other.write_reports("other.parquet", other.privatize({"word": ["cat"] * 20}, dn.seeded(1)))
+    made = pl.read_parquet("reports.parquet").with_columns(plan=pl.lit(other.id))
+    made.write_parquet("table.parquet")
+    for options in ("other.parquet", "table.parquet", "--from table.parquet"):
+        outcome = run("discover", "plan.json", *options.split())
+        assert outcome.code == 1
+        assert f"made for plan {PLAN.id[:12]}, but for plan {other.id[:12]}" in outcome.err
+    mixed = run("discover", "plan.json", "--from", "reports.parquet", "--from", "other.parquet")
+    assert mixed.code == 0, mixed.err
+    assert "20 rows are not counted: 20 of another plan." in mixed.out
+
+
+def test_a_bad_line_of_a_list_is_named_and_equal_words_are_said(run: Run, written: None) -> None:
+    Path("bad.txt").write_text("cat\n\ndog\nCat\n")
+    outcome = run("discover", "plan.json", "reports.parquet", "--words", "bad.txt")
+    assert outcome.code == 1
+    assert "bad.txt, line 4: 'Cat' has 'C'" in outcome.err
+    Path("same.txt").write_text("hippo\nhippopotamus\ncat\ncat\n")
+    outcome = run("discover", "plan.json", "reports.parquet", "--words", "same.txt")
+    assert "1 word of the list is cut to 5 letters: hippopotamus." in outcome.out
+    assert "Words with one code count once: hippopotamus as hippo." in outcome.out
+
+
+def test_estimates_of_text_name_the_command(run: Run) -> None:
+    plan = dn.Study({"word": dn.Text("a-z", longest=5)}, epsilon=4.0).plan(people=100)
+    plan.write("text.json")
+    plan.write_reports("text.parquet", plan.privatize({"word": ["cat"] * 20}, dn.seeded(1)))
+    outcome = run("estimate", "text.json", "text.parquet")
+    assert outcome.code == 2
+    assert "in the shell deniable discover" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ("reports.parquet --from reports.parquet", "give one of both"),
-        ("--from https://example.org", "name its store"),
+        ("--from https://example.org", "a collector shows results to its operator"),
+        ("--from sqlite:///reports.db --table words", "--table names a table of a database"),
         ("reports.parquet --words plan.parquet", "plan.parquet"),
         ("reports.parquet --alpha 2", "alpha"),
         ("reports.parquet --name smokes", "smokes"),

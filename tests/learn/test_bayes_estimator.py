@@ -176,5 +176,6 @@ def test_codes_are_those_of_the_domain(dtype: str) -> None:
 @pytest.mark.parametrize("wrong", [-1, 7, 2**40, 2**63])
 def test_whole_numbers_outside_of_the_domain_are_refused(wrong: int) -> None:
     values = np.array([0, 1, wrong, 0], dtype=np.uint64 if wrong == 2**63 else np.int64)
-    with pytest.raises(InvalidValue, match=f"row 2, counting from 0: {wrong} is not a value of 'a'"):
+    with pytest.raises(InvalidValue, match="row 2, counting from 0: the answer to 'a' is not") as problem:
         encode_column(values, dn.Categories([0, 1, 2]), "a")
+    assert str(wrong) not in str(problem.value)  # errors end in logs

@@ -135,11 +135,11 @@ def test_a_refused_answer_is_named_by_its_row() -> None:
     table = {"color": ["red", "green", "rad", "rod"], "age": [1, 2, 3, 400]}
     with pytest.raises(
         dn.InvalidValue,
-        match=r"row 2, counting from 0: 'rad' is not a value of 'color' .* did you mean 'red'",
+        match=r"^row 2, counting from 0: the answer to 'color' is not in its domain \(3 values: [^']*\)$",
     ):
         ONCE.privatize(table)
     for column in ([1, 2, 3, 400], np.array([1, 2, 3, 400]), pd.Series([1, 2, 3, 400], index=list("abcd"))):
-        with pytest.raises(dn.InvalidValue, match="row 3, counting from 0: 400 is not a value of 'age'"):
+        with pytest.raises(dn.InvalidValue, match=r"^row 3, counting from 0: the answer to 'age' [^4]*$"):
             ONCE.privatize({"color": ["red"] * 4, "age": column})
     with pytest.raises(dn.InvalidValue, match=r"^'rad' is not a value"):
         ONCE.privatize([{"color": "rad", "age": 1}])

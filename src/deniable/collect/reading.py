@@ -1,4 +1,4 @@
-"""Reads tallies, and the health of reports, from a collector's address, or from its store's."""
+"""Reads tallies, the health of reports and found values from a collector's address, or from its store's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from deniable.discovery import Discovery, Query
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_members
 from deniable.plan import Plan, Tallies
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 1 << 28  # bytes of tallies
 _SECONDS = 60.0
+_WORK = 1800.0  # to search many millions of reports
 _CHOOSE = "choose one with --round"
 _ASK = "; ask for one of them"  # as a collector says it
 
@@ -71,6 +74,20 @@ def fetch_health(plan: Plan, source: str, number: int | None = None, token: str 
         return look_at(Served(plan), result, store.bodies(plan.id, number or 1))
     finally:
         store.close()
+
+
+def fetch_discovery(
+    plan: Plan, source: str, number: int | None, query: Query, token: str | None
+) -> Discovery:
+    """The texts or codes that a collector finds in the reports of a round; its log then says so."""
+    address = _address(source)
+    named = {} if query.name is None else {"name": query.name}
+    sought = {"words": query.words, "alpha": query.alpha, "least": query.least}
+    raw = _ask(plan, address, "discover", number, token, named, json.dumps(sought).encode())
+    try:
+        return Discovery.from_dict(json.loads(raw))
+    except (ValueError, TypeError, KeyError):
+        raise _not_a_collector(address, "the values that it found") from None
 
 
 def refuse_unknown(store: Store, plan: Plan) -> None:
@@ -138,14 +155,23 @@ def _address(source: str) -> str:
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
-def _ask(plan: Plan, source: str, what: str, number: int | None, token: str | None) -> bytes:
-    """What a collector answers about a round of a plan."""
-    query = "" if number is None else "?" + urllib.parse.urlencode({"round": number})
-    request = urllib.request.Request(f"{source}/plans/{plan.id}/{what}{query}")
+def _ask(
+    plan: Plan,
+    source: str,
+    what: str,
+    number: int | None,
+    token: str | None,
+    more: Mapping[str, str] = MappingProxyType({}),
+    body: bytes | None = None,
+) -> bytes:
+    """What a collector answers about a round of a plan; with a body, once it has worked on it."""
+    query = dict(more) if number is None else {"round": str(number), **more}
+    asked = "?" + urllib.parse.urlencode(query) if query else ""
+    request = urllib.request.Request(f"{source}/plans/{plan.id}/{what}{asked}", body)
     if token is not None:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        with urllib.request.urlopen(request, timeout=_SECONDS if body is None else _WORK) as answer:
             found: bytes = answer.read(_LONGEST)
             return found
     except urllib.error.HTTPError as refusal:

@@ -11,23 +11,23 @@ import click
 from deniable.commands.shared import console, options, reading, sources, writing
 from deniable.commands.shared.options import COUNT, FILE, REAL, ROUND
 from deniable.commands.shared.stores import find_actor, open_store_of
-from deniable.errors import InvalidParameter, InvalidValue
+from deniable.domain.refusals import problem_of, refused_rows
+from deniable.errors import InvalidValue
 
 if TYPE_CHECKING:
     from deniable.discovery import Discovery, Query
     from deniable.plan import Plan
+    from deniable.plan.text_questions import UnlistedQuestion
     from deniable.tables import Show
 
 
 @click.command("discover")
 @click.argument("plan", type=FILE)
 @click.argument("reports", type=FILE, required=False)
-@options.source_option(
-    "The store of a collector (sqlite:///…, postgresql://…), or a table of reports: a folder, "
-    "'reports/*.parquet', or a database with --table; instead of REPORTS. Files may be repeated."
-)
+@options.source
 @sources.table
-@click.option("--round", "number", type=ROUND, help="The round of a store.  [default: 1]")
+@click.option("--round", "number", type=ROUND, help="The round of a collector or a store.  [default: 1]")
+@options.token_file
 @click.option("--name", metavar="QUESTION", help="Which question of text or codes, where there are several.")
 @click.option(
     "--words",
@@ -58,6 +58,7 @@ def discover_file(
     source: sources.Source | None,
     table: str | None,
     number: int | None,
+    token_file: Path | None,
     name: str | None,
     words: Path | None,
     alpha: float,
@@ -69,21 +70,24 @@ def discover_file(
 ) -> None:
     """Find texts and codes that nobody listed.
 
-    They come from the reports themselves: of a file, of a table with --from, or of a collector's store,
+    They come from the reports themselves: of a file, of a table with --from, or of a collector or its store,
     whose log then says so. Values of fewer than --least people are not shown: they are somebody's words.
     """
     from deniable.discovery import Query
+    from deniable.plan.discoveries import find_question
 
     source = sources.find_source(reports, source)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
-    listed = None if words is None else _read_words(words)
+    listed = None if words is None else _read_words(words, find_question(read, name))
+    token = None if source is None else reading.find_token(source, token_file)
     with console.progress("finding") as show:
         if source is None or sources.is_table(source, table):
             where = reports if source is None else source
             found = read.discover(where, table, name=name, words=listed, alpha=alpha, least=least, show=show)
         else:
-            found = _find_in_store(read, str(source), number or 1, Query(name, listed, alpha, least), show)
+            query = Query(name, listed, alpha, least)
+            found = _ask_collector(read, str(source), number, query, token, show)
     about = {"plan": read.id} | found.to_dict()
     writing.write_tables(out, about["found"], about)
     writing.save_plots(plot_files if len(found) else (), found.plot)
@@ -93,27 +97,36 @@ def discover_file(
         click.echo(str(found))
 
 
-def _find_in_store(
+def _ask_collector(
     plan: Plan,
     source: str,
-    number: int,
+    number: int | None,
     query: Query,
+    token: str | None,
     show: Show,
 ) -> Discovery:
-    if source.startswith(("http://", "https://")):
-        raise InvalidParameter(
-            "a collector keeps its reports: name its store, --from sqlite:///reports.db, or see its dashboard"
-        )
+    """What a collector finds at its address, or this process in its store."""
+
+    if token is not None:
+        from deniable.collect.reading import fetch_discovery
+
+        return fetch_discovery(plan, source, number, query, token)
     from deniable.collect.discovery import find_values
 
     with open_store_of(source, plan, None, create=False) as store:
-        return find_values(store, plan, number, query, find_actor(), show)
+        return find_values(store, plan, number or 1, query, find_actor(), show)
 
 
-def _read_words(path: Path) -> list[str]:
-    """A public list, a value in each line that is not empty."""
+def _read_words(path: Path, question: UnlistedQuestion) -> list[str]:
+    """A public list, a value in each line that is not empty; a bad line is named by its number."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise InvalidValue(f"{path.name} is not text in UTF-8, with a value in each line") from None
-    return [line.strip() for line in lines if line.strip()]
+    found = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
+    numbers, words = list(found), list(found.values())
+    bad = next(refused_rows(question.domain, words, missing=True), None)
+    if bad is not None:
+        problem = problem_of(question.domain, words[bad], question.name)
+        raise InvalidValue(f"{path.name}, line {numbers[bad]}: {problem}")
+    return words

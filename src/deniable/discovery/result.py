@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, final
@@ -162,6 +162,32 @@ class Discovery:
             "sentences": list(self.sentences),
             "found": rows,
         }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Discovery:
+        """Reads what `to_dict` wrote, as a collector answers it."""
+        rows = data["found"]
+
+        def column(name: str, kind: type[np.generic] = np.float64) -> Any:
+            return np.array([row[name] for row in rows], dtype=kind)
+
+        found = Discovery(
+            tuple(str(row["value"]) for row in rows),
+            column("share"),
+            column("low"),
+            column("high"),
+            column("low_at_once"),
+            column("high_at_once"),
+            column("count", np.int64),
+            int(data["reports"]),
+            int(data["people"]),
+            int(data["candidates"]),
+            int(data["hidden"]),
+            float(data["limit"]),
+            float(data["alpha"]),
+            int(data["least"]),
+        )
+        return replace(found, notes=tuple(map(str, data["sentences"][len(found.sentences) :])))
 
     def plot(self) -> Figure:
         """A figure of matplotlib: a bar for each value's share, with its interval."""

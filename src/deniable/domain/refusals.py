@@ -42,11 +42,16 @@ def problem_of(domain: Domain, answer: Any, name: str) -> InvalidValue | None:
 
 
 def locate_refusal(problem: InvalidValue, domain: Domain, column: object, name: str) -> InvalidValue:
-    """Add the row to a problem, where there are several answers."""
+    """Name the row of a refused answer, where there are several: it is not shown, since errors end in logs.
+
+    One answer alone is that of a person on their own device, who may see it.
+    """
     answers = to_list(column, name)
     row = next(refused_rows(domain, answers, missing=False), None) if len(answers) > 1 else None
-    return (
-        problem
-        if row is None
-        else InvalidValue(f"row {row}, counting from 0: {problem_of(domain, answers[row], name)}")
+    if row is None:
+        return problem
+    found = problem_of(domain, answers[row], name)
+    return InvalidValue(
+        f"row {row}, counting from 0: the answer to {name!r} is not in its domain ({domain})",
+        (found or problem).remedy,
     )

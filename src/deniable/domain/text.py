@@ -85,6 +85,10 @@ class Unlisted(Domain):
         """Each code's value."""
         return [self.name_code(_checked_code(code, self.bits)) for code in integers(codes, self.k).tolist()]
 
+    def is_cut(self, value: object) -> bool:
+        """Whether a value is longer than its code."""
+        return False
+
     @abstractmethod
     def _read(self, item: Any, name: str) -> int:
         """The code of a value that is not missing."""
@@ -192,6 +196,9 @@ class Text(Unlisted):
                 )
             code = code << self.letter_bits | number
         return code << self.letter_bits * (self.longest - len(kept))
+
+    def is_cut(self, value: object) -> bool:
+        return self.cut and len(composed(label_of(value))) > self.longest
 
     def _suggest(self, text: str) -> str:
         """What to do about other letters: some texts differ in the case of their letters only."""

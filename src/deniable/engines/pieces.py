@@ -113,6 +113,20 @@ def open_file(path: Path, form: TableForm) -> File:
     return File(str(path), metadata, kinds, outside, plan)
 
 
+def read_plan(path: Path, form: TableForm) -> str | None:
+    """The plan of a file, or of its first row."""
+    opened = open_file(path, form)
+    if opened.plan is not None:
+        return opened.plan
+    return next((read_first(piece, form.plan_column) for piece in opened.list_pieces()), None)
+
+
+def read_first(piece: Piece | Frame, name: str) -> str | None:
+    """What a column of text holds in the first row."""
+    batch = next(iter(piece.read([name])), None)
+    return batch.column(0)[0].as_py() if batch is not None and batch.num_rows else None
+
+
 def _read_folders(path: Path, form: TableForm) -> dict[str, Any]:
     """What the names of folders say (`day=2026-11-15`): text, as zeros in front matter; rounds and groups are
     numbers.

@@ -26,6 +26,7 @@ from deniable.engines.databases import (
 )
 from deniable.engines.files import Key, merge_counted, open_files, open_frame
 from deniable.engines.form import ID, ROUND, Counted, TableForm, check_columns
+from deniable.engines.pieces import read_first, read_plan
 from deniable.engines.query import Query
 from deniable.engines.reports import TableReports, list_fetched, list_hashes
 from deniable.errors import FileMissing, InvalidParameter
@@ -90,11 +91,25 @@ def count_source(
 
 def gather_source(
     form: TableForm, source: object, places: Sequence[int], table: str | None = None, show: Show | None = None
-) -> tuple[list[Array], int]:
-    """The reports of some attributes in a table, by their places, and how many rows of it are counted."""
+) -> tuple[list[Array], Counted]:
+    """The reports of some attributes in a table, by their places, and what else its rows were."""
     gathered = TableReports(form, tuple(places))
     counted = count_source(form, source, table, show=show, gathered=gathered).values()
-    return gathered.join(), sum(one.n for one in counted)
+    return gathered.join(), sum(counted, Counted(0, form.mechanism.tally_nothing(), {}))
+
+
+def find_plan(form: TableForm, source: object, table: str | None = None) -> str | None:
+    """The plan that the first report of a table was made for, as its row, file or folder says."""
+    inside = _open_inside(source, table)
+    if inside is not None:
+        name = quote(form.plan_column)
+        with inside as engine:
+            first = f'SELECT {name} FROM {engine.source} AS "reports" LIMIT 1'
+            rows = list(engine.run(f'WITH "first" AS ({first}) SELECT {name} FROM "first"'))
+        return rows[0][0] if rows else None
+    if isinstance(source, str | Path | list | tuple):
+        return next(filter(None, (read_plan(path, form) for path in list_paths(source))), None)
+    return read_first(open_frame(form, source).pieces[0], form.plan_column)
 
 
 def count_before(source: object, table: str | None, since: Since) -> int:

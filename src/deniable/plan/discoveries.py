@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from deniable.arrays import Array
 from deniable.discovery import Decision, Discovery, Query, decide_listed, discover
-from deniable.domain import Text
-from deniable.engines import gather_source, is_source
+from deniable.domain import Text, Unlisted
+from deniable.domain.refusals import problem_of, refused_rows
+from deniable.engines import Counted, gather_source, is_source
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.exact import number
+from deniable.formatting import shorten_names
 from deniable.plan.reports import Tallies, records_of
 from deniable.plan.text_questions import UnlistedQuestion, list_unlisted
+from deniable.plan.windows import describe_refused, refuse_nothing
 from deniable.records import Records
 
 if TYPE_CHECKING:
@@ -28,24 +32,25 @@ def discover_values(
     """The values of one question that many people have, with shares and intervals."""
     question = find_question(plan, query.name)
     number("alpha, the chance of any value that nobody has,", query.alpha, 0.0, 1.0)
-    listed = None if query.words is None else _read_words(question, query.words)
+    listed = None if query.words is None else PublicList.read(question, query.words)
     if listed is None and not question.is_leveled:
         raise InvalidParameter(
             f"{question.name!r} is reported without levels, so that only a public list can be looked up: "
             "words=[...], in the shell --words FILE"
         )
-    people, sent = _gather(plan, reports, table, question, show)
+    counted, sent = _gather(plan, reports, table, question, show)
     counts = [len(some) for some in sent]
     if not sum(counts):
         raise InvalidParameter(f"there are no reports of {question.name!r} yet, so there is nothing to find")
     decided = _decide(question, sent, listed, query.alpha, show)
+    lost = [f"{describe_refused(counted.refused)}."] if counted.refused else []
     return Discovery.of(
         decided,
         question.domain.name_code,
-        people=people,
-        limit=question.find_limit(counts, query.alpha, None if listed is None else len(listed)),
+        people=counted.n,
+        limit=question.find_limit(counts, query.alpha, None if listed is None else len(listed.codes)),
         least=query.least,
-        notes=_list_notes(question, listed),
+        notes=[*_list_notes(question, listed), *lost],
     )
 
 
@@ -69,21 +74,52 @@ def find_question(plan: Plan, name: str | None) -> UnlistedQuestion:
     return known[name]
 
 
-def _read_words(question: UnlistedQuestion, words: Sequence[Any]) -> list[int]:
-    """The codes of a public list, each once."""
-    codes = question.domain.encode(words, question.name).tolist() if words else []
-    if not codes:
-        raise InvalidValue("a public list has at least one word")
-    return list(dict.fromkeys(codes))
+@final
+@dataclass(frozen=True)
+class PublicList:
+    """The codes of a public list, each once, and what became of words that have no code of their own."""
+
+    codes: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @staticmethod
+    def read(question: UnlistedQuestion, given: Sequence[Any]) -> PublicList:
+        """What a list says; it is public, so that a word that is refused is shown, with its place."""
+        if not given:
+            raise InvalidValue("a public list has at least one word")
+        domain, name = question.domain, question.name
+        bad = next(refused_rows(domain, given, missing=True), None)
+        if bad is not None:
+            problem = problem_of(domain, given[bad], name) or "there is no word"
+            raise InvalidValue(f"word {bad + 1} of the list: {problem}")
+        codes = domain.codes(given, name).tolist()
+        first: dict[int, object] = {}
+        same = [
+            f"{word} as {first[code]}"
+            for word, code in zip(given, codes, strict=True)
+            if first.setdefault(code, word) != word
+        ]
+        notes = [_name_cut([str(word) for word in given if domain.is_cut(word)], domain)]
+        if same:
+            notes.append(f"Words with one code count once: {shorten_names(list(dict.fromkeys(same)))}.")
+        return PublicList(tuple(first), tuple(filter(None, notes)))
+
+
+def _name_cut(words: Sequence[str], domain: Unlisted) -> str:
+    if not words or not isinstance(domain, Text):
+        return ""
+    are = "word of the list is" if len(words) == 1 else "words of the list are"
+    return f"{len(words):,} {are} cut to {domain.longest} letters: {shorten_names(words)}."
 
 
 def _gather(
     plan: Plan, reports: object, table: str | None, question: UnlistedQuestion, show: Show | None
-) -> tuple[int, list[Array]]:
-    """How many people reported anything, and the reports of each place of the question."""
+) -> tuple[Counted, list[Array]]:
+    """What became of all rows, and the reports of each place of the question."""
     if is_source(reports):
-        found, people = gather_source(plan.table_form, reports, question.places, table, show)
-        return people, found
+        found, counted = gather_source(plan.table_form, reports, question.places, table, show)
+        refuse_nothing(plan.table_form, [counted], reports, table)
+        return counted, found
     if table is not None:
         raise InvalidParameter("table is for databases, and these are reports")
     people, blocks = 0, [[part.blank(0)] for part in question.mechanisms]
@@ -91,7 +127,7 @@ def _gather(
         people += records.n
         for place, some in zip(question.places, blocks, strict=True):
             some.append(records.columns[place])
-    return people, [np.concatenate(some) for some in blocks]
+    return Counted(people, (), {}), [np.concatenate(some) for some in blocks]
 
 
 def _records_of(plan: Plan, reports: object) -> Iterable[Records]:
@@ -105,7 +141,7 @@ def _records_of(plan: Plan, reports: object) -> Iterable[Records]:
 def _decide(
     question: UnlistedQuestion,
     sent: Sequence[Array],
-    listed: Sequence[int] | None,
+    listed: PublicList | None,
     alpha: float,
     show: Show | None,
 ) -> Decision:
@@ -115,13 +151,14 @@ def _decide(
         return discover(pairs[:-1], pairs[-1], alpha=alpha, possible=question.domain.are_possible, show=show)
     # a list that these reports did not choose: everybody who reported a whole code counts
     whole = np.concatenate([some for part, some in pairs if part == final])
-    return decide_listed((final, whole), np.array(listed, dtype=np.int64), alpha)
+    return decide_listed((final, whole), np.array(listed.codes, dtype=np.int64), alpha)
 
 
-def _list_notes(question: UnlistedQuestion, listed: Sequence[int] | None) -> list[str]:
+def _list_notes(question: UnlistedQuestion, listed: PublicList | None) -> list[str]:
     notes = []
     if listed is not None:
         notes.append("The list must not have been made from these reports: that errs more often.")
+        notes += listed.notes
     if isinstance(question.domain, Text) and question.domain.cut:
         longest = question.domain.longest
         notes.append(f"Text was cut to {longest} letters: what has {longest} may be the beginning of more.")

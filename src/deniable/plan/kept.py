@@ -265,7 +265,8 @@ class KeptTallies:
                 show(i + 1, len(asked))
         new = tuple(name for name in asked if name not in held)
         changed = tuple(name for name in asked if name in held)
-        refuse_nothing(self.plan.table_form, [one for name in asked for one in found[name].windows.values()])
+        windows = [one for name in asked for one in found[name].windows.values()]
+        refuse_nothing(self.plan.table_form, windows, [paths[name] for name in asked])
         return replace(self, partitions=found), Changes(new, changed, away)
 
     def _count_windows(self, source: str | Path, again: int) -> tuple[KeptTallies, Changes]:
@@ -275,7 +276,7 @@ class KeptTallies:
         counted = count_windows(
             self.plan, source, self.table, self.by, self.number, None, kept=True, since=since
         )
-        refuse_nothing(self.plan.table_form, counted.values())
+        refuse_nothing(self.plan.table_form, counted.values(), source, self.table)
         for values in counted:
             _require_growth(self.by[0], values[0])
         kept = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.engines import Counted, TableForm, count_source
+from deniable.engines import Counted, TableForm, count_source, find_plan
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count
 from deniable.plan.known import Known, add_groups
@@ -139,7 +139,7 @@ def tally_source(
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
     tallies = count_windows(plan, source, table, keys, number, show)
-    refuse_nothing(plan.table_form, tallies.values())
+    refuse_nothing(plan.table_form, tallies.values(), source, table)
     if by is None:
         return tallies.get((), _gather(plan, {}))
     return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
@@ -201,11 +201,13 @@ def _name(plan: Plan, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -
     return Tallies(plan.id, counted.n, tallies, groups, counted.refused)
 
 
-def refuse_nothing(form: TableForm, found: Any) -> None:
-    """Refuse a table that is of another plan altogether."""
+def refuse_nothing(form: TableForm, found: Any, source: object, table: str | None = None) -> None:
+    """Refuse a table that is of another plan altogether, and name that plan."""
     other, n = sum(one.refused.get("plan", 0) for one in found), sum(one.n for one in found)
     if other and not n and other == sum(sum(one.refused.values()) for one in found):
+        theirs = find_plan(form, source, table)
+        named = "" if theirs in (None, form.plan_id) else f", but for plan {str(theirs)[:12]}"
         raise InvalidReport(
-            f"none of these {format_count(other, 'report')} was made for plan {form.plan_id[:12]}; give the "
-            "plan that they were made for"
+            f"none of these {format_count(other, 'report')} was made for plan {form.plan_id[:12]}{named}; "
+            "give the plan that they were made for"
         )

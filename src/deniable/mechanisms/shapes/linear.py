@@ -208,8 +208,8 @@ class Linear(Blockwise):
     def estimate(self, tally: Tally) -> NoReturn:
         """Refused: a tally of buckets says nothing of codes."""
         raise InvalidParameter(
-            "a tally of hashed codes holds no shares: their values are not listed; plan.discover(reports) "
-            "finds those that many people have"
+            "a tally of hashed codes holds no shares: their values are not listed; plan.discover(reports), "
+            "in the shell deniable discover, finds those that many people have"
         )
 
     def estimated(self, tally: Tally, law: ReportLaw | None = None, labels: object = None) -> NoReturn:
