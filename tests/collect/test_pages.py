@@ -269,6 +269,15 @@ def look(page: Page) -> None:
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
+def look_through(page: Page) -> None:
+    """The same, until the page has drawn what it found."""
+    page.evaluate(
+        "() => new Promise(shown => { const updated = document.querySelector('#session span');"
+        " new MutationObserver(() => requestAnimationFrame(shown)).observe(updated, {childList: true});"
+        " document.dispatchEvent(new Event('visibilitychange')) })"
+    )
+
+
 def counted(collector: Running, plan: Plan, number: int = 1) -> int:
     return int(collector.metrics().get(f'deniable_reports{{plan="{plan.id}",round="{number}"}}', 0))
 
@@ -328,7 +337,7 @@ def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: R
     press("Space")
     press("ArrowDown")  # no
     press("Tab")
-    page.keyboard.type("blue")
+    press("b")  # one letter: after a second, a list takes the next one for the first of another word
     press("Tab")
     page.keyboard.type("-1")
     press("Enter")
@@ -411,6 +420,7 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         ).to_be_visible()  # not cut
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         page.get_by_text("Download", exact=True).tap()
+        expect(page.locator(".downloads > div")).to_be_visible()  # the click of a tap comes after it
         menu = page.locator(".downloads > div").bounding_box()
         assert menu is not None
         assert menu["x"] >= 0
@@ -608,6 +618,7 @@ def test_the_browser_is_asked_to_keep_what_the_page_stores(visit: Visit, agrees:
     assert page.evaluate("window.asked") == 0
     make(page)
     page.get_by_text("What I have sent").click()
+    page.wait_for_function("window.asked > 0")
     note = page.get_by_text("This browser may delete what is stored here")
     expect(note).to_be_visible(visible=not agrees)
     assert page.evaluate("window.asked") == 1
@@ -854,7 +865,7 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
         make_drinks(visit.page)
         visit.page.get_by_role("button", name="Send", exact=True).click()
         expect(visit.page.get_by_role("button", name="Send now")).to_be_visible()
-        visit.page.clock.fast_forward(1000 * WAIT[0] - 5_000)
+        visit.page.clock.fast_forward(1000 * WAIT[0] - PATIENCE)  # real time passes beside it
         expect(visit.page.get_by_role("button", name="Send now")).to_be_visible()
         visit.page.clock.fast_forward(1000 * WAIT[1])
         expect(visit.page.get_by_role("heading", name="Received, and counted")).to_be_focused()
@@ -1067,6 +1078,7 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, collector
         for plan, text in said.items():
             page = visit.survey(plan)
             expect(page.locator(".promise .drawing")).to_contain_text(text)
+            expect(page.locator("fieldset")).to_have_count(len(plan.names))
             for group in page.locator("fieldset").all():
                 group.get_by_label("no").check()
             make(page)
@@ -1488,10 +1500,9 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     expect(page.get_by_role("region", name="Home")).to_contain_text(f"so that all {TOWN.k} hold at once")
     page.get_by_text("Possible", exact=True).click()
     expect(drawn).to_have_count(len(blocks))
-    sides = page.locator(".attribute .aside:not(:empty)").evaluate_all(
-        "nodes => nodes.map(node => node.getBoundingClientRect().x)"
-    )
-    assert len(sides) == len(TOWNS.names) - 1, "a map is not followed report by report"
+    asides = page.locator(".attribute .aside:not(:empty)")
+    expect(asides).to_have_count(len(TOWNS.names) - 1)  # a map is not followed report by report
+    sides = asides.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().x)")
     assert len(set(sides)) == 1  # all cards have one layout, whether of shares or of a mean
     expect(page.locator(".links code")).to_have_attribute("title", TOWNS.id)
     expect(page.get_by_role("img", name="The mean of Income", exact=True)).to_be_visible()
@@ -1749,11 +1760,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     expect(said).not_to_have_text(first)
     drawing = chart.element_handle()
     assert drawing is not None
-    page.evaluate(
-        "() => new Promise(shown => { const updated = document.querySelector('#session span');"
-        " new MutationObserver(shown).observe(updated, {childList: true});"
-        " document.dispatchEvent(new Event('visibilitychange')) })"
-    )
+    look_through(page)
     assert drawing.evaluate("node => node.isConnected")  # nothing new: nothing is drawn again
     page.get_by_label("Round", exact=True).select_option("2")
     expect(reports).to_contain_text("100")
@@ -1807,7 +1814,7 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_pat
             expect(page.locator("#status")).to_have_text("Health of the reports: 1 alarm.")
             page.get_by_text("All checks").click()
             check_access(page)
-            look(page)
+            look_through(page)
             expect(page.get_by_role("table", name="Checks of the reports")).to_be_visible()  # it stays open
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
@@ -1965,6 +1972,13 @@ def check_access(page: Page, only: Sequence[str] = ()) -> None:
     ] == []
 
 
+def open_all(page: Page) -> None:
+    """All that is folded, once the page has all of it."""
+    expect(page.locator("#device")).to_be_visible()
+    for one in page.locator("summary").all():
+        one.click()
+
+
 COLOR_RULES = ("color-contrast", "link-in-text-block")
 """Rules of axe that are about colors. All others are the same in the dark."""
 
@@ -1976,8 +1990,7 @@ def test_everybody_can_use_the_pages(
     with visiting(browser, collector, color_scheme=scheme, bypass_csp=True, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
         page.get_by_role("button", name="Review my answers").click()
-        for one in page.locator("summary").all():
-            one.click()
+        open_all(page)
         check_access(page, rules)
         fill_in(page)
         make(page)
@@ -1988,8 +2001,7 @@ def test_everybody_can_use_the_pages(
         page.get_by_role("button", name="Keep it").click()
         page = visit.survey(MIXED)
         page.get_by_role("button", name="Review my answers").click()
-        for one in page.locator("summary").all():
-            one.click()
+        open_all(page)
         check_access(page, rules)
         page = visit.dashboard(FILLED)
         expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()

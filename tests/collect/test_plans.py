@@ -65,6 +65,7 @@ def answer(page: Page) -> None:
     """Both parts, the review, the consent and the reports."""
     page.locator("form input[type=radio]").first.check()
     page.locator("form:not(.cap) button.main").click()
+    expect(page.locator(".part h2")).to_be_focused()  # the second part, and not the first still
     for group in page.locator("form fieldset").all():
         group.locator("input").first.check()
     page.locator("form:not(.cap) button.main").click()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
 from deniable.wire import Report, Wire
@@ -76,7 +76,10 @@ def test_the_page_shows_what_the_shell_prints(
         with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
             page = visit.dashboard(PLAN)
             page.get_by_text("Tables", exact=True).click()
-            page.get_by_role("table", name="Estimates of vote").wait_for()
+            expect(
+                page.get_by_role("table", name="Estimates of home", exact=True)
+            ).to_be_visible()  # the last
+            expect(page.get_by_text("Health of the reports: ")).to_be_visible()  # another request
             tables = {
                 name: read_table(page, f"Estimates of {name}")
                 for name in ("vote", "works", "media", "mood", "hours", "age", "home")

@@ -160,6 +160,7 @@ def test_one_button_leads_back_from_a_part_with_pages(browser: Browser, collecto
         back.click()
         expect(page.get_by_role("heading", name="Weekly", level=2)).to_be_visible()
         page.get_by_role("button", name="Next").click()
+        expect(page.get_by_role("heading", name="Page 1 of 2")).to_be_visible()
         for group in page.locator("form fieldset:visible").all():
             group.locator("input").first.check()
         page.get_by_role("button", name="Next").click()
