@@ -52,7 +52,8 @@ describe("a client", () => {
     let kept = 0;
     for (let i = 0; i < 4000; i++)
       kept += Number((await new Client(plan, FRESH).report({ color: "green" })).bytes[29] === 1);
-    expect(Math.abs(kept - 2400)).toBeLessThan(5 * Math.sqrt(4000 * 0.6 * 0.4));
+    // these devices have no seed: 6.5 standard deviations are exceeded once in 10^10 runs
+    expect(Math.abs(kept - 2400)).toBeLessThan(6.5 * Math.sqrt(4000 * 0.6 * 0.4));
   });
 
   it("answers every round of a plan that asks again, and no other", async () => {

@@ -318,13 +318,13 @@ def test_a_minute_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @final
 class Waiting:
-    """A plan whose tallies wait until somebody has done something else, for a second at most."""
+    """A plan whose tallies wait until somebody has done something else, for 20 seconds at most."""
 
     def __init__(self) -> None:
         self.beside, self.waited = threading.Event(), True
 
     def tally(self, reports: Any) -> Any:
-        self.waited = self.beside.wait(1.0)
+        self.waited = self.beside.wait(20.0)
         return POISONED.tally(reports)
 
 

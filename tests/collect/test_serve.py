@@ -291,7 +291,7 @@ def hooked(folder: Path, setting: str) -> str:
 
 def test_slow_requests_are_given_up(tmp_path: Path) -> None:
     with collecting(
-        tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = serving.HEAD_SECONDS = 0.7")
+        tmp_path, [PLAN], PYTHONPATH=hooked(tmp_path, "SECONDS = serving.HEAD_SECONDS = 1.5")
     ) as running:
         again = connect(running)
         ask_health(again)
@@ -300,7 +300,7 @@ def test_slow_requests_are_given_up(tmp_path: Path) -> None:
         _, half, body, _, slow = raws
         half.sendall(b"GET /plans HT")
         body.sendall(HEAD + b"Content-Length: 100\r\n\r\n12345")
-        left = list(b"GET /health HTTP/1.1\r\n" + b"X: y\r\n" * 60)  # 7.6 s, and 0.7 s if it is given up
+        left = list(b"GET /health HTTP/1.1\r\n" + b"X: y\r\n" * 60)  # 7.6 s, and 1.5 s if it is given up
         with suppress(OSError):  # one byte at a time does not help
             while left:
                 slow.sendall(bytes([left.pop(0)]))
