@@ -1,17 +1,13 @@
 """Draws random words: from the operating system, from a device's key, or from a seed in simulations."""
 
+from deniable.words.draws import FULL, WordArray, below, cell, chance
 from deniable.words.words import (
-    FULL,
     Device,
     DrawnRows,
     Rows,
     System,
     SystemRows,
-    WordArray,
     Words,
-    below,
-    cell,
-    chance,
     checked_source,
     device,
     keyed,

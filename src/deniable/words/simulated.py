@@ -15,7 +15,8 @@ import numpy as np
 
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
-from deniable.words.words import FULL, FreshRows, Indices, Rows, WordArray, Words, encode_label, system
+from deniable.words.draws import FULL, WordArray
+from deniable.words.words import FreshRows, Indices, Rows, Words, encode_label, system
 
 if TYPE_CHECKING:
     from deniable.words.kernels import Address
