@@ -10,8 +10,8 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.domain import Product
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan, crossing
-from deniable.plan.crossing import find_domain, find_margins
+from deniable.plan import Plan, question_pairs
+from deniable.plan.margins import find_domain, find_margins
 from deniable.plan.result import Result
 
 _MOST = 12  # tables: a page is no book
@@ -22,7 +22,7 @@ def list_tables(
 ) -> list[dict[str, Any]]:
     """In each row the share of the first column, of the tables that the reports hold; ready for JSON."""
     found = []
-    for by, of in crossing.list_tables(plan.content)[:_MOST]:
+    for by, of in question_pairs.list_tables(plan.content)[:_MOST]:
         try:
             table = result.cross(of, by, level)
         except InvalidParameter:  # of few people, none may have reported about it

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from shlex import quote
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.cross import CrossTable, Side, Source
+from deniable.cross import CrossTable, Source
 from deniable.cross.agreement import Agreed, agree
 from deniable.cross.change import Repeats
 from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
-from deniable.domain import Domain, Product, Range
-from deniable.domain.groups import list_groups
-from deniable.errors import InvalidParameter, not_among
+from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
 from deniable.exact import number
-from deniable.formatting import shorten_names
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
-from deniable.plan.attribute import YES_NO, Attribute, list_questions
+from deniable.plan.attribute import Attribute
 from deniable.plan.known import Known
+from deniable.plan.margins import find_margins, sum_source
+from deniable.plan.question_pairs import check_questions, explain_ungrouped, is_grouped
 from deniable.records import Records
 
 if TYPE_CHECKING:
@@ -36,80 +33,6 @@ if TYPE_CHECKING:
 
 
 _BLOCK = 1 << 14  # reports whose supports are in memory at once
-
-
-def list_tables(content: Content) -> list[tuple[str, str]]:
-    """Every pair of questions that reports hold together, as it was asked for."""
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for one in content.attributes:
-        if isinstance(one.domain, Product):
-            names = one.domain.names
-            for i, by in enumerate(names):
-                for of in names[i + 1 :]:
-                    found.setdefault(frozenset((by, of)), (by, of))
-    if content.known is not None:
-        for of in list_grouped(content):
-            for by in content.known.names:
-                found.setdefault(frozenset((by, of)), (by, of))
-    return list(found.values())
-
-
-def list_grouped(content: Content) -> list[str]:
-    """The questions, and options of questions, that have a table by known groups."""
-    found: dict[str, None] = {}
-    for j, one in enumerate(content.attributes):
-        if is_grouped(content, one) and isinstance(content.mechanism.marginal(j), Supports):
-            found |= dict.fromkeys(one.columns)
-    return list(found)
-
-
-def is_grouped(content: Content, one: Attribute) -> bool:
-    """Whether an attribute may have a table by known groups; one that applies only to some is of these."""
-    return one.answers is None and one.columns[0] not in content.levels
-
-
-def point_to_tables(content: Content, shell: bool) -> str:
-    """Which tables can be read, and how; empty where none can."""
-    tables = list_tables(content)
-    if not tables:
-        return ""
-    by, of = tables[0]
-    how = (
-        f"deniable cross ... --of {quote(of)} --by {quote(by)}"
-        if shell
-        else f"result.cross({of!r}, by={by!r})"
-    )
-    return f"tables of two answers ({how}): {shorten_names([f'{of} by {by}' for by, of in tables])}"
-
-
-def point_to_table(content: Content, name: str) -> str:
-    """How the shares of a question are read that is only in tables; empty where it is in none."""
-    for by, of in list_tables(content):
-        if name in (by, of):
-            label = Margin.of(name, find_domain(content, name)).side.labels[0]
-            read = f".total({label!r})" if name == of else f".base({label!r})"
-            return (
-                f"{name!r} is not reported by itself; the share of an answer among all people is "
-                f"result.cross({of!r}, by={by!r}){read}"
-            )
-    return ""
-
-
-def warn_random(content: Content) -> str | None:
-    """That random values in the place of missing answers hide dependence; None where no table has them."""
-    found = [
-        one.name
-        for one in content.attributes
-        if content.missing_of(one) == "random"
-        and (isinstance(one.domain, Product) or (content.known is not None and is_grouped(content, one)))
-    ]
-    if not found:
-        return None
-    return (
-        f"A missing answer is a random value, also in tables ({shorten_names(found)}): these then show less "
-        "dependence than there is, and no interval says how much less. Where people may skip questions, "
-        'missing = "value" keeps them apart.'
-    )
 
 
 def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
@@ -206,40 +129,6 @@ def _list_supports(
     for start in range(0, len(columns[0]), _BLOCK):
         some = (column[start : start + _BLOCK] for column in columns)
         yield [part.support(block).astype(np.float64) for part, block in zip(parts, some, strict=True)]
-
-
-def check_questions(content: Content, of: str, by: str) -> None:
-    """Refuse what is not two questions."""
-    known = () if content.known is None else content.known.names
-    options = [one.name for one in content.attributes if one.several is not None]
-    questions = [*known, *list_questions(content.attributes), *options]
-    for name in (of, by):
-        if name not in questions:
-            raise InvalidParameter(not_among(name, "a question", questions))
-        if name in content.levels:
-            raise InvalidParameter(
-                f"{name!r} is reported in levels, which are no values of a table; ask for it with a larger "
-                "step and without levels (queries = 'values')"
-            )
-    if of == by:
-        raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
-    if of in known and by in known:
-        raise InvalidParameter(f"{of!r} and {by!r} are both known, so that no report is needed: count people")
-
-
-def find_domain(content: Content, name: str) -> Domain:
-    """The answers to a question, or to one option of it."""
-    return content.domains.get(name, YES_NO)
-
-
-def find_margins(content: Content, of: str, by: str) -> tuple[Margin, Margin]:
-    """The rows and the columns of a table."""
-    return Margin.of(by, find_domain(content, by)), Margin.of(of, find_domain(content, of))
-
-
-def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str) -> Floats:
-    """The weights by which the values of a source are summed to the cells of a table."""
-    return np.asarray(np.kron(margins[0].sums, margins[1].sums) @ source.sums((by, of)))
 
 
 def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, level: float) -> CrossTable:
@@ -355,23 +244,6 @@ def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
     return [Agreed(source, source.values) for source in found]
 
 
-def explain_ungrouped(content: Content, asked: str) -> str:
-    """Why a question has no table by known groups."""
-    assert content.known is not None
-    options = [one.name for one in content.attributes if one.several == asked]
-    if options:
-        return (
-            f"{asked!r} asks for all that apply, and each of its options has a table by "
-            f"{content.known.name!r}: {', '.join(map(repr, options))}"
-        )
-    if asked in list_grouped(content):
-        return f"there are no reports about {asked!r} yet"
-    return (
-        f"{asked!r} has no table by {content.known.name!r}: that takes reports of a question with a list of "
-        "values, or with a range without distances"
-    )
-
-
 def join_groups(
     known: Known, one: Attribute, law: Supports, groups: Sequence[Tally], named: Sequence[float]
 ) -> Source:
@@ -386,37 +258,6 @@ def join_groups(
             about = tally.n if tally.asked is None else np.maximum(tally.asked, 1)
             values[here] = size / everybody * fix_total((tally.counts / about - law.q) / law.gain)
     return Source((*known.names, *one.columns), (*known.shape, *one.shape), n, values, spread)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Margin:
-    """One side of a table: all answers to a question, or groups of neighboring ones where there are many."""
-
-    side: Side
-    sums: Floats
-    """The weights of answers in each row or column."""
-
-    @staticmethod
-    def of(name: str, domain: Domain) -> Margin:
-        groups = list_groups(domain)
-        middles, no_mean = None, _say_no_mean(domain)
-        if isinstance(domain, Range) and not (domain.open_low or domain.open_high):
-            middles = np.array([(low + high) / 2 for low, high in pairwise(domain.edges)])
-        if not groups:
-            points = None if middles is None else tuple(middles.tolist())
-            side = Side(name, domain.labels, points, no_mean, _find_within(domain, 1))
-            return Margin(side, np.eye(domain.k))
-        sums = np.zeros((len(groups), domain.k))
-        for row, (_, values) in zip(sums, groups, strict=True):
-            row[values] = 1.0
-        points = None if middles is None else tuple((sums @ middles / sums.sum(axis=1)).tolist())
-        within = _find_within(domain, max(values.size for _, values in groups))
-        return Margin(Side(name, tuple(label for label, _ in groups), points, no_mean, within), sums)
-
-    def spread(self, table: Floats) -> Floats:
-        """A table of all answers, whose groups have these rows, spread evenly."""
-        return np.asarray((self.sums / self.sums.sum(axis=1, keepdims=True)).T @ table)
 
 
 def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
@@ -455,19 +296,3 @@ def _add_remedy(content: Content, of: str, by: str) -> str:
             if one.only_if is not None:
                 return f", with an answer of {one.name!r} for those to whom it does not apply"
     return ""
-
-
-def _say_no_mean(domain: Domain) -> str:
-    """Why the answers have no mean; empty where they have one."""
-    if not isinstance(domain, Range):
-        return "its answers are no numbers"
-    if domain.open_low or domain.open_high:
-        return "an end is open, so that it is not known where the people in the outermost bin are"
-    return "its answers are months" if domain.unit == "month" else ""
-
-
-def _find_within(domain: Domain, bins: int) -> float:
-    """How far an answer may be from the middle of so many bins; a whole number is the middle of its own."""
-    if not isinstance(domain, Range):
-        return 0.0
-    return (bins - 1) / 2 if domain.unit else bins * float(domain.step) / 2

@@ -17,7 +17,9 @@ from deniable.exact import number
 from deniable.formatting import format_percent, round_digits
 from deniable.mechanisms import grr, ss
 from deniable.plan.attribute import Attribute
-from deniable.plan.crossing import check_questions, explain_ungrouped, find_domain, find_read, is_grouped
+from deniable.plan.crossing import find_read
+from deniable.plan.margins import find_domain
+from deniable.plan.question_pairs import check_questions, explain_ungrouped, is_grouped
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content

@@ -73,7 +73,7 @@ def _explain_rounds(content: Content) -> str:
 
 def _explain_dependence(content: Content) -> str:
     """Which tables will be read; or that reports with one of the answers show no dependence."""
-    from deniable.plan.crossing import point_to_tables
+    from deniable.plan.question_pairs import point_to_tables
 
     tables = point_to_tables(content, shell=True)
     if tables:
@@ -153,7 +153,7 @@ def _usual_missing(content: Content, names: Sequence[str]) -> str:
 
 
 def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
-    from deniable.plan.crossing import warn_random
+    from deniable.plan.question_pairs import warn_random
 
     noise, revealed = warning(here, content.people), exposure(here)
     if noise and revealed:  # each alone would send the reader to the other

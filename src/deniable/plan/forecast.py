@@ -12,8 +12,9 @@ from deniable.arrays import Floats
 from deniable.choose import Precision
 from deniable.cross.source import Source
 from deniable.formatting import format_people, format_percent
-from deniable.plan.crossing import find_margins, list_tables, sum_source
 from deniable.plan.differences import SHARE, count_people, list_held
+from deniable.plan.margins import find_margins, sum_source
+from deniable.plan.question_pairs import list_tables
 
 if TYPE_CHECKING:
     from deniable.plan.document import Content

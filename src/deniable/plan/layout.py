@@ -73,7 +73,7 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
 
 
 def _name_tables(found: Findings, shell: bool) -> str:
-    from deniable.plan.crossing import point_to_tables
+    from deniable.plan.question_pairs import point_to_tables
 
     plan = found.result.plan
     return "" if plan is None else point_to_tables(plan.content, shell)

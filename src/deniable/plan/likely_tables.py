@@ -15,7 +15,8 @@ from deniable.cross.likely import LikelyTable
 from deniable.domain import Domain, Product
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.mechanisms import Tally
-from deniable.plan.crossing import check_questions, find_margins
+from deniable.plan.margins import find_margins
+from deniable.plan.question_pairs import check_questions
 from deniable.plan.reports import Tallies, records_of
 from deniable.records import Faked, Records
 

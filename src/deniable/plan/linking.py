@@ -11,7 +11,8 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross import TableChange
 from deniable.errors import InvalidParameter
-from deniable.plan.crossing import find_margins, list_sources, sum_source
+from deniable.plan.crossing import list_sources
+from deniable.plan.margins import find_margins, sum_source
 from deniable.plan.reports import Reports, records_of
 from deniable.records import Records
 

@@ -470,7 +470,8 @@ class Plan:
         Where a report holds both as one value, this is `plan.estimate(plan.tally(reports)).cross(of, by)`.
         Reports that hold both apart (mechanism "split") are read in pairs; these tell far less.
         """
-        from deniable.plan.crossing import cross_reports, list_tables
+        from deniable.plan.crossing import cross_reports
+        from deniable.plan.question_pairs import list_tables
 
         if any({of, by} == set(pair) for pair in list_tables(self.content)):
             return self.estimate(self.tally(reports)).cross(of, by, level)

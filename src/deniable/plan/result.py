@@ -87,7 +87,7 @@ class Result(Mapping[str, Any]):
         return self.estimates[name]
 
     def _point_to_table(self, name: str) -> str:
-        from deniable.plan.crossing import point_to_table
+        from deniable.plan.question_pairs import point_to_table
 
         return "" if self.plan is None else point_to_table(self.plan.content, name)
 

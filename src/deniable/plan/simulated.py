@@ -12,7 +12,7 @@ from deniable.cross.star import Star
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.plan.attribute import list_questions
-from deniable.plan.crossing import list_tables
+from deniable.plan.question_pairs import list_tables
 
 if TYPE_CHECKING:
     from deniable.plan.result import Result
