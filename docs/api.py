@@ -272,10 +272,15 @@ def written_member(one: type, name: str, member: object, public: frozenset[str])
     """Write how a member is used; None where it is no method and no property."""
     if isinstance(member, property | cached_property):
         return name
+    own = public | {"Self"}
     if isinstance(member, staticmethod | classmethod):
         bound = isinstance(member, classmethod)
-        return f"{one.__name__}.{signature_of(member.__func__, name, public, method=bound)}"
-    return signature_of(member, name, public, method=True) if inspect.isfunction(member) else None
+        written = f"{one.__name__}.{signature_of(member.__func__, name, own, method=bound)}"
+    elif inspect.isfunction(member):
+        written = signature_of(member, name, own, method=True)
+    else:
+        return None
+    return written.replace("-> Self", f"-> {one.__name__}")
 
 
 def table(rows: list[tuple[str, str]], *headings: str) -> str:
