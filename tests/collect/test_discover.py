@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import deniable as dn
+from deniable.plan import Reports
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting
 
@@ -15,15 +16,33 @@ PLAN = dn.Study({"word": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, ep
 REPORTS = PLAN.privatize({"word": ["cat"] * 700 + ["dog"] * 300, "smokes": ["yes"] * 1000}, dn.seeded(2))
 
 
+ALONE = dn.Study({"word": dn.Text("a-z", longest=5)}, epsilon=4.0).plan(people=2000)
+
+
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    wire = Wire(PLAN)
-    sent = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(REPORTS)]
-    with collecting(tmp_path_factory.mktemp("text"), [PLAN], "--minimum", "50") as running:
-        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in sent)
-        answer = HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY)
-        assert answer.json()["counted"] == 1000
+    with collecting(tmp_path_factory.mktemp("text"), [PLAN, ALONE], "--minimum", "50") as running:
+        send(running, PLAN, REPORTS)
+        send(running, ALONE, ALONE.privatize({"word": ["cat"] * 1000}, dn.seeded(3)))
         yield running
+
+
+def send(running: Running, plan: dn.Plan, reports: Reports) -> None:
+    wire = Wire(plan)
+    sent = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(reports)]
+    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in sent)
+    answer = HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY)
+    assert answer.json()["counted"] == len(sent)
+
+
+def test_a_plan_of_text_alone_has_a_health(collector: Running) -> None:
+    """Reports are seeded, so that no chance raises an alarm."""
+    answer = collector.get(f"/plans/{ALONE.id}/health")
+    assert answer.status_code == 200, answer.text
+    checks = [(one["attribute"], one["name"]) for one in answer.json()["checks"]]
+    assert ("word", "levels of a question") in checks
+    assert {name for _, name in checks} >= {"buckets", "hash bits"}
+    assert answer.json()["alarms"] == 0
 
 
 def test_values_are_found_as_by_the_library(collector: Running) -> None:

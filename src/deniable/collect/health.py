@@ -108,7 +108,7 @@ class Looks:
 
     def _look(self, key: Key, last: Look | None, arrivals: Arrivals | None, minute: int) -> Look:
         one, tallies = self._served[key.plan], self._store.tallies(*key)  # with all arrivals
-        result = results.result_of(one.plan, tallies)
+        result = results.result_of(one.plan, tallies, text_alone=True)
         if last is None or _has_grown(last, tallies.n):
             base = look_at(one, result, self._bodies(key))
             n, when = tallies.n, time.time()

@@ -17,6 +17,7 @@ from deniable.collect.refusals import Refusal
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import MEAN, Plan, Result, Tallies
+from deniable.plan.estimates import estimate_tallies
 from deniable.plan.findings import Findings
 from deniable.plan.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.plan.rows import AMONG, name_quantile
@@ -34,10 +35,10 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
     return tallies
 
 
-def result_of(plan: Plan, tallies: Tallies) -> Result:
-    """The estimates; refused where nobody has reported a value of any attribute yet."""
+def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False) -> Result:
+    """The estimates; refused where nobody has reported a value of any attribute yet, or text alone."""
     try:
-        return plan.estimate(tallies)
+        return estimate_tallies(plan, tallies, False, text_alone)
     except InvalidParameter as problem:
         raise Refusal("few", f"{tallies.n:,} reports so far: {problem}") from None
 

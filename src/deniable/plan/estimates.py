@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from deniable.plan.plan import Plan
 
 
-def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool) -> Result:
-    """The estimates of every attribute, with error bars and labels; names those without reports."""
+def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool, text_alone: bool = False) -> Result:
+    """The estimates of every attribute, with error bars and labels; names those without reports.
+
+    A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
+    reports is looked at all the same.
+    """
     refuse_other_plan(tallies.plan_id, plan.id)
     if set(tallies.tallies) != set(plan.names):
         raise InvalidReport(
@@ -59,7 +63,8 @@ def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool) -> Result:
     means = _list_means(plan, numbers, found)
     if not tallies.n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    if not found and not means and not ranges:
+    told_of_text = text_alone and not all(part.listed for part in plan.content.parts)
+    if not found and not means and not ranges and not told_of_text:
         name, nothing = next(iter(unreported.items()))
         raise InvalidParameter(f"{name!r}: {nothing.why}")
     domains = {one.name: one.domain for one in plan.content.attributes if not one.domain.is_level}

@@ -12,11 +12,12 @@ from deniable.arrays import Array
 from deniable.estimate import Estimate
 from deniable.formatting import fill_paragraph, format_count, format_percent, format_table, shorten_names
 from deniable.law import Moments
-from deniable.mechanisms import Tally
+from deniable.mechanisms import Linear, Tally
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports, Tallies
 from deniable.plan.result import Result
 from deniable.summaries.bursts import check_burst, check_minutes
+from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
 from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
 
 LOOKED = 100_000
@@ -54,6 +55,12 @@ MEANINGS: Mapping[str, str] = {
     "them.",
     "unused rows": "Half of all honest reports meet a row that no value has. Fake reports that repeat one "
     "report all meet it, or none does.",
+    "hash bits": "Half of all honest reports set each bit of their hash. Fake reports use hashes that suit "
+    "them, and a client with a fault sets a bit always.",
+    "buckets": "Whatever people answer, all buckets but the first hold equally many honest reports. Fake "
+    "reports, and clients with a fault, prefer some.",
+    "levels of a question": "Which level of a question a device reports is drawn with known chances, without "
+    "looking at the answer. Fake reports choose the level that counts most.",
     "pairs of values": "How often honest reports support two values together is known. Fake reports that "
     "push several values at once support them together too often.",
     "reports in one minute": "People come a few at a time, or in waves that fall over minutes. Fake "
@@ -258,6 +265,10 @@ class HealthWatch:
             for j, part in enumerate(plan.content.parts)
         ]
         self._seen: list[Tally | None] = [None] * len(plan.names)
+        self._hashes = {
+            j: HashBits(part) for j, part in enumerate(plan.content.parts) if isinstance(part, Linear)
+        }
+        self._levels = _list_levels(plan)
 
     def look(self, blocks: Iterable[Reports]) -> Iterator[Reports]:
         """The same blocks, seen."""
@@ -265,6 +276,8 @@ class HealthWatch:
             for j, column in enumerate(reports.records.columns):
                 seen = self._seen[j]
                 self._look_at(j, column[: LOOKED - (0 if seen is None else seen.n)])
+                if j in self._hashes:
+                    self._hashes[j].look(column[: LOOKED - self._hashes[j].n])
             yield reports
 
     def _look_at(self, attribute: int, reports: Array) -> None:
@@ -281,7 +294,7 @@ class HealthWatch:
         """
         others = 1 + len(self._names)
         looked = [[] if seen is None else some for some, seen in zip(self._watches, self._seen, strict=True)]
-        tail = tail_of(level, looks, others + sum(2 + len(some) for some in looked))
+        tail = tail_of(level, looks, others + len(self._levels) + sum(2 + len(some) for some in looked))
         checks: list[Check] = []
         unjudged: list[str] = []
         estimates = {**result.estimates, **result.levels}
@@ -295,7 +308,42 @@ class HealthWatch:
                 # shares of exactly the reports that were seen: others would add an error of their own
                 own = estimate if seen is None else _estimate_seen(estimate, seen)
                 checks += [watch.check(name, own, tail) for watch in some]
+        if result.tallies is not None:
+            checks += self._check_hashes(result.tallies, tail, unjudged)
+            checks += self._check_levels(result.tallies, tail)
         return Health(tuple(checks), level, looks, tuple(unjudged), n=result.n)
+
+    def _check_hashes(self, tallies: Tallies, tail: float, unjudged: list[str]) -> Iterator[Check]:
+        """Whether hashes and buckets of text and codes are drawn as honest devices draw them."""
+        for j, bits in self._hashes.items():
+            name = self._names[j]
+            if tallies[name].n < _FEWEST:
+                unjudged.append(name)
+                continue
+            yield check_buckets(name, bits.mechanism, tallies[name].counts, tail)
+            if bits.n >= _FEWEST:
+                yield bits.check(name, tail)
+
+    def _check_levels(self, tallies: Tallies, tail: float) -> Iterator[Check]:
+        for question, chances in self._levels.items():
+            counts = [tallies[name].n for name in chances]
+            if sum(counts) >= _FEWEST:
+                yield check_levels(question, counts, list(chances.values()), tail)
+
+
+def _list_levels(plan: Plan) -> dict[str, dict[str, float]]:
+    """How likely a report holds each level of a question, of which it holds one at most; by question."""
+    chances = {
+        plan.names[j]: float(plan.mechanism.chance(j))
+        for member, first, _ in plan.mechanism.members
+        if member.reported == 1
+        for j in range(first, first + member.d)
+    }
+    return {
+        question: {one.name: chances[one.name] for one in levels}
+        for question, levels in plan.content.levels.items()
+        if len(levels) > 1 and all(one.name in chances for one in levels)
+    }
 
 
 def _estimate_seen(estimate: Estimate, seen: Tally) -> Estimate:
