@@ -198,6 +198,17 @@ def test_the_curve_and_the_quantiles_of_known_shares() -> None:
     assert "median" in str(found)
 
 
+@pytest.mark.parametrize("share", [1e-6, 0.1, 0.25, 0.5, 0.99])
+def test_quantiles_look_at_few_edges_and_miss_none(share: float) -> None:
+    """The interval is that of the errors of all edges, also where a heap makes some larger."""
+    k = 3000
+    found = known(plan_tree(k, 2.0), heaped(k), [2] * Tree(k).levels)
+    low, high = found.cdf().low, found.cdf().high
+    some = np.flatnonzero((low[:-1] <= share) & (high[1:] >= share))
+    quantile = found.quantile(share)
+    assert (quantile.low, quantile.high) == (some[0], some[-1] + 1)
+
+
 def test_bins_move_quantiles_to_their_edges() -> None:
     plain = known(bitwise(1.0), smooth(), [1000, 1000, 1000])
     bins = Bins(np.linspace(1000, 1000 + 10 * K, K + 1), open_high=True)
@@ -233,6 +244,8 @@ def test_what_makes_no_sense_is_refused() -> None:
     for first, last in ((-1, 3), (5, 4), (0, K + 1)):
         with pytest.raises(dn.InvalidParameter, match="integer from"):
             found.range(first, last)
+    with pytest.raises(dn.InvalidParameter, match="from 0 to 60"):
+        found.variance(-1, 3)
     for share in (0.0, 1.0, float("nan")):
         with pytest.raises(dn.InvalidParameter, match="share"):
             found.quantile(share)

@@ -9,10 +9,10 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.estimate import Estimate
+from deniable.estimate import Estimate, normal_quantile
 from deniable.mechanisms import Pooled, SetMechanism
-from deniable.ranges import RangeEstimate, Scatter, Tree, plan_tree
-from deniable.ranges.ties import Ties
+from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tree
+from deniable.ranges.ties import Level, Ties
 from deniable.words.pool import HashPool
 from tests.statistics import RANGED_ERROR
 
@@ -49,6 +49,12 @@ def enumerate_pool(part: Pooled, shares: Floats, supported: Floats, weights: Flo
     return float(chances @ sums**2 - (chances @ sums) ** 2) / part.law.gain**2
 
 
+def find_squares(part: SetMechanism, shares: Floats, weights: Floats) -> float:
+    """The same from how likely a report supports each two nodes."""
+    mean = part.law.q * weights.sum() + part.law.gain * (shares @ weights)
+    return float(part.law.pairs.squares(weights) @ shares - mean**2) / part.law.gain**2
+
+
 def compare(parts: Sequence[SetMechanism], shares: Floats, supported: Sequence[Floats | None]) -> Floats:
     """Stated variances of ranges, as parts of the exact ones."""
     generator, k = np.random.default_rng(int(1000 * shares.max())), shares.size
@@ -62,11 +68,12 @@ def compare(parts: Sequence[SetMechanism], shares: Floats, supported: Sequence[F
             if isinstance(part, Pooled) and table is not None:
                 exact += enumerate_pool(part, one, table, taken)
             else:
-                law = part.law
-                mean = law.q * taken.sum() + law.gain * (one @ taken)
-                exact += float(law.pairs.squares(taken) @ one - mean**2) / law.gain**2
+                exact += find_squares(part, one, taken)
         ratios.append(found.variance(first, last) / (exact / N))
-        assert found.weigh(points).stderr ** 2 == pytest.approx(found.variance(first, last), rel=1e-9)
+        # ranges look at nodes near their ends, and sums of all values at all nodes
+        assert found.weigh(points).stderr ** 2 == pytest.approx(
+            found.variance(first, last), rel=RANGED_ERROR / 2
+        )
     return np.array(ratios)
 
 
@@ -101,6 +108,42 @@ def test_ties_left_out_are_found_out(k: int, epsilon: float, monkeypatch: pytest
     assert max(worst[3:6]) > 1.5 * RANGED_ERROR
 
 
+def find_exact(parts: Sequence[SetMechanism], shares: Floats, found: RangeEstimate, ends: list[int]) -> float:
+    """The variance of a range, from how likely each report supports each two nodes of its level."""
+    points = np.zeros(shares.size)
+    points[slice(*ends)] = 1.0
+    exact = 0.0
+    for part, one, taken in zip(parts, fold(shares), found.squares.weights_of(points), strict=True):
+        exact += find_squares(part, one, taken)
+    return exact / N
+
+
+def compare_heaps(epsilon: float) -> tuple[Floats, Floats]:
+    """Stated variances of ranges at two heaps, and of the curve there, as parts of the exact ones."""
+    k, heaps = 4096, (1365, 819)
+    shares, parts = np.full(k, 0.25 / k), plan_tree(k, epsilon)
+    shares[list(heaps)] += 0.4, 0.35
+    found = expect(parts, shares)
+    ranges = [[heap + low, heap + high] for heap in heaps for low, high in ((0, 1), (-3, 2), (0, 400))]
+    edges = [heap + more for heap in heaps for more in (0, 1, 7)]
+    stated = [found.variance(*ends) / find_exact(parts, shares, found, ends) for ends in ranges]
+    curve = ((found.cdf().high - found.cdf().unbiased) / normal_quantile(0.95)) ** 2
+    drawn = [curve[edge] / find_exact(parts, shares, found, [0, edge]) for edge in edges]
+    return np.array(stated), np.array(drawn)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+def test_ranges_and_curves_at_several_heaps_have_the_exact_variance(epsilon: float) -> None:
+    for ratios in compare_heaps(epsilon):
+        assert ratios == pytest.approx(1.0, abs=RANGED_ERROR)
+
+
+def test_a_heap_that_is_left_out_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: only the lines through the largest heap count."""
+    monkeypatch.setattr("deniable.ranges.ties._MANY", 1)
+    assert max(float(np.abs(ratios - 1).max()) for ratios in compare_heaps(2.0)) > RANGED_ERROR
+
+
 @pytest.mark.parametrize(("k", "g"), [(9, 3), (20, 3), (50, 7)])
 def test_values_on_a_line_share_their_buckets(k: int, g: int) -> None:
     """Exactly those that share a bucket with both whenever the two share one."""
@@ -116,11 +159,12 @@ def test_values_on_a_line_share_their_buckets(k: int, g: int) -> None:
 
 
 def test_only_pools_where_many_people_have_a_value_have_ties() -> None:
-    assert Ties.find(dn.grr(1000, 1.0).law, spread_people(1000, 1.0, 3), N) is None
+    level = Level(LeastSquares(Tree(1000), (1.0,) * 5), 4)
+    assert Ties.find(level, dn.grr(1000, 1.0).law, spread_people(1000, 1.0, 3), N) is None
     law = dn.plh(1000, 4.0).law
-    assert Ties.find(law, spread_people(1000, 0.0, 3), N) is None
-    found = Ties.find(law, spread_people(1000, 0.5, 3), N)
+    assert Ties.find(level, law, spread_people(1000, 0.0, 3), N) is None
+    found = Ties.find(level, law, spread_people(1000, 0.5, 3), N)
     assert found is not None
     assert found.heaviest.tolist() == [3]
     few = round(Scatter.of(law).own / 0.15**2)
-    assert Ties.find(law, spread_people(1000, 0.5, 3), few) is None
+    assert Ties.find(level, law, spread_people(1000, 0.5, 3), few) is None

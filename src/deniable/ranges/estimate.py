@@ -25,6 +25,9 @@ from deniable.ranges.tree import Tree
 from deniable.ranges.variances import Variances
 from deniable.summaries import Summary
 
+_SOME = 257  # edges whose errors stand for those of all
+_MARGIN = 1.5  # how much larger than theirs other errors may be; lines of a pool add a sixth at most
+_AT_ONCE = 1 << 10  # values that are looked at together for a quantile
 _FEW = 20  # reports that support a value by chance, below which a sum of them is not yet normal
 
 
@@ -127,7 +130,10 @@ class RangeEstimate:
 
     def variances_of(self, firsts: Integers, lasts: Integers) -> Floats:
         """The variances of many such shares, the people being a sample."""
-        return self._variances.of_ranges(firsts, lasts)
+        ends = np.array([firsts, lasts], dtype=np.int64)
+        if ends.size and not (ends.min() >= 0 and ends.max() <= self.k):
+            raise InvalidParameter(f"ranges are of values from 0 to {self.k:,}")
+        return self._variances.of_ranges(*ends)
 
     @cached_property
     def _variances(self) -> Variances:
@@ -147,11 +153,11 @@ class RangeEstimate:
         reach = normal_quantile(level) * error
         return Summary(value, error, value - reach, value + reach)
 
-    @cached_property
-    def _errors(self) -> Floats:
-        """The standard error of the share below each edge."""
-        ends = np.arange(self.k + 1)
-        return np.asarray(np.sqrt(self.variances_of(np.zeros_like(ends), ends)))
+    def _find_errors(self, first: int, last: int) -> Floats:
+        """The standard errors of the shares below each edge from one up to, but without, another."""
+        stop = min(last, self.k)
+        found = np.sqrt(self._variances.of_curve(np.arange(first, stop)))
+        return np.append(found, np.zeros(last - stop))  # below the last edge are all
 
     @cached_property
     def curve(self) -> Floats:
@@ -164,7 +170,7 @@ class RangeEstimate:
 
     def cdf(self, level: float = 0.95) -> CumulativeShares:
         """The share below each edge, with the interval of each; the curve never falls, for display."""
-        reach = normal_quantile(level) * self._errors
+        reach = normal_quantile(level) * self._find_errors(0, self.k + 1)
         below = self._below
         return CumulativeShares(
             self.n, self._bins.edges, self.curve, below, below - reach, below + reach, level
@@ -178,15 +184,40 @@ class RangeEstimate:
         """
         wanted = number("share", share, 0.0, 1.0)
         z = normal_quantile(level)
-        reach = z * self._errors
-        is_possible = (self._below - reach)[:-1] <= wanted
-        is_possible &= (self._below + reach)[1:] >= wanted
-        some = np.flatnonzero(is_possible)
+        first, last = self._find_possible(wanted, z)
         edges = self._bins.ends
-        low, high = float(edges[some[0]]), float(edges[some[-1] + 1])
+        low, high = float(edges[first]), float(edges[last + 1])
         value = min(max(self._invert(wanted), low), high)
         error = (high - low) / (2 * z) if math.isfinite(value) else math.inf
         return Summary(value, error, low, high)
+
+    def _find_possible(self, share: float, z: float) -> tuple[int, int]:
+        """The first and the last value that may be where the share of people below reaches this.
+
+        Errors are needed only near the two ends: nothing is possible where the share below is farther off
+        than any error, and what is between the two does not matter.
+        """
+        most = z * _MARGIN * self._largest_error
+        near = np.flatnonzero((self._below[:-1] - most <= share) & (self._below[1:] + most >= share))
+        return self._look(near, share, z), self._look(near[::-1], share, z)
+
+    def _look(self, near: Integers, share: float, z: float) -> int:
+        """The first of some values that may be the one."""
+        for low in range(0, near.size, _AT_ONCE):
+            some = near[low : low + _AT_ONCE]
+            start, stop = int(some.min()), int(some.max()) + 2
+            below, reach = self._below[start:stop], z * self._find_errors(start, stop)
+            is_possible = ((below - reach)[:-1] <= share) & ((below + reach)[1:] >= share)
+            found = some[is_possible[some - start]]
+            if found.size:
+                return int(found[0])
+        raise AssertionError("the curve begins at 0 and ends at 1, so that some value is possible")
+
+    @cached_property
+    def _largest_error(self) -> float:
+        """The largest error of the shares below some edges, which stand for all."""
+        edges = np.unique(np.linspace(1, self.k - 1, _SOME).astype(np.int64))
+        return float(np.sqrt(self.variances_of(np.zeros_like(edges), edges).max()))
 
     def _invert(self, share: float) -> float:
         """Where the curve reaches a share; people of a bin are taken to be spread evenly over it."""

@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.ranges.tree import Tree
 
-_SIGNS = np.array([1.0, -1.0])  # what is below the last leaf, without what is below the first
-
-
-class Contrasts(NamedTuple):
-    """What sums of leaves take of each level: a sum cuts two of its parents, by level, sum and end."""
-
-    parents: Integers
-    """The two parents of each level that each sum cuts; levels follow each other in one table of parents."""
-    places: Integers
-    """Which of the nodes that a parent holds is cut."""
-    weights: Floats
-    """How much the nodes count beside each other; 0 at the second parent where both are the same."""
-
-    @property
-    def is_shared(self) -> npt.NDArray[np.bool_]:
-        """Whether both ends are in one parent."""
-        return np.asarray(self.parents[..., 0] == self.parents[..., 1])
+if TYPE_CHECKING:
+    from deniable.ranges.loops import Nodes
 
 
 @final
@@ -104,61 +88,6 @@ class LeastSquares:
             total = table.ravel()[: shares.size]
         return np.asarray(total)
 
-    def contrasts(self, firsts: Integers, lasts: Integers) -> Contrasts:
-        """The weights of sums of leaves, each from one up to, but without, another.
-
-        The sum is a constant plus these weights times what nodes are after the pass upward.
-        """
-        ends = np.stack([lasts, firsts], axis=-1)
-        sign = np.where(ends < self.tree.k, _SIGNS, 0.0)  # up to the very end, all is known
-        nodes = np.minimum(ends, self.tree.k - 1) // self._divisors
-        parents, place = np.divmod(nodes, self.tree.fanout)
-        parents += self.first_parents[:, None, None]
-        parts = self._parts[parents]
-        is_cut = self._slots == place[..., None]
-        cover = (self._slots < place[..., None]).astype(np.float64)
-        whole, cut = (cover * parts).sum(axis=-1), (is_cut * parts).sum(axis=-1)
-        covered = np.zeros((self.tree.levels + 1, *ends.shape))  # how much of the node at an end is below it
-        for level in reversed(range(self.tree.levels)):
-            covered[level] = whole[level] + cut[level] * covered[level + 1]
-        cover += is_cut * covered[1:, ..., None]
-        weights = np.where(parts > 0, sign[..., None] * (cover - covered[:-1, ..., None]), 0.0)
-        found = Contrasts(parents, place, weights)
-        is_shared = found.is_shared[..., None]
-        weights[..., 0, :] += np.where(is_shared, weights[..., 1, :], 0.0)
-        weights[..., 1, :] = np.where(is_shared, 0.0, weights[..., 1, :])
-        return found
-
-    def coefficients(self, contrasts: Contrasts) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """What the sums take of each node as it is after the pass upward, and which nodes are cut.
-
-        A node that is cut counts by its own measurement alone, since the nodes it holds have coefficients of
-        their own: their contrast, and what their parent leaves them. Leaves hold none, so they count as cut.
-        """
-        parents, places, weights = contrasts
-        noise, is_shared = self.noise[parents], contrasts.is_shared[..., None]
-        at = places[..., None] == self._slots
-        # where both ends are in one parent, its nodes have weights at the first end only
-        both = weights + np.where(is_shared[..., None], weights[..., ::-1, :], 0.0)
-        taken, rest = (both * at).sum(axis=-1), ((1 - self.own[parents]) * at).sum(axis=-1)
-        left = np.zeros(places.shape)
-        for level in range(1, self.tree.levels):
-            left[level] = rest[level - 1] * (taken[level - 1] + left[level - 1])
-        found = weights + left[..., None] * (noise > 0)
-        found[..., 1, :] *= ~is_shared
-        is_cut = at.copy()
-        is_cut[..., 0, :] |= at[..., 1, :] & is_shared
-        is_cut[-1] = True
-        return found, is_cut
-
-    @cached_property
-    def _slots(self) -> Integers:
-        return np.arange(self.tree.fanout)
-
-    @cached_property
-    def _divisors(self) -> Integers:
-        return np.array(self.tree.divisors)[:, None, None]
-
     @cached_property
     def first_parents(self) -> Integers:
         """Where the parents of each level begin in a table of all levels."""
@@ -180,23 +109,20 @@ class LeastSquares:
         """Each node's part of the variance of all that its parent holds."""
         return np.asarray(self.noise / self.noise.sum(axis=1, keepdims=True))
 
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The same for loops."""
+        from deniable.ranges.loops import Nodes
+
+        divisors = np.array(self.tree.divisors)
+        return Nodes(self.tree.k, divisors, self.first_parents, self.noise, self._parts, self.own)
+
     def variances_of(self, firsts: Sequence[int] | Integers, lasts: Sequence[int] | Integers) -> Floats:
         """The variances of sums of leaves, each from one up to, but without, another."""
-        parents, _, weights = self.contrasts(np.asarray(firsts), np.asarray(lasts))
-        return np.asarray((weights**2 * self.noise[parents]).sum(axis=(0, 2, 3)))
+        from deniable.ranges import loops
 
-    def spread(self, contrasts: Contrasts, index: int, levels: int) -> list[Floats]:
-        """What one of the sums takes of each measurement, for so many levels from the coarsest on."""
-        found, left = list[Floats](), np.zeros(1)
-        for level in range(levels):
-            table = np.repeat(left[:, None], self.tree.fanout, axis=1)
-            rows = contrasts.parents[level, index] - self.first_parents[level]
-            for row, weights in zip(rows.tolist(), contrasts.weights[level, index], strict=True):
-                table[row] += weights
-            part = self.own_parts[level]
-            taken = table.ravel()[: part.size]
-            found.append(taken * part)
-            left = taken - found[-1]
+        found, ends = np.empty(len(firsts)), np.array([firsts, lasts], dtype=np.int64)
+        loops.sum_noise(self.nodes, *ends, found)
         return found
 
     def weights_of(self, points: Floats) -> list[Floats]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -15,10 +14,58 @@ from deniable.law import Law
 from deniable.law.lines import Lines
 from deniable.law.pairs import Alike
 from deniable.ranges.scatter import Scatter
+from deniable.ranges.squares import LeastSquares
+
+if TYPE_CHECKING:
+    from deniable.ranges import loops
 
 _TABLED = 256  # nodes of a level whose ties are all kept in a table
-_STEPS = 1 << 16  # nodes times places of many people that are looked at in larger levels
-_HEAVY = 0.05  # the share of people from which a node of such a level is a place of many
+_HEAVY = 0.03  # the share of people from which a node of a larger level is a place of many
+_MANY = 32  # such nodes at most
+_NEAR = 64  # nodes near each end of a sum that are looked at
+_AT_ONCE = 1 << 12  # sums whose weights are in memory together
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A level of a tree, and what sums of leaves take of it."""
+
+    squares: LeastSquares
+    index: int
+
+    def weigh(self, firsts: Integers, lasts: Integers) -> Floats:
+        """What each sum of leaves takes of each measurement of the level, by rows."""
+        from deniable.ranges import loops
+
+        found = np.empty((len(firsts), self.squares.tree.sizes[self.index]))
+        loops.weigh_level(self.squares.nodes, self.index, firsts, lasts, found)
+        return found
+
+    def find_edges(self, leaves: Integers) -> tuple[Integers, Integers]:
+        """The edges of the nodes that hold these leaves, from the first on, and the node of each leaf among
+        them.
+        """
+        tree = self.squares.tree
+        nodes = leaves // tree.divisors[self.index]
+        edges = np.arange(nodes[0], nodes[-1] + 2) * tree.divisors[self.index]
+        return np.minimum(edges, tree.k), nodes - nodes[0]
+
+    def cover(self, leaves: Integers) -> Floats:
+        """Which part of its node is below each leaf, by the variances of what the node holds."""
+        tree, nodes = self.squares.tree, self.squares.nodes
+        found = np.zeros(len(leaves))
+        for level in reversed(range(self.index + 1, tree.levels)):
+            row, place = np.divmod(leaves // tree.divisors[level], tree.fanout)
+            row += nodes.starts[level]
+            found = self._before[row, place] + nodes.parts[row, place] * found
+        return found
+
+    @cached_property
+    def _before(self) -> Floats:
+        """The parts of the nodes that a parent holds before each."""
+        parts = self.squares.nodes.parts
+        return np.asarray(np.cumsum(parts, axis=1) - parts)
 
 
 @final
@@ -32,6 +79,7 @@ class Ties:
     ones each person moves less, so that only values of many people count.
     """
 
+    level: Level
     pairs: Lines
     alike: Alike
     gain: float
@@ -41,45 +89,82 @@ class Ties:
     """The nodes whose lines are looked at, where there is no table of all."""
 
     @staticmethod
-    def find(law: Law, shares: Floats, n: int) -> Ties | None:
+    def find(level: Level, law: Law, shares: Floats, n: int) -> Ties | None:
         """Those of a level, if its reports are of a pool and enough people have one value."""
         if not isinstance(law.pairs, Lines):
             return None
         pairs = Alike.of_sizes(law.k, law.p, law.q, law.sizes, law.inside, law.outside)
         least = max(_HEAVY, 4 * math.sqrt(Scatter.of(law).own / n))
-        heaviest = np.argsort(-shares, kind="stable")[: max(1, _STEPS // law.k)]
+        heaviest = np.argsort(-shares, kind="stable")[:_MANY]
         heaviest = heaviest[shares[heaviest] > least]
-        found = Ties(law.pairs, pairs, law.gain, shares, heaviest)
-        return found if law.k <= _TABLED or heaviest.size else None
+        found = Ties(level, law.pairs, pairs, law.gain, shares, heaviest)
+        return found if found._is_tabled or heaviest.size else None
 
-    def add(self, weights: Floats) -> float:
-        """How much it adds; it may be less than nothing."""
-        if weights.size <= _TABLED:
+    @property
+    def _is_tabled(self) -> bool:
+        return self.shares.size <= _TABLED
+
+    def of_sum(self, weights: Floats) -> float:
+        """How much it adds to a sum that takes these weights; it may be less than nothing."""
+        if self._is_tabled:
             return float(weights @ self._table @ weights)
         rates = self._rates
         total, own = float(weights.sum()), float(np.square(weights).sum())
         found = 0.0
-        for node, lines in zip(self.heaviest.tolist(), self._lines, strict=True):
+        for node, lines in zip(self.heaviest.tolist(), self._lines.through, strict=True):
             mine = float(weights[node])
             on_lines = float(np.square(np.bincount(lines, weights)).sum()) - own
             others = (total - mine) ** 2 - (own - mine**2)
             found += float(self.shares[node]) * (rates[0] * on_lines + rates[1] * others)
         return found
 
+    def of_ranges(self, firsts: Integers, lasts: Integers) -> Floats:
+        """How much it adds to sums of leaves, each from one up to, but without, another."""
+        from deniable.ranges import loops
+
+        found = np.empty(len(firsts))
+        if not self._is_tabled:
+            loops.tie(self.level.squares.nodes, self._lines, firsts, lasts, found)
+            return found
+        for low in range(0, len(firsts), _AT_ONCE):
+            some = slice(low, low + _AT_ONCE)
+            weights = self.level.weigh(firsts[some], lasts[some])
+            found[some] = ((weights @ self._table) * weights).sum(axis=1)
+        return found
+
+    def of_curve(self, leaves: Integers) -> Floats:
+        """How much it adds to the sums of all leaves before each of these, which follow each other.
+
+        Between two edges of the level's nodes, weights are a mean of those at the two: by which part of the
+        node is covered. So a square of them follows from the squares at the edges, and that of the node.
+        """
+        edges, at = self.level.find_edges(leaves)
+        covered = self.level.cover(leaves)
+        sums, nodes = self.of_ranges(np.zeros_like(edges), edges), self.of_ranges(edges[:-1], edges[1:])
+        mean = (1 - covered) * sums[at] + covered * sums[at + 1]
+        return np.asarray(mean - covered * (1 - covered) * nodes[at])
+
     @cached_property
-    def _rates(self) -> tuple[float, float]:
+    def _rates(self) -> Floats:
         """How much each two nodes add that are on a line with the person's, and each two others."""
         pool, p = self.pairs.pool, self.pairs.p
         other = (1 - p) / (pool.g - 1)
         two, three = float(pool.collision), float(pool.collision_of_three)
         apart = other * two + (p - other) * three
-        return (p - other) * (two - three) / self.gain**2, (apart - self.alike.apart) / self.gain**2
+        return np.array([(p - other) * (two - three), apart - self.alike.apart]) / self.gain**2
 
     @cached_property
-    def _lines(self) -> Sequence[Integers]:
-        """For each of the heaviest nodes, on which line through it each node is."""
-        lines = (self.pairs.pool.lines_through(node) for node in self.heaviest.tolist())
-        return [np.unique(one, return_inverse=True)[1] for one in lines]
+    def _lines(self) -> loops.Lines:
+        """The lines through the heaviest nodes."""
+        from deniable.ranges import loops
+
+        pool, fanout = self.pairs.pool, self.level.squares.tree.fanout
+        through = np.stack([pool.lines_through(node) for node in self.heaviest.tolist()]).astype(np.int32)
+        depth = 1
+        while fanout ** (depth + 1) <= _NEAR:
+            depth += 1
+        shares, size = self.shares[self.heaviest], pool.g**pool.digits
+        return loops.Lines(self.level.index, depth, self.heaviest, shares, through, size, self._rates)
 
     @cached_property
     def _table(self) -> Floats:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.law import Law
 from deniable.ranges.scatter import Scatter
-from deniable.ranges.squares import Contrasts, LeastSquares
-from deniable.ranges.ties import Ties
+from deniable.ranges.squares import LeastSquares
+from deniable.ranges.ties import Level, Ties
 from deniable.ranges.tree import Tree
 
-_TIED = 257  # sums at once up to which each counts its ties by itself
-_AT_ONCE = 1 << 12  # sums whose variances are computed together
+if TYPE_CHECKING:
+    from deniable.ranges.loops import Crowd
 
 
 @final
@@ -29,8 +28,7 @@ class Variances:
     the nodes that a range cuts, and what these leave to the nodes below. So a range takes a few steps for
     each level. What people add is by the shares that are estimated, and never less than nothing.
 
-    Levels of pools add their ties, or take them away; at least half of the noise remains. Ties take all the
-    weights of a level, so that a few sums have them, and a curve of many does without.
+    Levels of pools add their ties, or take them away; at least half of the noise remains.
     """
 
     squares: LeastSquares
@@ -47,10 +45,13 @@ class Variances:
 
     def of_ranges(self, firsts: Integers, lasts: Integers) -> Floats:
         """Of sums of leaves, each from one up to, but without, another."""
-        blocks = (slice(low, low + _AT_ONCE) for low in range(0, len(firsts), _AT_ONCE))
-        is_tied = len(firsts) <= _TIED
-        found = [self._vary(firsts[block], lasts[block], is_tied) for block in blocks]
-        return np.concatenate([np.zeros(0), *found])
+        ties = sum(one.of_ranges(firsts, lasts) / n for one, n in self._tied)
+        return self._vary(firsts, lasts, ties)
+
+    def of_curve(self, leaves: Integers) -> Floats:
+        """Of the sums of all leaves before each of these, which follow each other."""
+        ties = sum(one.of_curve(leaves) / n for one, n in self._tied)
+        return self._vary(np.zeros_like(leaves), leaves, ties)
 
     def of_sum(self, points: Floats) -> float:
         """Of the sum of each leaf times a number."""
@@ -62,48 +63,36 @@ class Variances:
         pairs = zip(weights, shares, strict=True)
         sums = np.array([[[one.sum()], [one @ held]] for one, held in pairs])
         people = max(people + float(self._add_sums(sums)[0]), 0.0)
-        return max(noise + people + self._add_ties(weights), noise / 2)
+        ties = sum(one.of_sum(weights[one.level.index]) / n for one, n in self._tied)
+        return max(noise + people + ties, noise / 2)
 
-    def _vary(self, firsts: Integers, lasts: Integers, is_tied: bool) -> Floats:
-        contrasts = self.squares.contrasts(firsts, lasts)
-        taken, is_cut = self.squares.coefficients(contrasts)
-        parents, own = contrasts.parents, self.squares.own[contrasts.parents]
-        squares = taken**2
-        noise = (squares * self.squares.noise[parents] * np.where(is_cut, own, 1.0)).sum(axis=(0, 2, 3))
-        nodes = np.maximum(np.where(is_cut, self._own_slopes[parents], self._slopes[parents]), 0.0)
-        people = (squares * nodes).sum(axis=(0, 2, 3))
-        cut = np.where(is_cut, taken * own, 0.0)
-        sums = np.stack([cut.sum(axis=(2, 3)), (cut * self._shares[parents]).sum(axis=(2, 3))], axis=1)
-        if self._tree.levels > 1:
-            whole = np.where(is_cut, 0.0, taken)[:-1]
-            sums += np.einsum("lnej,lnejmx->mxn", whole, self._sums[parents[:-1]])
-        ties = self._tie(contrasts, len(firsts)) if is_tied else np.zeros(len(firsts))
-        return np.asarray(
-            np.maximum(noise + np.maximum(people + self._add_sums(sums), 0.0) + ties, noise / 2)
-        )
+    def _vary(self, firsts: Integers, lasts: Integers, ties: Floats | int) -> Floats:
+        from deniable.ranges import loops
 
-    def _tie(self, contrasts: Contrasts, many: int) -> Floats:
-        """What the ties of all levels add to the variance of each sum of leaves."""
-        found, tied = np.zeros(many), [i for i, ties in enumerate(self._ties) if ties is not None]
-        if tied:
-            for index in range(many):
-                found[index] = self._add_ties(self.squares.spread(contrasts, index, tied[-1] + 1))
-        return found
-
-    def _add_ties(self, weights: Sequence[Floats]) -> float:
-        """The same of a sum that takes these weights of the nodes of each level."""
-        levels = zip(self._ties, weights, self.people, strict=False)
-        return sum(ties.add(one) / n for ties, one, n in levels if ties is not None)
+        found = np.empty((len(firsts), 2))
+        loops.vary(self.squares.nodes, self._crowd, firsts, lasts, found)
+        noise, people = found.T
+        return np.asarray(np.maximum(noise + people + ties, noise / 2))
 
     @cached_property
-    def _ties(self) -> tuple[Ties | None, ...]:
-        levels = zip(self.laws, self._node_shares, self.people, strict=True)
-        return tuple(Ties.find(law, shares, n) for law, shares, n in levels)
+    def _tied(self) -> list[tuple[Ties, int]]:
+        """The levels of pools in which people tie nodes together, and how many report each."""
+        found = list[tuple[Ties, int]]()
+        for level, (law, shares, n) in enumerate(zip(self.laws, self._node_shares, self.people, strict=True)):
+            ties = Ties.find(Level(self.squares, level), law, shares, n)
+            found += [] if ties is None else [(ties, n)]
+        return found
 
     @cached_property
     def scatters(self) -> tuple[Scatter, ...]:
         """How a sum of each level scatters where people are spread."""
         return tuple(map(Scatter.of, self.laws))
+
+    @cached_property
+    def _crowd(self) -> Crowd:
+        from deniable.ranges.loops import Crowd
+
+        return Crowd(self._slopes, self._own_slopes, self._shares, self._sums, self._rates)
 
     def _add_sums(self, sums: Floats) -> Floats:
         """What the sums of weights, and of shares times weights, of each level add to a variance."""
@@ -153,6 +142,8 @@ class Variances:
         a table of parents by nodes by levels, of all levels but the finest.
         """
         levels, found = self._tree.levels, list[Floats]()
+        if levels == 1:
+            return np.zeros((0, self._tree.fanout, 1, 2))
         below = np.zeros((self._tree.sizes[-2], levels, 2))
         below[:, -1] = self._tree.fold(np.stack([np.ones(self._tree.k), self.shares], axis=1))
         for level in reversed(range(levels - 1)):
