@@ -30,9 +30,12 @@ class StatedPoint:
     """Whether the two differ by more than that."""
 
     def __post_init__(self) -> None:
-        apart = None if self.stated is None else abs(self.value - self.stated)
-        differs = apart is not None and self.margin is not None and apart > self.margin
-        object.__setattr__(self, "differs", differs)
+        object.__setattr__(self, "differs", is_apart(self.value, self.stated, self.margin))
+
+
+def is_apart(value: float, stated: float | None, margin: float | None) -> bool:
+    """Whether a number is farther from the stated one than the margin; not where one of these is missing."""
+    return stated is not None and margin is not None and abs(value - stated) > margin
 
 
 def compare(

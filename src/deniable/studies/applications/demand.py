@@ -26,6 +26,7 @@ from deniable.studies.applications.demand_stated import state_mae
 from deniable.studies.applications.guarantee import Guarantee
 from deniable.studies.applications.packages import import_package
 from deniable.studies.applications.processes import run_tasks
+from deniable.studies.stated import is_apart
 from deniable.studies.sweep import Progress, checked_methods
 
 RUNS = 4
@@ -86,9 +87,7 @@ class DemandPoint:
     """Whether the two differ by more than the margin."""
 
     def __post_init__(self) -> None:
-        apart = None if self.stated is None else abs(self.mae - self.stated)
-        differs = apart is not None and self.margin is not None and apart > self.margin
-        object.__setattr__(self, "differs", differs)
+        object.__setattr__(self, "differs", is_apart(self.mae, self.stated, self.margin))
 
 
 @final

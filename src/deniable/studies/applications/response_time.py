@@ -18,6 +18,7 @@ from deniable.studies.applications.emergencies import DROPPED, load_emergencies
 from deniable.studies.applications.guarantee import Guarantee
 from deniable.studies.applications.processes import run_tasks
 from deniable.studies.applications.response_models import PREDICT
+from deniable.studies.stated import is_apart
 from deniable.studies.sweep import Progress, checked_methods
 
 RUNS = 4
@@ -80,9 +81,7 @@ class ResponsePoint:
     """Whether the two errors differ by more than the margin."""
 
     def __post_init__(self) -> None:
-        apart = None if self.stated is None else abs(self.rmse - self.stated)
-        differs = apart is not None and self.margin is not None and apart > self.margin
-        object.__setattr__(self, "differs", differs)
+        object.__setattr__(self, "differs", is_apart(self.rmse, self.stated, self.margin))
 
 
 @final

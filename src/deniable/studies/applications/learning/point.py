@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
+from deniable.studies.stated import is_apart
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,4 @@ class LearningPoint:
     differs: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        apart = None if self.stated is None else abs(self.accuracy - self.stated)
-        differs = apart is not None and self.margin is not None and apart > self.margin
-        object.__setattr__(self, "differs", differs)
+        object.__setattr__(self, "differs", is_apart(self.accuracy, self.stated, self.margin))
