@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from deniable.data.marginals import read_marginals, read_union_counts
+from deniable.data.marginals import read_marginals
 from deniable.data.published import FOLDER
 from deniable.data.visits import DAYS, deal_attributes, load_visits, read_domestic
 from deniable.errors import DataUnavailable
@@ -24,6 +25,16 @@ def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
     if not (path / "ms-fimu-visits.csv").is_file():
         missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
     monkeypatch.setenv(FOLDER, str(path))
+
+
+def read_union_counts() -> dict[tuple[int, int], int]:
+    """How many people were there on each union of consecutive days, by its first and last day."""
+    read = json.loads((Path(os.environ[FOLDER]) / "ms-fimu-marginals.json").read_text(encoding="utf-8"))
+    counts = {}
+    for name, people in read["union_of_consecutive_days"].items():
+        last, _, first = name.partition("-")  # `3-1`, or `3` for a day alone
+        counts[int(first or last), int(last)] = people
+    return counts
 
 
 def test_visits_have_the_published_counts_of_all_unions() -> None:
@@ -61,5 +72,5 @@ def test_wrong_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DataUnavailable, match="has 1 rows; 190,345 rows of 3 columns were expected"):
         load_visits()
     (tmp_path / "ms-fimu-marginals.json").write_text("{}")
-    with pytest.raises(DataUnavailable, match="no counts of unions"):
-        read_union_counts()
+    with pytest.raises(DataUnavailable, match="is not the counts of"):
+        read_marginals()

@@ -1,11 +1,10 @@
-"""Reads the published counts of MS-FIMU: people by value of each attribute, and by union of days."""
+"""Reads the published counts of MS-FIMU: people by value of each attribute."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def read_marginals() -> dict[str, dict[str, int]]:
     try:
         marginals = {
             str(name): {str(label): int(n) for label, n in of.items()}
-            for name, of in _read_json()["attributes"].items()
+            for name, of in json.loads(path.read_text(encoding="utf-8"))["attributes"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise DataUnavailable(
@@ -36,28 +35,6 @@ def read_marginals() -> dict[str, dict[str, int]]:
     if list(people.values()) != [file.rows] * file.columns:
         raise DataUnavailable(f"{path} counts {people}; {expected(file)}")
     return marginals
-
-
-def read_union_counts() -> dict[tuple[int, int], int]:
-    """How many people were there on each union of consecutive days, by its first and last day."""
-    path = find(FILES["ms-fimu-marginals.json"])
-    try:
-        return {
-            _read_ends(str(name)): int(n) for name, n in _read_json()["union_of_consecutive_days"].items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise DataUnavailable(f"{path} has no counts of unions of consecutive days: {problem!r}") from None
-
-
-def _read_json() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(find(FILES["ms-fimu-marginals.json"]).read_text(encoding="utf-8"))
-    return loaded
-
-
-def _read_ends(name: str) -> tuple[int, int]:
-    """Of `3-1`, or `3` for a day alone: the first day, and the last."""
-    last, _, first = name.partition("-")
-    return int(first or last), int(last)
 
 
 def deal_values(counts: Mapping[str, int], words: Words) -> list[str]:

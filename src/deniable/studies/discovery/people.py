@@ -63,14 +63,6 @@ class Search:
         owned = self.strings.codes[self.counts > 0]
         return int((~np.isin(self.decided.codes[self.decided.shown], owned)).sum())
 
-    def true_shares(self, codes: Integers) -> Floats:
-        """The share of people who have each of some codes."""
-        order = np.argsort(self.strings.codes)
-        found = np.searchsorted(self.strings.codes, codes, sorter=order)
-        at = order[np.minimum(found, len(order) - 1)]
-        people = np.where(self.strings.codes[at] == codes, self.counts[at], 0)
-        return np.asarray(people / self.counts.sum())
-
 
 def draw_strings(
     count: int, letters: tuple[int, int], zipf: float, generator: np.random.Generator
