@@ -1,6 +1,7 @@
 """Turns one record of many answers into one report."""
 
-from deniable.records.base import Per, RecordMechanism, checked_sizes
+from deniable.records.base import Per, RecordMechanism
+from deniable.records.checks import checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.kinds import RECORD_MECHANISMS

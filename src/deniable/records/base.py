@@ -7,7 +7,7 @@ differ in one attribute only. One answer to a question may be several attributes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.exact import log_up, whole_number
+from deniable.exact import log_up
 from deniable.formatting import format_count, format_html_table, format_loss
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses, Tally, add_losses, checked_per, checked_values
@@ -408,46 +408,6 @@ class RecordMechanism(ABC):
                 checked_values(table[:, j], part.k)
             except InvalidValue as problem:
                 raise InvalidValue(f"attribute {j}: {problem}") from None
-
-
-def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
-    """The number of values of each attribute, as a list of integers."""
-    if not isinstance(ks, Iterable) or isinstance(ks, str | Mapping):
-        hint = (
-            f"; for one attribute of {ks} values use the mechanism itself, such as dn.grr"
-            if isinstance(ks, int)
-            else ""
-        )
-        raise InvalidParameter(
-            f"ks is a list with the number of values of each attribute, such as [3, 5, 4], got {ks!r}{hint}"
-        )
-    return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
-
-
-def list_parts(parts: object) -> tuple[Any, ...]:
-    """The parts of a record mechanism as a tuple."""
-    if not isinstance(parts, Iterable) or isinstance(parts, str | Mapping):
-        raise InvalidParameter(f"parts are a list of mechanisms, got {type(parts).__name__}")
-    return tuple(parts)
-
-
-def check_parts(parts: object) -> tuple[ExactMechanism, ...]:
-    """Two mechanisms or more, each with an exact loss."""
-    parts = list_parts(parts)
-    exact = []
-    for part in parts:
-        if not isinstance(part, ExactMechanism):
-            raise InvalidParameter(
-                f"a part of a record mechanism is a mechanism with an exact loss, got {type(part).__name__}"
-            )
-        exact.append(part)
-    if len(parts) < 2:
-        raise InvalidParameter(
-            f"a record mechanism needs at least two attributes, got {len(parts)}; use the mechanism itself "
-            "for one",
-            "parts",
-        )
-    return tuple(exact)
 
 
 def quote_names(names: Sequence[str]) -> str:

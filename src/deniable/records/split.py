@@ -16,7 +16,8 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses, add_losses
-from deniable.records.base import Figure, Per, RecordMechanism, list_parts, quote_names
+from deniable.records.base import Figure, Per, RecordMechanism, quote_names
+from deniable.records.checks import list_parts
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records
 from deniable.records.single import as_record_mechanism
