@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from deniable.attack.page.examined import Examination, RealAttribute, ReidentificationRate
+from deniable.attack.page.examined import Examination
+from deniable.attack.page.rates import RealAttribute, ReidentificationRate
 
 __all__ = ["Examination", "RealAttribute", "ReidentificationRate"]

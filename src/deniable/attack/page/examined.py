@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
-from deniable.attack.likelihoods import Chance
 from deniable.attack.page.bars import in_bars, seen_as
+from deniable.attack.page.rates import RealAttribute, ReidentificationRate
 from deniable.attack.page.verdict import best_match, most_exposed
 from deniable.attack.page.wording import (
     ASKED,
@@ -33,48 +33,6 @@ from deniable.formatting import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@final
-@dataclass(frozen=True)
-class ReidentificationRate:
-    """How many people are found in a background table."""
-
-    background: str
-    attributes: tuple[str, ...]
-    """The columns of the background."""
-    collections: int
-    top: int
-    success: float
-    stderr: float
-    blind: float
-    low: float
-    """The ends of the 95 % interval of `success`, which few people who are found make wide."""
-    high: float
-
-    def __str__(self) -> str:
-        rate = f"{format_percent(self.success)} of people among the {self.top:,} best matches"
-        return f"{self.named}: {rate} (blind {format_percent(self.blind)})"
-
-    @property
-    def named(self) -> str:
-        """The background with the names of its columns."""
-        return f"{self.background} ({shorten_names(self.attributes)})"
-
-
-@final
-@dataclass(frozen=True)
-class RealAttribute:
-    """How often it is found which attribute of a part with fakes is real."""
-
-    names: tuple[str, ...]
-    """The attributes of the part."""
-    chance: Chance
-
-    @property
-    def blind(self) -> float:
-        """How often a blind guess is right."""
-        return 1 / len(self.names)
 
 
 @final
