@@ -5,7 +5,6 @@ This is the one place: the shell, the notebook, the files and the dashboard only
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -20,7 +19,6 @@ from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
 from deniable.estimate import normal_quantile
 from deniable.exact import number
-from deniable.formatting import format_count
 from deniable.plan.answered import Answered, find_answered
 from deniable.plan.change import MEAN
 from deniable.plan.noise import Noise, What, is_wide, judge_median, judge_middle, judge_shares
@@ -46,7 +44,7 @@ from deniable.plan.respondents import (
     read_columns,
 )
 from deniable.plan.result import bins_of
-from deniable.plan.rows import AMONG, MEDIAN, FoundRows, as_finite, name_quantile
+from deniable.plan.rows import AMONG, MEDIAN, FoundRows, as_finite
 from deniable.plan.smoothed import Progress, search_shares
 from deniable.summaries import Group, Summary, groups_of, sum_of
 
@@ -357,57 +355,9 @@ class Findings:
 
         It is of all attributes, or of one `only`.
         """
-        from deniable.plan.plot import Part, Shown, shares_plot
+        from deniable.plan.findings_plot import plot_findings
 
-        shares = {
-            of: {name: one.frequencies for name, one in found.items()}
-            for of, found in self.likelihoods
-            if found
-        }
-        result = self.result
-        title = result.title
-        means = self.unbiased_means if unbiased else self.means
-        values, groups = self.shares, self.group_shares
-        if unbiased:
-            columns = {name: read_columns([one.share for one in all_]) for name, all_ in self.groups.items()}
-            values, groups = _as_shares(self.unbiased), _as_shares(columns)
-        ends = {name: (one.value, one.low, one.high) for name, one in means.items()}
-        people = {name: self.among(name, name in result.means) for name in result}
-        told = {name: one for name, one in people.items() if one is not None}
-        noisy = frozenset[str]() if unbiased else self.noisy_means
-        counted = {name: str(one) for name, one in self.respondents.items()}
-        counted |= {name: format_count(result[name].n, "report") for name in self.leveled}
-        parts = {
-            name: Part(
-                one.people,
-                list(map(str, one.labels)),
-                _as_shares({name: one.unbiased})[name] if unbiased else one.shares,
-            )
-            for name, one in self.answered.items()
-        }
-        shown = Shown(values, groups, ends, told, noisy, counted, parts)
-        chosen = [name for name in result if only in (None, name)]
-        estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
-        numbers = {name: result.means[name] for name in chosen if name in result.means}
-        leveled = {name: self.groups[name] for name in chosen if name in result.ranges}
-        about = numbers, result.domains, bins, shares, self._positions(), shown, leveled
-        return shares_plot(estimates, title, self.level, *about)
-
-    def _positions(self) -> dict[str, dict[str, float]]:
-        """Means and quantiles of ranges, by name, but for those beyond an open end."""
-        found = {
-            name: {MEAN: mean.value}
-            for name, mean in self.means.items()
-            if name not in self.result.means and name not in self.noisy_means
-        }
-        for name, shares in self.all_quantiles.items():
-            told = {
-                name_quantile(share): one.value
-                for share, one in shares.items()
-                if math.isfinite(one.value) and not self.is_wide(name, one)
-            }
-            found[name] = found.get(name, {}) | told
-        return found
+        return plot_findings(self, bins, unbiased, only)
 
     def text(
         self, bins: bool = False, most: int | None = None, shell: bool = True, unbiased: bool = False
@@ -455,8 +405,3 @@ def _quantiles(
                 dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)])
             )
     return found
-
-
-def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:
-    """Unbiased columns in place of possible ones."""
-    return {name: Shares(value, low, high, "unbiased") for name, (value, _, low, high) in unbiased.items()}
