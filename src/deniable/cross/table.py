@@ -23,6 +23,7 @@ from deniable.cross.hypothesis import (
 )
 from deniable.cross.likely import LikelyTable, project_cells
 from deniable.cross.means import find_mean, find_mean_difference
+from deniable.cross.ratios import find_odds, find_ratio
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
 from deniable.errors import InvalidParameter
@@ -32,7 +33,7 @@ from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.formatting import format_percent, format_table, keep_finite
 from deniable.summaries import Summary
-from deniable.summaries.ratios import fieller_within, find_fieller_ends, ratio_error
+from deniable.summaries.ratios import find_fieller_ends
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 _COMMON = ("n", "level")  # of all cells
 _WHOLE = (0.0, 1.0)
-_RATIOS = (0.0, math.inf)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 
 
@@ -215,7 +215,7 @@ class CrossTable:
 
     def base(self, row: str) -> Summary:
         """The share of a row's people among all."""
-        return self._sum(self._cell(self.by.find(row), 0)[1])
+        return self._sum(self.weigh_cell(self.by.find(row), 0)[1])
 
     def total(self, column: str) -> Summary:
         """The share of a column's people among all."""
@@ -268,7 +268,7 @@ class CrossTable:
     def difference(self, row: str, other: str, column: str | None = None) -> Summary:
         """How much larger a column's share is in one row than in another, to first order."""
         b = self.of.find(column)
-        found = [self._cell(self.by.find(one), b) for one in (row, other)]
+        found = [self.weigh_cell(self.by.find(one), b) for one in (row, other)]
         ratios = [(float(top @ self._flat), float(bottom @ self._flat)) for top, bottom in found]
         if min(bottom for _, bottom in ratios) <= 0:
             return Summary(math.nan, math.inf, -1.0, 1.0)
@@ -292,14 +292,11 @@ class CrossTable:
 
     def ratio(self, row: str, other: str, column: str | None = None) -> Summary:
         """How many times as large a column's share is in one row as in another (the relative risk)."""
-        (x, y), (u, v) = self._two_cells(row, other, column)
-        # x / y over u / v is one fraction; its top and bottom are products, with their slopes
-        return self._divide(_product(self._flat, x, v), _product(self._flat, u, y))
+        return find_ratio(self, row, other, column)
 
     def odds(self, row: str, other: str, column: str | None = None) -> Summary:
         """The same ratio of odds: of the column against all others."""
-        (x, y), (u, v) = self._two_cells(row, other, column)
-        return self._divide(_product(self._flat, x, v - u), _product(self._flat, u, y - x))
+        return find_odds(self, row, other, column)
 
     def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
         """The change since an earlier round: of every share of a row's people, and of every cell.
@@ -316,7 +313,7 @@ class CrossTable:
         found = []
         for a in range(self.by.size):
             for b in range(self.of.size):
-                top, bottom = self._cell(a, b)
+                top, bottom = self.weigh_cell(a, b)
                 x, y = float(top @ self._flat), float(bottom @ self._flat)
                 found.append((top - x / y * bottom) / y if y > 0 else np.zeros(self._flat.size))
         return np.array(found)
@@ -424,35 +421,12 @@ class CrossTable:
         low, high = (min(max(value + sign * self.reach * error, 0.0), 1.0) for sign in (-1, 1))
         return Summary(value, error, low, high)
 
-    def _cell(self, a: int, b: int) -> tuple[Floats, Floats]:
+    def weigh_cell(self, a: int, b: int) -> tuple[Floats, Floats]:
         """The weights of one cell, and of its whole row."""
         cell, row = np.zeros(self.cells.shape), np.zeros(self.cells.shape)
         cell[a, b] = 1.0
         row[a] = 1.0
         return cell.ravel(), row.ravel()
-
-    def _two_cells(self, row: str, other: str, column: str | None) -> list[tuple[Floats, Floats]]:
-        b = self.of.find(column)
-        return [self._cell(self.by.find(one), b) for one in (row, other)]
-
-    def _divide(self, top: _Product, bottom: _Product) -> Summary:
-        """A ratio of two products, with the ends of all ratios that the cells do not exclude."""
-        across, along = self.covariance @ top[1], self.covariance @ bottom[1]
-        variances = (float(top[1] @ across), float(bottom[1] @ along))
-        both = float(top[1] @ along)
-        low, high = fieller_within(top[0], bottom[0], variances, both, (1 - self.level) / 2, _RATIOS)
-        value = max(top[0] / bottom[0], 0.0) if bottom[0] > 0 else math.nan
-        error = ratio_error(top[0], bottom[0], variances, both)
-        return Summary(value, error, low, high, is_ratio=True)
-
-
-_Product = tuple[float, Floats]
-
-
-def _product(cells: Floats, one: Floats, other: Floats) -> _Product:
-    """The product of two sums of cells, and how it moves with each cell."""
-    a, b = float(one @ cells), float(other @ cells)
-    return a * b, b * one + a * other
 
 
 def _format(one: Summary, is_known: bool, shown: float | None = None) -> str:
