@@ -397,11 +397,7 @@ class Plan(Terms):
         return (Reports(self.id, records) for records in blocks)
 
     def describe(self) -> str:
-        """What it is, in a line; then how a record is reported, and a line for each attribute."""
         return describe_plan(self)
-
-    def __str__(self) -> str:
-        return self.describe()
 
     def _repr_html_(self) -> str:
         return write_html(self)

@@ -6,6 +6,7 @@ They are one document in integers, with an id that covers every one of them.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +31,7 @@ from deniable.tickets import PublicKey
 
 
 @dataclass(frozen=True)
-class Terms:
+class Terms(ABC):
     """What people are told before they answer; `Plan` adds what is done with their answers."""
 
     content: Content
@@ -173,6 +174,13 @@ class Terms:
         known = self.content.known
         group = None if known is None else (known.name, known.size)
         return TableForm(self.id, self.names, self.mechanism, group, self.content.rounds or 1)
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What it is, in a line; then how a record is reported, and a line for each attribute."""
+
+    def __str__(self) -> str:
+        return self.describe()
 
     def _body(self) -> dict[str, Any]:
         return self.content.to_dict() | {"losses": self.stated.to_dict()}
