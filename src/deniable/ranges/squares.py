@@ -122,7 +122,7 @@ class LeastSquares:
         from deniable.ranges import loops
 
         found, ends = np.empty(len(firsts)), np.array([firsts, lasts], dtype=np.int64)
-        loops.sum_noise(self.nodes, *ends, found)
+        loops.sum_noise(self.nodes, ends[0], ends[1], found)
         return found
 
     def weights_of(self, points: Floats) -> list[Floats]:
