@@ -17,6 +17,7 @@ from deniable.choose import (
 )
 from deniable.choose.reading import SHARES
 from deniable.domain import Product
+from deniable.formatting import format_count
 from deniable.plan.attribute import list_questions
 from deniable.plan.crowds import explain_crowd
 from deniable.plan.differences import explain_known, warn_groups
@@ -93,8 +94,8 @@ def _explain_dependence(content: Content) -> str:
 
 def _opening(content: Content, plan_id: str) -> str:
     title = f" · {content.title}" if content.title else ""
-    d = len(content.attributes)
-    asked = f"{content.people:,} people, {d} attribute{'s' if d > 1 else ''}"
+    many = sum(not one.domain.is_level for one in content.attributes)  # nobody is asked for a level
+    asked = f"{content.people:,} people, {format_count(many, 'attribute')}"
     how = explain_drawn(content) or content.mechanism.explain([one.name for one in content.attributes])
     if content.rounds is not None and any(part.repeated and part.permanent is part for part in content.parts):
         how += (
