@@ -64,12 +64,13 @@ def test_pairs_of_one_view_have_weights_of_their_own() -> None:
     """A view holds all pairs of three questions, two of which are wanted, one three times as much."""
     bits = {name: ["0", "1"] for name in "abc"} | {"d": ["0", "1"]}
     study = dn.Study(bits, 4.0, together=[("a", "b"), ("b", "c")], importance={"a x b": 3}, objective=SQUARES)
-    (question, alone) = study._build_task()[0].values()
+    (question, alone) = study.inquiry.build_task()[0].values()
     assert question.importance == 3
     assert [round(one.importance, 3) for one in question.readings] == [1.0, 0.0, 0.333]
     assert alone.importance == 1
     three = dn.Study(bits, 4.0, together=[("a", "b", "c")], importance={"a x b x c": 2, "c x a": 5})
-    assert {name: one.importance for name, one in three._build_task()[0].items()} == {"a x b x c": 5, "d": 1}
+    asked = three.inquiry.build_task()[0]
+    assert {name: one.importance for name, one in asked.items()} == {"a x b x c": 5, "d": 1}
 
 
 def test_files_have_the_importance_of_tables(tmp_path: Path) -> None:

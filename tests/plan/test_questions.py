@@ -491,7 +491,7 @@ def test_an_open_end_has_no_mean_of_those_who_answered_either() -> None:
 def test_whether_there_is_an_answer_weighs_as_much_as_its_question() -> None:
     ages = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.3)
     study = dn.Study({"age": ages, "x": ["a", "b"]}, 2, missing={"age": True}, importance={"age": 3})
-    weights = {name: one.importance for name, one in study._build_task()[0].items()}
+    weights = {name: one.importance for name, one in study.inquiry.build_task()[0].items()}
     assert weights == {"age: answered": 3, "age": 3, "x": 1}
 
 

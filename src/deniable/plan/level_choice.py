@@ -33,9 +33,9 @@ def find_obstacle(study: Study, name: str) -> str:
         if is_unlisted:
             return "known, whose values are a list; leave it out of known"
         return "known: it is sent as it is; leave queries out"
-    if any(name in some for some in study._together):
+    if any(name in some for some in study.inquiry.together):
         return "together: a table has cells of a shorter range; give it a larger step, without queries"
-    one = study._whole.get(name)
+    one = study.inquiry.whole.get(name)
     if one is None:  # of several options
         return ""
     if one.only_if is not None or one.missing == "value":
@@ -65,11 +65,11 @@ def consider_levels(study: Study, people: int) -> Considered:
 
     With mechanism "split", every question is, each with its part of epsilon.
     """
-    asked, leveled = list(study._asked.values()), study._leveled
-    is_split = study.mechanism == "split" and len(study._whole) > 1
-    sharing = sum(one.domain.privacy != "metric" for one in study._whole.values())
+    asked, leveled = list(study.inquiry.attributes.values()), study.inquiry.leveled
+    is_split = study.mechanism == "split" and len(study.inquiry.whole) > 1
+    sharing = sum(one.domain.privacy != "metric" for one in study.inquiry.whole.values())
     divided = is_split and study.per == "record"
-    budget = equal_part(study._budget, sharing) if divided else study._budget
+    budget = equal_part(study.inquiry.budget, sharing) if divided else study.inquiry.budget
     own = {name: iter(one.build(budget)) for name, one in leveled.items()}
     parts: list[ExactMechanism] = []
     for one in asked:
@@ -93,7 +93,7 @@ def _choose_part(study: Study, one: Attribute, epsilon: float, people: int) -> E
     protocols = study.protocol if isinstance(study.protocol, Mapping) else {}
     named = next((protocols[key] for key in (one.name, one.several) if key and key in protocols), None)
     found = consider(
-        {one.name: study._question(one)}, epsilon, people, study.objective, None, named, study.per
+        {one.name: study.inquiry.question(one)}, epsilon, people, study.objective, None, named, study.per
     )
     best = found[0]
     if best.mechanism is None or best.why_not is not None:

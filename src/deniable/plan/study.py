@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,52 +13,40 @@ from typing import Any, Never, final
 from deniable.choose import (
     Considered,
     Objective,
-    Question,
-    Wanted,
     advise_epsilon,
     consider,
     consider_repeated,
     epsilon_needed,
-    list_readings,
     people_needed,
 )
-from deniable.domain import Product, checked_text
-from deniable.domain.number import Number
+from deniable.domain import checked_text
 from deniable.domain.parsed import as_question
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import positive_epsilon
 from deniable.formatting import format_count, format_html_table
-from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.choices import checked_error, exclude_unasked
 from deniable.plan.consent import complete_texts
 from deniable.plan.document import Ask, checked_people
 from deniable.plan.importance import (
     read_importance,
-    weigh_attribute,
-    weigh_pairs,
-    weigh_readings,
 )
 from deniable.plan.inference import infer_domains
+from deniable.plan.inquiry import Inquiry
 from deniable.plan.known import read_known
-from deniable.plan.level_choice import consider_levels, find_obstacle
-from deniable.plan.levels import Leveled, divide_levels, find_leveled
+from deniable.plan.level_choice import consider_levels
 from deniable.plan.maps import Map
 from deniable.plan.plan import Plan
-from deniable.plan.products import join_attributes, read_target, read_together
+from deniable.plan.products import read_together
 from deniable.plan.questionnaire import (
     divide_pages,
-    list_attributes,
-    list_extras,
     read_conditions,
     read_policies,
     usual_policy,
 )
 from deniable.plan.sections import list_options, read_toml
-from deniable.plan.study_checks import MECHANISMS, check_choices, check_survey, refuse_known, refuse_overspent
+from deniable.plan.study_checks import check_choices, check_survey, refuse_known, refuse_overspent
 from deniable.plan.texts import Texts
-from deniable.plan.turnout import count_answered, infer_answered, read_answered
-from deniable.plan.units import metric_mechanism
+from deniable.plan.turnout import read_answered
 from deniable.records import Per
 from deniable.tables import require_file
 
@@ -164,8 +152,8 @@ class Study:
             raise InvalidParameter(
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
             )
-        len(self._asked)  # made now, so that what is wrong with a question is said now
-        answered = read_answered(self.answered, list(named), list(self._asked.values()))
+        len(self.inquiry.attributes)  # made now, so that what is wrong with a question is said now
+        answered = read_answered(self.answered, list(named), list(self.inquiry.attributes.values()))
         object.__setattr__(self, "answered", MappingProxyType(answered))
         object.__setattr__(self, "maps", MappingProxyType(dict(self.maps)))
         check_choices(self)
@@ -181,7 +169,7 @@ class Study:
     def _describe(self) -> list[tuple[str, str]]:
         """What each question asks for, in words."""
         more = dict.fromkeys(self.known, ", known and sent as it is")
-        more |= {name: ", in levels" for name, one in self._leveled.items() if one.divisors}
+        more |= {name: ", in levels" for name, one in self.inquiry.leveled.items() if one.divisors}
         return [(name, f"{one}{more.get(name, '')}") for name, one in self.attributes.items()]
 
     @property
@@ -196,61 +184,9 @@ class Study:
         return f"Study{title}: {', '.join(facts)}"
 
     @cached_property
-    def _asked(self) -> Mapping[str, Attribute]:
-        """The attributes, which questions with several options or in levels have many of."""
-        return divide_levels(self._whole, self._leveled)
-
-    @cached_property
-    def _leveled(self) -> Mapping[str, Leveled]:
-        """How the questions are reported that have levels, by name."""
-        found = {}
-        for name, domain in self.attributes.items():
-            own = find_leveled(domain, name, find_obstacle(self, name))
-            if own is not None:
-                found[name] = own
-        return found
-
-    @cached_property
-    def _whole(self) -> Mapping[str, Attribute]:
-        """The attributes before they are divided into levels."""
-        policies = read_policies(self.missing, list(self.attributes))
-        secret = {name: one for name, one in self.attributes.items() if name not in self.known}
-        found = list_attributes(secret, policies, self.only_if)
-        if not self._together:
-            return found
-        epsilon = self.epsilon_first if self.epsilon is None else self.epsilon
-        kind = "SMP" if self.mechanism is None else MECHANISMS.get(str(self.mechanism), "SMP")
-        if kind == "SPL" and self.per == "attribute":
-            kind = "SMP"  # each table has the whole epsilon
-        # a study without an epsilon, or with a wrong objective, is refused later
-        budget = positive_epsilon(1.0 if epsilon is None else epsilon)
-        wanted = Wanted((), (), budget, objective=self.objective, kind=kind)
-        return join_attributes(found, self._together, wanted, self.importance)
-
-    @cached_property
-    def _together(self) -> Sequence[Sequence[str]]:
-        """The questions that are wanted together, those of a target included."""
-        return read_target(self.target, self.together, self.known, list(self.attributes))
-
-    @cached_property
-    def _metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
-        """The mechanisms of metric attributes, by name."""
-        found: dict[str, ExactMechanism] = {}
-        for name, one in self._asked.items():
-            try:
-                made = metric_mechanism(one.domain, name)
-            except InvalidParameter as problem:
-                raise InvalidParameter(
-                    str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}"
-                ) from None
-            if made is not None:
-                found[name] = replace(made, kept=True) if self.repeated else made
-        return found
-
-    @property
-    def _sharing(self) -> bool:
-        """Whether any attribute has a part of epsilon."""
-        return any(one.domain.privacy != "metric" for one in self._asked.values())
+    def inquiry(self) -> Inquiry:
+        """What the questions become: attributes, and what the choice of mechanisms takes of each."""
+        return Inquiry(self)
 
     def __hash__(self) -> int:
         values = (getattr(self, one.name) for one in fields(self) if one.name != "only_if")
@@ -267,7 +203,7 @@ class Study:
         """Whether people are asked again and again."""
         if self.epsilon_first is not None or self.epsilon_forever is not None:
             return True
-        return self.rounds is not None and not self._sharing
+        return self.rounds is not None and not self.inquiry.sharing
 
     @staticmethod
     def read(path: str | Path) -> Study:
@@ -327,10 +263,10 @@ class Study:
             raise InvalidParameter(
                 f"nothing fits this study; the nearest, {best.name}: {best.why_not}{advice}"
             )
-        names = list(self._asked)
+        names = list(self.inquiry.attributes)
         order = range(len(names)) if best.order is None else best.order
-        asked = {names[j]: self._compile(self._asked[names[j]]) for j in order}
-        usual = usual_policy(self._asked)
+        asked = {names[j]: self.inquiry.compile(self.inquiry.attributes[names[j]]) for j in order}
+        usual = usual_policy(self.inquiry.attributes)
         plan = Plan.of(asked, best.mechanism, people, self.title, usual, self.rounds, rows)
         refuse_overspent(self, plan)
         plan = plan.with_ask(self.ask).with_maps(self.maps)
@@ -339,37 +275,27 @@ class Study:
         texts = self._order_pages(list(asked))
         return plan if texts is None else plan.with_texts(complete_texts(texts, plan))
 
-    def _compile(self, one: Attribute) -> Attribute:
-        """An attribute as a plan has it: without its privacy, which the mechanism has."""
-        return replace(one, domain=one.domain.plain, answered=count_answered(self._turnout(one)))
-
-    def _turnout(self, one: Attribute) -> float:
-        names = one.columns if one.several is None else (one.several,)
-        return min(self._expected.get(name, 1.0) for name in names)
-
-    @cached_property
-    def _expected(self) -> dict[str, float]:
-        return infer_answered(self.answered, list(self._asked.values()))
-
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one
         that comes later.
         """
         if (self.together or self.target) and (self.survey is None or not self.survey.pages):
             return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
-        plain = all(one == Attribute(one.name, one.domain, one.missing) for one in self._asked.values())
-        if plain or names == list(self._asked) or (self.survey is not None and self.survey.pages):
+        plain = all(
+            one == Attribute(one.name, one.domain, one.missing) for one in self.inquiry.attributes.values()
+        )
+        if plain or names == list(self.inquiry.attributes) or (self.survey is not None and self.survey.pages):
             return self.survey
         return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
 
     def _advise(self, rows: Sequence[Considered]) -> str:
         """Which epsilon would keep a cap on influence, if it is that cap that nothing keeps."""
         cap = self.objective.influence_cap
-        if cap is None or self.repeated or not self._sharing:
+        if cap is None or self.repeated or not self.inquiry.sharing:
             return ""
         if any(row.influence and max(row.influence) <= cap for row in rows):
             return ""
-        ks, protocols, mechanism = self._build_task()
+        ks, protocols, mechanism = self.inquiry.build_task()
         return f"; {advise_epsilon(ks, cap, mechanism, protocols, self.per)}"
 
     def people_needed(self, error: float) -> int:
@@ -380,14 +306,14 @@ class Study:
         >>> study.people_needed(0.01)
         31290
         """
-        if self.repeated or self._leveled:
+        if self.repeated or self.inquiry.leveled:
             rows = self._consider(1)
             return max(1, math.ceil(max(rows[0].errors) / checked_error(error) ** 2))
-        ks, protocols, mechanism = self._build_task()
+        ks, protocols, mechanism = self.inquiry.build_task()
         return people_needed(
             ks,
             checked_error(error),
-            self._budget,
+            self.inquiry.budget,
             self.objective,
             mechanism,
             protocols,
@@ -400,13 +326,13 @@ class Study:
             raise InvalidParameter(
                 "a study that asks again has two epsilons; try some, and look at plan(people).explain()"
             )
-        if self._leveled:
+        if self.inquiry.leveled:
             raise InvalidParameter(
-                f"{next(iter(self._leveled))!r} is reported in levels: try some epsilons, and look at "
+                f"{next(iter(self.inquiry.leveled))!r} is reported in levels: try some epsilons, and look at "
                 "plan(people).explain()"
             )
-        ks, protocols, mechanism = self._build_task()
-        if not self._sharing:
+        ks, protocols, mechanism = self.inquiry.build_task()
+        if not self.inquiry.sharing:
             raise InvalidParameter(
                 "all attributes have metric privacy and epsilons of their own; try some, and look at "
                 "explain()"
@@ -422,56 +348,19 @@ class Study:
             self.per,
         )
 
-    @property
-    def _budget(self) -> float:
-        """The epsilon that is shared; where nobody shares it, any."""
-        return 1.0 if self.epsilon is None else float(self.epsilon)
-
     def _consider(self, people: int) -> list[Considered]:
-        if self._leveled:
+        if self.inquiry.leveled:
             return [consider_levels(self, people)]
-        ks, protocols, mechanism = self._build_task()
+        ks, protocols, mechanism = self.inquiry.build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
             return consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
         return consider(
             ks,
-            self._budget,
+            self.inquiry.budget,
             people,
             self.objective,
             mechanism,
             protocols,
             self.per,
-        )
-
-    def _build_task(
-        self,
-    ) -> tuple[dict[str, Question], str | Sequence[str] | dict[int, str | Sequence[str]] | None, str | None]:
-        """Questions, protocols and record mechanism, as the choice takes them."""
-        ks = {name: self._question(one) for name, one in self._asked.items()}
-        protocols: str | Sequence[str] | dict[int, str | Sequence[str]] | None
-        if isinstance(self.protocol, Mapping):
-            named = [
-                next((key for key in (one.name, one.several) if key in self.protocol), None)
-                for one in self._asked.values()
-            ]
-            protocols = {j: self.protocol[name] for j, name in enumerate(named) if name is not None}
-        else:
-            protocols = self.protocol
-        return ks, protocols, None if self.mechanism is None else MECHANISMS[self.mechanism]
-
-    def _question(self, one: Attribute) -> Question:
-        domain = one.domain
-        k = domain.k + len(list_extras(one))  # a number's is not used
-        readings = list_readings(domain, k, self._turnout(one))
-        importance = weigh_attribute(one, self.importance)
-        if isinstance(domain, Product):
-            weights = weigh_pairs(self._together, self.importance)
-            readings, importance = weigh_readings(domain, readings, weights)
-        return Question(
-            k,
-            readings,
-            importance,
-            self._metric_mechanisms.get(one.name),
-            isinstance(domain, Number),
         )

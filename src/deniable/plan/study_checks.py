@@ -62,7 +62,7 @@ def check_choices(study: Study) -> None:
         raise InvalidParameter(not_among(str(study.mechanism), "a record mechanism", MECHANISMS))
     if isinstance(study.protocol, Mapping):
         for name in study.protocol:
-            if name not in study.attributes and name not in study._asked:
+            if name not in study.attributes and name not in study.inquiry.attributes:
                 raise InvalidParameter(not_among(str(name), "an attribute with a protocol", study.attributes))
         each = {
             name: checked_protocol(one, f"the protocol of {name!r}") for name, one in study.protocol.items()
@@ -76,8 +76,8 @@ def check_choices(study: Study) -> None:
 
 def _refuse_joined(study: Study) -> None:
     """Refuse a budget per attribute where one answer is several: it would lose more than that."""
-    for name, changed in list_changed(list(study._asked.values())).items():
-        if len(changed) > 1 and name not in study._leveled:  # of whose levels a report holds one
+    for name, changed in list_changed(list(study.inquiry.attributes.values())).items():
+        if len(changed) > 1 and name not in study.inquiry.leveled:  # of whose levels a report holds one
             raise InvalidParameter(
                 "per = 'attribute' bounds what a report says about one attribute, but one answer to "
                 f"{name!r} can change {len(changed)} ({', '.join(changed)}), and would lose more; use "
@@ -115,7 +115,7 @@ def _check_pages(study: Study) -> None:
 
 def _check_distances(study: Study) -> None:
     """Refuse what metric attributes and numbers cannot be combined with, and missing epsilons."""
-    for name, asked in study._asked.items():
+    for name, asked in study.inquiry.attributes.items():
         domain, is_number = asked.domain, isinstance(asked.domain, Number)
         if not is_filled(domain):
             continue
@@ -128,18 +128,18 @@ def _check_distances(study: Study) -> None:
             raise InvalidParameter(
                 f"{what}, so its mechanism follows from its distances; name no protocol for it"
             )
-    check_weighed(study.importance, study._asked, list(study.attributes), study._together)
-    len(study._metric_mechanisms)  # made now, so that what is wrong with a distance is said now
+    check_weighed(study.importance, study.inquiry.attributes, list(study.attributes), study.inquiry.together)
+    len(study.inquiry.metric_mechanisms)  # made now, so that what is wrong with a distance is said now
 
 
 def _check_budget(study: Study) -> None:
     """Refuse epsilons that are missing, too many or out of order; a study that asks again has rounds."""
     if not study.repeated:
-        if not study._sharing and study.epsilon is not None:
+        if not study.inquiry.sharing and study.epsilon is not None:
             raise InvalidParameter(
                 "all attributes are metric and have epsilons of their own; leave the study's epsilon out"
             )
-        if study._sharing and study.epsilon is None:
+        if study.inquiry.sharing and study.epsilon is None:
             raise InvalidParameter(
                 "a study needs an epsilon, or epsilon_first and epsilon_forever to ask again"
             )
@@ -150,7 +150,7 @@ def _check_budget(study: Study) -> None:
                 "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
             )
         return
-    if study._sharing:
+    if study.inquiry.sharing:
         _check_two_epsilons(study)
     elif (study.epsilon, study.epsilon_first, study.epsilon_forever) != (None, None, None):
         raise InvalidParameter(
@@ -195,7 +195,7 @@ def refuse_overspent(study: Study, plan: Plan) -> None:
     if spent > (budget or 0.0) or forever > (study.epsilon_forever or math.inf):
         raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")
     for one in loss.units:
-        domain: Any = study._asked[one.name].domain
+        domain: Any = study.inquiry.attributes[one.name].domain
         allowed = Fraction(domain.epsilon or 0) * (
             1000 if isinstance(domain, Grid) else Fraction(str(domain.step))
         )
