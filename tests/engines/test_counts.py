@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -132,6 +132,9 @@ class Faulty:
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
         self.changed |= self.wrong in sql
         return self.engine.run(sql.replace(self.wrong, self.by))
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        return self.engine.stream(sql, schema)
 
 
 def test_ids_are_compared_in_buckets_and_by_themselves(

@@ -169,6 +169,26 @@ def test_the_shell_works_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path)
     assert "Traceback" not in why
 
 
+def test_text_is_found_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path) -> None:
+    """The cluster counts the rows without text, and hands over those with it; reports are seeded."""
+    study = dn.Study({"word": dn.Text("a-z", longest=4), "smokes": ["yes", "no"]}, epsilon=4.0)
+    plan = study.plan(people=2000)
+    answers = {"word": ["cat", "dog"] * 1000, "smokes": ["yes"] * 2000}
+    reports = plan.privatize(answers, dn.seeded(1))
+    plan.write(tmp_path / "plan.json")
+    plan.write_reports(tmp_path / "reports.parquet", reports)
+    table = parquet.read_table(tmp_path / "reports.parquet")
+    parquet.write_table(
+        table.append_column("plan", pa.array([plan.id] * len(table))), tmp_path / "table.parquet"
+    )
+    where = ("--from", spark.cluster().address, "--table", str(tmp_path / "table.parquet"))
+    commands = [[verb, str(tmp_path / "plan.json"), *where] for verb in ("discover", "estimate")]
+    (found, shown), (seen, shares) = driver.call("run", commands=commands)
+    assert (found, seen) == (0, 0), shown + shares
+    assert shown == f"{plan.discover(reports)}\n"
+    assert "2,000 records reported" in shares
+
+
 def test_an_address_without_a_master_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     require("pyspark")
     with pytest.raises(dn.DeniableError, match="no Spark master answers at"):

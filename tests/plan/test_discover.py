@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,8 +17,9 @@ import pytest
 import deniable as dn
 from deniable.choose import HALF_WIDTH
 from deniable.discovery import Discovery
-from deniable.engines import sources
-from deniable.engines.databases import Engine, fetch_rows
+from deniable.engines import databases, sources
+from deniable.engines.databases import Engine
+from deniable.engines.fetching import EngineRows
 from deniable.plan.text_questions import list_unlisted
 from tests import services
 
@@ -121,12 +121,12 @@ def test_an_engine_counts_the_rows_without_text_itself(file: Path, monkeypatch: 
     rows = pl.concat([table, wrong])
     fetched: list[int] = []
 
-    def fetch(engine: Engine, source: str, names: Sequence[str]) -> Any:
-        got = fetch_rows(engine, source, names)
-        fetched.append(len(got))
-        return got
+    def fetch(engine: Engine, source: str) -> EngineRows:
+        made = EngineRows(engine, source)
+        fetched.append(made.rows)
+        return made
 
-    monkeypatch.setattr(sources, "fetch_rows", fetch)
+    monkeypatch.setattr(sources, "EngineRows", fetch)
     for given in (rows, rows.rename({"row": "id"})):
         arrow = given.to_arrow()
         inside = duckdb.connect().from_arrow(arrow)
@@ -140,6 +140,23 @@ def test_an_engine_counts_the_rows_without_text_itself(file: Path, monkeypatch: 
         assert {key: one.n for key, one in by.items()} == {key: one.n for key, one in by_inside.items()}
     texts = int(rows.select(pl.any_horizontal(pl.col("^word.*bucket$").is_not_null()).sum()).item())
     assert fetched == [texts, texts, len(rows), len(rows)]
+
+
+def test_rows_are_fetched_in_blocks_and_progress_is_shown(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block holds 100 rows here, so that memory does not grow with the 1,500 or so of a table."""
+    monkeypatch.setattr(databases, "FETCHED", 100)
+    table = pl.read_parquet(file).with_columns(plan=pl.lit(PLAN.id))
+    texts = table.filter(pl.any_horizontal(pl.col("^word.*bucket$").is_not_null()))
+    inside = duckdb.connect().from_arrow(table.to_arrow())
+    shown: list[tuple[int, int]] = []
+    made = PLAN.tally(inside, show=lambda done, total: shown.append((done, total)))
+    assert made.tallies == PLAN.tally(REPORTS).tallies
+    assert {total for _, total in shown} == {len(texts)}
+    steps = np.diff([0, *(done for done, _ in shown)])
+    assert steps.sum() == len(texts)
+    assert steps.max() <= 100
 
 
 def test_a_row_that_comes_twice_is_looked_at_once(file: Path) -> None:

@@ -1,6 +1,6 @@
 """Counts reports inside engines that take SQL: DuckDB, PostgreSQL, Spark, and whatever Ibis reaches.
 
-One text, in DuckDB's words, is translated by sqlglot. Nothing but counts comes back.
+One text, in DuckDB's words, is translated by sqlglot. Nothing but counts comes back, unless rows are fetched.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 from uuid import uuid4
 
 from deniable.engines.counting import quote
 from deniable.engines.query import KEY
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, suggest_install
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _INTEGERS = (
     "TINYINT",
@@ -35,7 +38,8 @@ _KINDS = {
     "DATE": "date",
     "BOOLEAN": "bool",
 }
-_FETCHED = 1 << 16  # rows that become columns at a time
+FETCHED = 1 << 16
+"""Rows that are fetched at a time."""
 _DUCK = "deniable: reports"
 """The name of a relation in queries, which no table of a database has."""
 
@@ -53,6 +57,9 @@ class Engine(Protocol):
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
         """The rows that a query gives."""
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The same in blocks, as they are asked for: there may be more of them than the memory holds."""
 
 
 @final
@@ -76,6 +83,17 @@ class DuckTable:
 
         try:
             return list(self.relation.query(_DUCK, sql).fetchall())
+        except duckdb.Error as problem:
+            raise DeniableError(f"DuckDB refused to count: {_first_line(problem)}") from None
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import duckdb
+
+        try:
+            found = self.relation.query(_DUCK, sql)
+            read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader  # before DuckDB 2
+            for batch in read(FETCHED):
+                yield batch.cast(schema)
         except duckdb.Error as problem:
             raise DeniableError(f"DuckDB refused to count: {_first_line(problem)}") from None
 
@@ -104,6 +122,13 @@ class PostgresTable:
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
         return list(self.connection.execute(translate(sql, "postgres")).fetchall())
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        # a cursor with a name is kept by the server, which sends as many rows as are fetched
+        with self.connection.cursor(name=f"deniable_{uuid4().hex}") as cursor:
+            cursor.execute(translate(sql, "postgres"), binary=True)
+            while rows := cursor.fetchmany(FETCHED):
+                yield to_batch(rows, schema)
 
 
 @final
@@ -137,6 +162,19 @@ class SparkTable:
             finally:
                 session.catalog.dropTempView(self.view)
 
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        from deniable.engines.spark import plain_errors
+
+        session = self.frame.sparkSession
+        with plain_errors():
+            self.frame.createOrReplaceTempView(self.view)
+            try:
+                rows = session.sql(translate(sql, "spark")).toLocalIterator()
+                while some := list(islice(rows, FETCHED)):
+                    yield to_batch(some, schema)
+            finally:
+                session.catalog.dropTempView(self.view)
+
 
 @final
 @dataclass(frozen=True)
@@ -154,6 +192,16 @@ class IbisTable:
         return '"reports"'
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
+        with self._plain_errors():
+            return [tuple(row.values()) for row in self._ask(sql).to_pyarrow().to_pylist()]
+
+    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with self._plain_errors():  # all at once: not every backend of Ibis has blocks
+            found = self._ask(sql).to_pyarrow()
+        yield from found.cast(schema).to_batches(FETCHED)
+
+    def _ask(self, sql: str) -> Any:
+        """What the backend makes of a query."""
         import ibis
         import sqlglot
 
@@ -166,34 +214,24 @@ class IbisTable:
         types = self.table.schema()
         # Ibis would ask DuckDB for these types by a name that DuckDB 2 no longer has
         schema = {name: types.get(name.removeprefix(KEY), "int64") for name in tree.named_selects}
+        return backend.sql(tree.sql(dialect=backend.dialect), schema=schema)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
         try:
-            found = backend.sql(tree.sql(dialect=backend.dialect), schema=schema).to_pyarrow()
+            yield
+        except DeniableError:
+            raise
         except Exception as problem:  # of whichever backend
-            raise DeniableError(f"{backend.name} refused to count: {_first_line(problem)}") from None
-        return [tuple(row.values()) for row in found.to_pylist()]
+            name = self.table.get_backend().name
+            raise DeniableError(f"{name} refused to count: {_first_line(problem)}") from None
 
 
-def fetch_rows(engine: Engine, source: str, names: Sequence[str]) -> Any:
-    """Columns of a table of an engine, as a table of pyarrow."""
+def to_batch(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows as columns."""
     import pyarrow as pa
 
-    types = {
-        "integer": pa.int64(),
-        "list": pa.list_(pa.int64()),
-        "text": pa.string(),
-        "date": pa.date32(),
-        "bool": pa.bool_(),
-    }
-    columns = ", ".join(map(quote, names))
-    first = f'SELECT {columns} FROM {source} AS "reports"'
-    rows = engine.run(f'WITH "rows" AS ({first}) SELECT {columns} FROM "rows"')
-    kinds = engine.kinds
-    schema = pa.schema([(name, types[kinds[name]]) for name in names])
-    blocks = []
-    given = iter(rows)
-    while some := list(islice(given, _FETCHED)):
-        blocks.append(pa.record_batch([*map(list, zip(*some, strict=True))], schema=schema))
-    return pa.Table.from_batches(blocks, schema)
+    return pa.record_batch([*map(list, zip(*rows, strict=True))], schema=schema)
 
 
 def _name_ibis(kind: Any) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from deniable.arrays import Array, Integers
 from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
-from deniable.engines.pieces import Frame, Piece, name_kind, open_file, to_arrow
+from deniable.engines.pieces import Frame, RowSource, name_kind, open_file, to_arrow
 from deniable.engines.repeats import Repeats
 from deniable.engines.rows import COUNTED, REPEATED, RowReader, Rows, find_valid
 from deniable.engines.words import Flags
@@ -38,7 +38,7 @@ class FilesCount:
     """Counts the reports in files: all of them, or those of each combination of keys by themselves."""
 
     form: TableForm
-    pieces: tuple[Piece | Frame, ...]
+    pieces: tuple[RowSource, ...]
     extra: frozenset[str]
     """Which of `plan`, `round` and `id` the files have."""
     keys: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class FilesCount:
         found: dict[Key, Counted] = {}
         total, done, lock = sum(piece.rows for piece in self.pieces), 0, Lock()
 
-        def work(piece: Piece | Frame) -> None:
+        def work(piece: RowSource) -> None:
             nonlocal done
             for batch in piece.read(self._names):
                 counted = self._count(part(batch))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 from urllib.parse import unquote
 
 import numpy as np
@@ -17,6 +17,17 @@ from deniable.tables import PLAN_KEY, ROWS
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
+
+
+class RowSource(Protocol):
+    """Rows that are read in blocks."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are; 0 where that is not known."""
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The named columns, in blocks."""
 
 
 @final
@@ -121,7 +132,7 @@ def read_plan(path: Path, form: TableForm) -> str | None:
     return next((read_first(piece, form.plan_column) for piece in opened.list_pieces()), None)
 
 
-def read_first(piece: Piece | Frame, name: str) -> str | None:
+def read_first(piece: RowSource, name: str) -> str | None:
     """What a column of text holds in the first row."""
     batch = next(iter(piece.read([name])), None)
     return batch.column(0)[0].as_py() if batch is not None and batch.num_rows else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, final
@@ -39,12 +38,6 @@ class TableReports:
         """The reports of each attribute."""
         parts = self.form.mechanism.mechanisms
         return [np.concatenate([parts[one].blank(0), *self._blocks.get(one, [])]) for one in self.places]
-
-
-def list_fetched(form: TableForm, kinds: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """The columns of a table that are fetched from an engine."""
-    more = [name for name in sorted(form.more_columns) if name in kinds]
-    return list(dict.fromkeys([*form.column_names, *more, *keys]))
 
 
 def list_hashes(form: TableForm) -> list[str]:

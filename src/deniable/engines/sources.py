@@ -19,16 +19,16 @@ from deniable.engines.databases import (
     Engine,
     IbisTable,
     SparkTable,
-    fetch_rows,
     open_duckdb,
     open_postgres,
     require,
 )
-from deniable.engines.files import Key, merge_counted, open_files, open_frame
+from deniable.engines.fetching import EngineRows
+from deniable.engines.files import FilesCount, Key, merge_counted, open_files, open_frame
 from deniable.engines.form import ID, ROUND, Counted, TableForm, check_columns
 from deniable.engines.pieces import read_first, read_plan
 from deniable.engines.query import Query
-from deniable.engines.reports import TableReports, list_fetched, list_hashes
+from deniable.engines.reports import TableReports, list_hashes
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
@@ -232,8 +232,7 @@ def _count_hashes(
         others = f'(SELECT * FROM {source} AS "others" WHERE {absent})'
         merge_counted(found, Query(form, others, extra, number, keys).run(engine.run))
         rest = f'(SELECT * FROM {source} AS "hashes" WHERE NOT ({absent}))'
-    rows = fetch_rows(engine, rest, list_fetched(form, list(kinds), keys))
-    files = open_frame(form, rows, keys, number)
+    files = FilesCount(form, (EngineRows(engine, rest),), extra, keys, number)
     if gathered is not None:
         files = replace(files, sink=gathered.add)
     merge_counted(found, files.run(show))
