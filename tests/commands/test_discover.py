@@ -182,3 +182,16 @@ def test_what_cannot_be_found_is_said(options: str, message: str, run: Run, writ
     assert outcome.code != 0
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_people_and_plan_say_the_same_number_of_people(run: Run) -> None:
+    """A margin of 2.5 points is the share from which on a plan calls what is found useful."""
+    text = 'title = "Words"\nepsilon = 2.0\n[attributes]\nword = { alphabet = "a-z", longest = 6 }\n'
+    Path("words.toml").write_text(text, encoding="utf-8")
+    told = run("people", "words.toml", "--error", "2.5")
+    assert "values that are found from 2.5 % on" in told.out
+    needed = json.loads(run("people", "words.toml", "--error", "2.5", "--json").out)["people"]
+    assert f"A plan calls 2.5 % useful: that takes {needed:,}." in told.out
+    assert f"{needed:,}" in run("plan", "words.toml", "--people", str(needed)).out
+    given = json.loads(run("people", "words.toml", "--people", str(needed), "--json").out)
+    assert given["questions"][0]["margin"] == pytest.approx(0.025, rel=0.01)

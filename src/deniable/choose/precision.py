@@ -87,7 +87,12 @@ class Precision:
         """How many people it takes to be useful: half of an average share, or a tenth of the range, at most
         10 points.
         """
-        return self.people_needed(self._limit(_USEFUL))
+        return self.people_needed(self.useful_margin)
+
+    @property
+    def useful_margin(self) -> float:
+        """From which margin on it is useful, in shares or in parts of the range."""
+        return self._limit(_USEFUL)
 
     @property
     def is_reachable(self) -> bool:

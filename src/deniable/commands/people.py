@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deniable.choose.reading import FOUND
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, positive, whole
 from deniable.errors import InvalidParameter
@@ -90,6 +91,9 @@ def size_study(
     if error is not None and error >= 100:
         raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
     plan = reading.plan_study(study, people or 1)
+    if error is not None and any(one.what == FOUND for one in plan.precisions()):
+        # how common values must be to be found is known at a number of people, and only about at others
+        plan = reading.plan_study(study, _enough(plan.precisions(), error))
     found = plan.precisions() if people is None else [*plan.precisions(), *_list_grouped(plan)]
     if as_json:
         console.print_json(_facts(plan, found, error))
@@ -131,13 +135,18 @@ def _list_grouped(plan: Plan) -> list[Precision]:
 
 
 def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:
-    rows = [[one.attribute, one.describe(), f"{one.people_needed(error / 100):,}"] for one in found]
+    about = [
+        f"{one.describe()} from {error:g} % on" if one.what == FOUND else one.describe() for one in found
+    ]
+    people = [f"{one.people_needed(error / 100):,}" for one in found]
+    rows = [[one.attribute, *cells] for one, *cells in zip(found, about, people, strict=True)]
     enough = _enough(found, error)
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
         f"{enough:,} people are enough for all of it.",
         *_explain_range(found),
+        *_explain_found(found, error),
         *_explain_turnout(replace(plan, content=replace(plan.content, people=enough))),
         *_explain_choice(plan),
     ]
@@ -163,6 +172,19 @@ def _explain_range(found: Sequence[Precision]) -> list[str]:
     if all(one.width is None for one in found):
         return []
     return ["Of a mean or median, a point is a hundredth of the range."]
+
+
+def _explain_found(found: Sequence[Precision], error: float) -> list[str]:
+    """What the number means for values that nobody listed, and which one a plan calls useful."""
+    some = [one for one in found if one.what == FOUND]
+    if not some:
+        return []
+    useful = max(one.people_enough() for one in some)
+    share = 100 * max(one.useful_margin for one in some)
+    return [
+        f"Values that nobody listed and {error:g} % of people have are found about half of the time with so "
+        f"many people. A plan calls {share:g} % useful: that takes {useful:,}."
+    ]
 
 
 def _explain_turnout(plan: Plan) -> list[str]:
