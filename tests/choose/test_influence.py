@@ -12,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.choose import Considered, Objective, consider, warn_influence, warn_uninvited
 from deniable.choose.influence import MUCH
+from deniable.formatting import format_points
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import Result
 from deniable.plan.explain import reconsider
@@ -180,12 +181,12 @@ def test_operators_are_warned_by_the_same_threshold() -> None:
 
 
 def test_a_question_with_levels_is_warned_of_by_its_name_and_with_one_number() -> None:
-    """Fakes choose the level that they move most; a cap is refused with levels, so that none is advised."""
+    """It is a bound for all ranges; a cap is refused with levels, so that none is advised."""
     plan = dn.Study({"income": dn.Range(0, 5000), "sex": ["f", "m"]}, 2.0).plan(1000)
     here = reconsider(plan.content, ())
-    points = f"{max(here.influence):.1f} points"
+    points = format_points(max(here.influence) / 100)
     told = " ".join(plan.explain().split())
-    assert told.count(f"moves a share of 'income' by up to {points}") == 2
+    assert told.count(f"moves the share of a range of 'income' by up to {points}") == 2
     warning = str(warn_uninvited(here))
-    assert f"a share of 'income' by up to {points}" in warning
+    assert f"the share of a range of 'income' by up to {points}" in warning
     assert "--influence" not in warning + told

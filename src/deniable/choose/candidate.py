@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar, final
@@ -73,6 +73,8 @@ class Considered:
     """What a cap on the guess is held against: `success_reported` by an attacker with the public priors, if
     there are any; and where people are asked again, from all their reports of one value.
     """
+    bounds: tuple[Callable[[], float] | None, ...] = field(default=(), compare=False, repr=False)
+    """What one report counts for at most in the share of a range, of attributes that have levels."""
 
     @staticmethod
     def of(
@@ -141,6 +143,7 @@ class Considered:
             success_reported=sort(self.success_reported),
             names=None if self.names is None else sort(self.names),
             revealed=sort(self.revealed),
+            bounds=sort(self.bounds) if self.bounds else (),
         )
 
     def __str__(self) -> str:
@@ -185,7 +188,9 @@ class Considered:
             influence_of(made.marginal(j), one_in(part, made.chance(j)))
             for j, part in enumerate(made.mechanisms)
         ]
-        return self._in_order(found)
+        bounds = self.bounds or (None,) * len(found)
+        pairs = zip(self._in_order(found), bounds, strict=True)
+        return tuple(own if bound is None else bound() for own, bound in pairs)
 
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:

@@ -29,10 +29,22 @@ def warn_influence(considered: Considered) -> str | None:
         return None
     worst, *others = moved
     return (
-        "If anybody may answer, a few fake reports move the shares: 1 % of fake reports moves a share of "
-        f"{label(considered.names, worst)} by up to {format_points(moved[worst] / 100)}. "
+        f"If anybody may answer, a few fake reports move the shares: {_describe(considered, worst)} by up to "
+        f"{format_points(moved[worst] / 100)}. "
         f"{the_same(considered.names, sorted(others), worst)}What helps: {_list_helps(considered)}."
     )
+
+
+def _describe(considered: Considered, place: int) -> str:
+    return (
+        f"1 % of fake reports moves {describe_moved(considered, place)} of {label(considered.names, place)}"
+    )
+
+
+def describe_moved(considered: Considered, place: int) -> str:
+    """What fake reports move: of an attribute with levels, the share of a range, whichever it is."""
+    is_bound = bool(considered.bounds) and considered.bounds[place] is not None
+    return "the share of a range" if is_bound else "a share"
 
 
 def _list_helps(considered: Considered) -> str:
@@ -63,8 +75,8 @@ def warn_uninvited(considered: Considered) -> str | None:
     worst = next(iter(moved))
     cap = ", or one by deniable plan --influence 5," if _takes_cap(considered) else ""
     return (
-        f"anybody may answer, and 1 % of fake reports moves a share of {label(considered.names, worst)} "
-        f"by up to {format_points(moved[worst] / 100)}: --invited takes only people whom you invited; a plan "
+        f"anybody may answer, and {_describe(considered, worst)} by up to "
+        f"{format_points(moved[worst] / 100)}: --invited takes only people whom you invited; a plan "
         f"with a larger epsilon{cap} lets fake reports count for less"
     )
 
@@ -78,7 +90,7 @@ def _find_much(considered: Considered) -> dict[int, float]:
 def find_moved(considered: Considered, metric: bool = True) -> dict[int, float]:
     """How many points 1 % of fake reports moves a share of each attribute by, the worst first.
 
-    Of a question with levels it is the most of any level, at the place of its own values, where all are read.
+    Of a range with levels it is a bound for the shares of all its ranges, at the place of its own values.
     Numbers are left out, of which there is only a mean, and prefixes of texts, which are not shown. So are
     metric attributes, unless wanted: single values scatter widely anyway, and nobody is shown them alone.
     """
@@ -86,9 +98,8 @@ def find_moved(considered: Considered, metric: bool = True) -> dict[int, float]:
     for j, (part, much) in enumerate(zip(considered.parts, considered.influence, strict=True)):
         is_read = bool(considered.readings[j]) or part.listed
         if is_read and not part.numeric and (metric or not part.metric):
-            places = range(
-                j, len(considered.parts)
-            )  # levels go from the coarsest to the question's own values
+            # levels go from the coarsest to the question's own values
+            places = range(j, len(considered.parts))
             own = next((place for place in places if considered.readings[place]), j)
             found[own] = max(much, found.get(own, 0.0))
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))

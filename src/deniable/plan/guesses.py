@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from deniable.choose import Considered, find_moved
+from deniable.choose.influence import describe_moved
 from deniable.formatting import format_percent, format_points, format_table
 from deniable.plan.attribute import list_related
 from deniable.plan.document import Content
@@ -62,10 +63,10 @@ def explain_guesses(content: Content, here: Considered) -> str:
     moved = find_moved(here)
     if moved:
         worst = next(iter(moved))
-        level = ", by the level of it that they move most" if names[worst] in content.levels else ""
+        what = describe_moved(here, worst)
         lines.append(
-            f"fake reports: 1 % of them moves a share of {names[worst]!r} by up to "
-            f"{format_points(moved[worst] / 100)}{level}"
+            f"fake reports: 1 % of them moves {what} of {names[worst]!r} by up to "
+            f"{format_points(moved[worst] / 100)}"
         )
     if any(part.numeric for part in content.parts):
         lines.append("a number: the guess is in which half of its range it is")

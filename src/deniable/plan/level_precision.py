@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,7 @@ def anticipate_levels(asked: Sequence[Attribute], row: Considered) -> Considered
     names = [one.name for one in asked]
     variances, readings = list(row.variances), list(row.readings)
     success, reported = list(row.success), list(row.success_reported)
+    bounds: list[Callable[[], float] | None] = [None] * len(names)
     for question in unlisted.values():
         for place, part in zip(question.places, question.mechanisms, strict=True):
             success[place], reported[place] = question.tell_two(), part.tell_two()
@@ -53,7 +55,8 @@ def anticipate_levels(asked: Sequence[Attribute], row: Considered) -> Considered
             expected = expect_range(own, levels, parts, [row.chances[place] for place in places])
             readings[places[-1]] = _list_readings(own)
             variances[places[-1]] = _find_variances(own, expected, row.n)
-    found = replace(row, success=tuple(success), success_reported=tuple(reported))
+            bounds[places[-1]] = partial(expected.bound_influence, PEOPLE)
+    found = replace(row, success=tuple(success), success_reported=tuple(reported), bounds=tuple(bounds))
     return replace(found, variances=tuple(variances), readings=tuple(readings), names=name_levels(asked))
 
 

@@ -19,6 +19,7 @@ from deniable.exact import number, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law, finite
 from deniable.ranges.cumulative import CumulativeShares
+from deniable.ranges.influence import bound_influence
 from deniable.ranges.scatter import Scatter
 from deniable.ranges.squares import LeastSquares
 from deniable.ranges.tree import Tree
@@ -134,6 +135,10 @@ class RangeEstimate:
         if ends.size and not (ends.min() >= 0 and ends.max() <= self.k):
             raise InvalidParameter(f"ranges are of values from 0 to {self.k:,}")
         return self._variances.of_ranges(*ends)
+
+    def bound_influence(self, people: int) -> float:
+        """How many of so many people one fake report counts for, at most, in the share of any range."""
+        return bound_influence(self._variances, people)
 
     @cached_property
     def _variances(self) -> Variances:

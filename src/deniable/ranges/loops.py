@@ -257,3 +257,30 @@ def tie(nodes: Nodes, lines: Lines, firsts: Array, lasts: Array, out: Array) -> 
             others = (total - mine) ** 2 - rest
             found += lines.shares[value] * (lines.rates[0] * (squares - rest) + lines.rates[1] * others)
         out[i] = found
+
+
+@compiled
+def reach(nodes: Nodes, sums: Array, factors: Array, lasts: Array, out: Array) -> None:
+    """out[i] = what the sum of all leaves up to an edge takes of a level, the last that has a factor.
+
+    These are the sums of its positive and of its negative weights, and the largest of each.
+
+    A weight is at most the coefficient of a node above times the factor of that level.
+    """
+    levels, fanout = nodes.divisors.size, nodes.noise.shape[1]
+    cuts, taken = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, fanout))
+    last = factors.size - 1
+    for i in range(lasts.size):
+        take(nodes, 0, lasts[i], cuts, taken)
+        out[i] = 0.0
+        for level in range(factors.size):
+            for end in range(2):
+                row = nodes.starts[level] + cuts[level, end] // fanout
+                for j in range(fanout):
+                    one = taken[level, end, j]
+                    if one == 0.0 or (level < last and is_cut(cuts, fanout, level, end, j)):
+                        continue
+                    held = nodes.own[row, j] if level == last else sums[row, j, last, 0]
+                    side = 0 if one > 0 else 1
+                    out[i, side] += abs(one) * held
+                    out[i, side + 2] = max(out[i, side + 2], abs(one) * factors[level])

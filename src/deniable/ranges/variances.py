@@ -70,7 +70,7 @@ class Variances:
         from deniable.ranges import loops
 
         found = np.empty((len(firsts), 2))
-        loops.vary(self.squares.nodes, self._crowd, firsts, lasts, found)
+        loops.vary(self.squares.nodes, self.crowd, firsts, lasts, found)
         noise, people = found.T
         return np.asarray(np.maximum(noise + people + ties, noise / 2))
 
@@ -89,7 +89,8 @@ class Variances:
         return tuple(map(Scatter.of, self.laws))
 
     @cached_property
-    def _crowd(self) -> Crowd:
+    def crowd(self) -> Crowd:
+        """What people add, for loops."""
         from deniable.ranges.loops import Crowd
 
         return Crowd(self._slopes, self._own_slopes, self._shares, self._sums, self._rates)
