@@ -141,6 +141,12 @@ def changes() -> Iterator[tuple[str, str | None, Plan, Callable[[Any], None]]]:
 
     coarse = {"kind": "coarse", "factors": [{"name": "site", "domain": domain_to_dict(SITE)}]}
     yield "a level that is no power of two", "coarse", levels, level(domain={**coarse, "divisor": 3 << 30})
+
+    def nearly(data: Any) -> None:  # as a binary logarithm in floats is rounded
+        level(name="site to 11 bits", domain={**coarse, "divisor": (1 << 49) + 1})(data)
+        part(bits=11)(data)
+
+    yield "a level that is nearly a power of two", "coarse", levels, nearly
     yield "a level of no group", "coarse", levels, level(domain={**coarse, "divisor": 0})
     yield "a level of another length", "fit", levels, level(domain={**coarse, "divisor": 1 << 41})
     yield "a level by another name", "tables", levels, level(name="site to 21 bits")
@@ -167,7 +173,19 @@ def changes() -> Iterator[tuple[str, str | None, Plan, Callable[[Any], None]]]:
     yield "not likelier", "likelier", code, part(keep=str(1 << 62))
     yield "no answer is a value", "no-answer", text, lambda data: data.update(missing="value")
     yield "text by another mechanism", "fit", text, _by_direct
+    yield "text that applies to some", "no-answer", code, _for_some
 
 
 def _by_direct(data: Any) -> None:
     data["mechanism"]["parts"][0] = {"kind": "direct", "k": 1 << 20, "keep": str((1 << 64) - 5)}
+
+
+def _for_some(data: Any) -> None:
+    asked = {"name": "has", "domain": {"kind": "categories", "labels": ["yes", "no"]}}
+    direct = {"kind": "direct", "k": 2, "keep": str(5 << 61)}
+    data["attributes"] = [asked, data["attributes"][0] | {"only_if": {"name": "has", "values": ["yes"]}}]
+    data["mechanism"] = {
+        "kind": "sample",
+        "parts": [direct, data["mechanism"]["parts"][0]],
+        "reported": 1,
+    }

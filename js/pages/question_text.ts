@@ -59,7 +59,7 @@ function ask(domain: FreeText | Codes, about: About): Question {
     id: `q${j}-none`,
     change: () => void (field.disabled = none.checked),
   });
-  const typed = (): string => field.value.trim();
+  const typed = (): string => field.value.trim().normalize(); // as it is reported
   const isCut = (text: string): boolean => domain.kind === "text" && text.length > domain.longest;
   const count = (): void => {
     if (domain.kind !== "text") return;
@@ -108,6 +108,6 @@ function ask(domain: FreeText | Codes, about: About): Question {
 function suspect(domain: FreeText | Codes, answer: string): string {
   if (domain.kind !== "text") return "";
   if (!domain.cut && answer.length > domain.longest) return plural("text_longest", domain.longest);
-  const letter = [...answer.normalize()].find((one) => !domain.alphabet.includes(one));
+  const letter = [...answer].find((one) => !domain.alphabet.includes(one));
   return letter === undefined ? "" : t("text_letter", { letter });
 }

@@ -26,7 +26,7 @@ export class Coarse implements Values {
     const most = Math.min(Number.MAX_SAFE_INTEGER, base.k - 1);
     wholeNumber("coarse", "a divisor", divisor, this.isUnlisted ? 1 : 2, most);
     must(
-      !this.isUnlisted || Number.isInteger(Math.log2(divisor)),
+      !this.isUnlisted || 2 ** Math.round(Math.log2(divisor)) === divisor, // log2 alone is rounded
       "coarse",
       () => `a divisor of ${shown(question)} must be a power of two, got ${divisor}`,
     );

@@ -273,7 +273,7 @@ export class Plan {
 
   private checkSizes(): void {
     const names = new Set<string>();
-    for (const [j, { name, domain, k, extras, missing }] of this.attributes.entries()) {
+    for (const [j, { name, domain, k, extras, missing, onlyIf }] of this.attributes.entries()) {
       must(!names.has(name), "names", () => `the attribute ${shown(name)} occurs twice`);
       names.add(name);
       const labels = domain.kind === "categories" ? domain.labels : [];
@@ -283,8 +283,12 @@ export class Plan {
       const many = isFull(part) ? domain.k : k;
       const fits = part.k === many && !part.isUnlisted === !domain.isUnlisted;
       must(fits, "fit", () => `${shown(name)} has ${many} values, its mechanism ${part.k}`);
-      const isValue = isFull(part) && missing === "value";
-      must(!isValue, "no-answer", () => `${shown(name)} is a number or metric: no answer is not its value`);
+      const isValue = isFull(part) && (missing === "value" || (domain.isUnlisted && onlyIf));
+      must(
+        !isValue,
+        "no-answer",
+        () => `${shown(name)} is a number, metric or text: no answer is not its value`,
+      );
     }
     must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
   }
