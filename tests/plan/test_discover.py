@@ -347,7 +347,8 @@ def test_everything_is_shown_of_a_plan_with_text() -> None:
     assert PLAN.labels["word"] == ()
     assert len(PLAN.attribute("word").privatize(["cat"], dn.seeded(1))) == 1
     with pytest.raises(dn.InvalidParameter, match="too many values to guess among"):
-        dn.attack.examine(PLAN)
+        dn.attack.success(PLAN)
+    assert dn.attack.examine(PLAN).left_out == ("word",)
 
 
 def test_text_alone_has_no_shares() -> None:

@@ -11,6 +11,7 @@ from deniable.attack.likelihoods import cells_of, guessed_of, hidden_in, values_
 from deniable.attack.page import Examination, RealAttribute, ReidentificationRate
 from deniable.attack.reidentification import Progress, match_surveys
 from deniable.attack.sampling import sampled_success
+from deniable.attack.text import leave_text
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
@@ -39,7 +40,8 @@ def examine(
     `people` are a dataframe, a dictionary of columns or a list of dictionaries, as `plan.privatize` takes
     them; or numbers, a row per attribute, as `plan.encode` makes them. They are asked `collections` times in
     a simulation from the seed, and `users` of them are looked for among all of them. An attribute that the
-    table lacks is no part of the background: in the simulation it is drawn evenly.
+    table lacks is no part of the background: in the simulation it is drawn evenly. Questions of text are left
+    out: then all figures are for reports that hold another question.
 
     >>> import deniable as dn
     >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
@@ -53,13 +55,22 @@ def examine(
         )
     if people is not None:
         refuse_known(plan)
+    whole, (plan, places, left_out) = plan, leave_text(plan)
+    if isinstance(people, np.ndarray) and len(people) == len(whole.names):
+        people = people[list(places)]
     known = success(plan, None, collections, seed)
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if part.numeric)
     distanced = tuple(name for name, part in parts.items() if part.metric)
     if people is None:
-        about = plan.id, plan.content.title, collections, seed, plan.content.rounds, known
-        return Examination(*about, numbers=numbers, distanced=distanced)
+        about = whole.id, plan.content.title, collections, seed, plan.content.rounds, known
+        return Examination(
+            *about,
+            numbers=numbers,
+            distanced=distanced,
+            left_out=left_out,
+            leveled=tuple(plan.content.levels),
+        )
     codes = encode_people(plan, people)
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
@@ -87,7 +98,7 @@ def examine(
     answered = _fill_missing(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
     found = _look_for_people(plan, answered, had, whom, collections, top, seed, progress)
     return Examination(
-        *(plan.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
+        *(whole.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
         real_attributes=tuple(real),
         found=tuple(found),
@@ -96,6 +107,8 @@ def examine(
         lacking=tuple(name for j, name in enumerate(plan.names) if j not in had),
         numbers=numbers,
         distanced=distanced,
+        left_out=left_out,
+        leveled=tuple(plan.content.levels),
     )
 
 

@@ -17,6 +17,8 @@ from deniable.attack.page.wording import (
     exact_hits,
     legend,
     mark_figure,
+    name_left_out,
+    name_leveled,
     times_as_often,
 )
 from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
@@ -66,6 +68,10 @@ class Examination:
     """Attributes with metric values: guesses that are near are no hits."""
     lacking: tuple[str, ...] = ()
     """Attributes that the table of people does not have."""
+    left_out: tuple[str, ...] = ()
+    """Questions of text and codes, which are not attacked."""
+    leveled: tuple[str, ...] = ()
+    """Questions whose levels are guessed one by one."""
 
     @property
     def noise_kept(self) -> bool:
@@ -108,6 +114,7 @@ class Examination:
                 f"What an attacker learns from plan {self.plan[:12]}{title}",
                 fill_paragraph(about),
                 fill_paragraph(self._describe_rounds()),
+                *map(fill_paragraph, name_left_out(self.left_out)),
             ]
         )
 
@@ -308,7 +315,8 @@ class Examination:
         )
         known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
         shown = format_table(headers, rows, _LEFT, "  ")
-        return "\n".join([heading, *shown, f"blind: the whole record {blind}", fill_paragraph(meant), known])
+        lines = [heading, *shown, f"blind: the whole record {blind}", fill_paragraph(meant), known]
+        return "\n".join([*lines, *map(fill_paragraph, name_leveled(self.leveled))])
 
     def _client(self, one: ProfileSuccess) -> str:
         if self.collections == 1:

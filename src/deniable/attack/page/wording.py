@@ -70,3 +70,24 @@ def exact_hits(names: Sequence[str]) -> list[str]:
         f"For {shorten_names(names)}, which are metric, only the exact bin or cell is right: guesses "
         "nearby are not counted."
     ]
+
+
+def name_left_out(questions: Sequence[str]) -> list[str]:
+    """That text is not attacked; nothing where there is none."""
+    if not questions:
+        return []
+    return [
+        f"Left out: {shorten_names(questions)}, with too many values to guess among; the loss bounds what "
+        "any attacker learns. All figures are for reports that hold another question."
+    ]
+
+
+def name_leveled(questions: Sequence[str]) -> list[str]:
+    """That levels of one question are counted as several answers; nothing where there are none."""
+    if not questions:
+        return []
+    return [
+        f"Levels of {shorten_names(questions)} count as answers of their own, as if nothing tied them "
+        "together. The finest level has all others, so that whole records are guessed more often than "
+        "this, with reports and blindly."
+    ]
