@@ -71,3 +71,18 @@ def test_levels_are_guessed_once_and_text_by_two_answers() -> None:
     assert list(rows) == names
     assert all(one["blind"] <= one["report"] <= one["reported"] <= 1 for one in rows.values())
     assert rows[names[-1]]["blind"] == 0.5
+
+
+def test_text_hides_no_guess_from_questions_that_depend_on_each_other() -> None:
+    asked = {"smokes": ["yes", "no"], "brand": ["a", "b", "c"]}
+
+    def guess(**more: dn.Text) -> dict[str, dict[str, float]]:
+        study = dn.Study(asked | more, epsilon=3.0, mechanism="split", only_if={"brand": {"smokes": "yes"}})
+        return {one["attribute"]: one for one in list_guesses(study.plan(people=1000))}
+
+    alone, beside = guess(), guess(word=dn.Text("a-z", longest=5))
+    for name in asked:
+        assert alone[name]["together"] >= alone[name]["report"]
+        assert beside[name]["together"] >= beside[name]["report"]
+        assert beside[name]["together_blind"] == alone[name]["together_blind"]
+    assert beside["brand"]["together"] > beside["brand"]["report"] + 0.01, "one says something of the other"

@@ -8,15 +8,15 @@ from typing import Any
 
 from deniable.attack import success
 from deniable.domain import Coarse
-from deniable.mechanisms import Linear
 from deniable.plan import Plan
 from deniable.plan.acronyms import explain_kinds, explain_name
+from deniable.plan.attribute import list_related
 from deniable.plan.explain import list_warnings, reconsider
 from deniable.plan.forecast import ExpectedTable, expect_tables
 from deniable.plan.reasons import explain_choice, name_use
+from deniable.plan.related import guess_related
 from deniable.plan.text_questions import list_unlisted
 from deniable.plan.turnout import explain_turnout
-from deniable.words import FULL
 
 
 def forecast(plan: Plan) -> dict[str, Any]:
@@ -109,25 +109,24 @@ def _join_levels(plan: Plan, rows: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def _guess_beside_text(plan: Plan) -> list[dict[str, Any]]:
-    """The guesses of each attribute by itself, and of text which of two answers it is."""
-    content, rows = plan.content, []
+    """The guesses of each attribute, and of text which of two answers it is."""
+    content, rows = plan.content, list[dict[str, Any]]()
+    related = {
+        one.attribute: {"together": one.guess, "together_blind": one.blind}
+        for names in list_related(content.attributes)
+        for one in guess_related(content, names) or ()
+    }
     for j, one in enumerate(content.attributes):
         if one.domain.listed:
             blind, reported = 1 / content.parts[j].k, content.parts[j].success()
             report = blind + float(content.mechanism.chance(j)) * (reported - blind)
-            rows.append({"attribute": one.name, "blind": blind, "report": report, "reported": reported})
+            row = {"attribute": one.name, "blind": blind, "report": report, "reported": reported}
+            rows.append(row | related.get(one.name, {}))
     for name, text in list_unlisted(content).items():
-        reported = max(map(_guess_of_two, text.mechanisms))
-        report = 0.5 + text.chance * (reported - 0.5)
+        reported = max(part.tell_two() for part in text.mechanisms)
         what = f"{name}, which of two answers it is"
-        rows.append({"attribute": what, "blind": 0.5, "report": report, "reported": reported})
+        rows.append({"attribute": what, "blind": 0.5, "report": text.tell_two(), "reported": reported})
     return _join_levels(plan, rows)
-
-
-def _guess_of_two(part: Linear) -> float:
-    """How often the better of two guesses is right, from a hash that separates them."""
-    kept = part.keep / FULL
-    return kept + (part.g - 2) / 2 * (1 - kept) / (part.g - 1)
 
 
 def _finite(value: Any) -> Any:
