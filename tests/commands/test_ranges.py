@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.plan.findings import Findings
+from deniable.plan.range_queries import RangeQuery
 from tests import levels
 from tests.running import Run
 
@@ -39,6 +41,18 @@ def test_any_range_is_shown_with_its_interval(run: Run) -> None:
     assert row["unbiased_low"] < 0.3 < row["unbiased_high"]
     assert {row["attribute"] for row in about["groups"]} == {"income"}
     assert run("estimate", "plan.json", "reports.parquet", "--range", "200:500", "-o", "out.csv").code == 0
+
+
+def test_a_plot_draws_the_ranges_that_are_asked_for(reports: dn.Plan) -> None:
+    tallies = reports.tally("reports.parquet")
+    asked = [RangeQuery(200, 500), RangeQuery(None, 300, "income")]
+    for unbiased in (False, True):
+        figure = Findings.of(reports, tallies, ranges=asked).plot(unbiased=unbiased)
+        titles = [axes.get_title(loc="left") for axes in figure.axes]
+        assert [title.split(":")[0] for title in titles] == ["income", "income", "sex"]
+        assert "ranges asked for" in " ".join(titles[1].split())
+        labels = [text.get_text() for text in figure.axes[1].get_yticklabels()]
+        assert labels == ["200 to under 500", "under 300"]
 
 
 @pytest.mark.usefixtures("reports")

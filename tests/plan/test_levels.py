@@ -173,7 +173,7 @@ def incomes() -> tuple[Integers, Result]:
 
 def test_a_question_with_levels_is_one_result(incomes: tuple[Integers, Result]) -> None:
     given, result = incomes
-    assert list(result) == ["sex", "income"]
+    assert list(result) == ["income", "sex"]
     assert set(result.domains) == {"sex", "income"}
     assert result["income"].n + result["sex"].n == given.size
     assert set(result.levels) == {"income by 256", "income by 64", "income by 16", "income by 4", "income"}

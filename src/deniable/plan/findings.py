@@ -135,6 +135,11 @@ class Findings:
         return tuple(self.result.ranges)
 
     @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """All that has shares, of values or of groups, in the order of the study."""
+        return tuple(name for name in self.result if name in {*self.names, *self.leveled})
+
+    @cached_property
     def means(self) -> dict[str, Summary]:
         """The means of every number, and of every range that has one: possible ones."""
         return {
@@ -145,14 +150,14 @@ class Findings:
     @cached_property
     def unbiased_means(self) -> dict[str, Summary]:
         """The same, which may be beyond the ends."""
-        names = [*self.names, *self.leveled, *self.result.means]
+        names = [*self.shown, *self.result.means]
         return {name: self.result.mean(name, self.level) for name in names if self.result.has_mean(name)}
 
     @cached_property
     def all_quantiles(self) -> dict[str, dict[float, Summary]]:
         """The median of every range, and the quantiles that were asked for."""
         found = {}
-        for name in (*self.names, *self.leveled):
+        for name in self.shown:
             if self.result.has_quantiles(name):
                 asked = self.quantiles.get(name, {})
                 median = asked.get(MEDIAN) or self.result.quantile(name, MEDIAN, self.level)
@@ -168,7 +173,8 @@ class Findings:
             for name in self.names
         }
         found = {name: self._correct_groups(name, groups) for name, groups in found.items() if groups}
-        return found | {name: self._group_levels(name) for name in self.leveled}
+        found |= {name: self._group_levels(name) for name in self.leveled}
+        return {name: found[name] for name in self.shown if name in found}
 
     def _group_levels(self, name: str) -> list[Group]:
         """Groups of a question in levels, or its values if it has few of them."""
@@ -244,7 +250,7 @@ class Findings:
         """What is too noisy to read, and what would mend it."""
         result, level = self.result, self.level
         found: list[Noise | None] = []
-        for name in (*self.names, *self.leveled):
+        for name in self.shown:
             if name in self.groups:
                 errors = np.array([group.share.stderr for group in self.groups[name]])
                 is_map = isinstance(result.domains[name], Grid)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from deniable.formatting import format_count
 from deniable.plan.change import MEAN
+from deniable.plan.panels import Bar
 from deniable.plan.plot import Part, Shown, shares_plot
+from deniable.plan.range_queries import ShownShare
 from deniable.plan.readable import Shares
 from deniable.plan.respondents import Columns, read_columns
 from deniable.plan.rows import name_quantile
@@ -47,13 +49,25 @@ def plot_findings(findings: Findings, bins: bool, unbiased: bool, only: str | No
         )
         for name, one in findings.answered.items()
     }
-    shown = Shown(values, groups, ends, told, noisy, counted, parts)
+    shown = Shown(values, groups, ends, told, noisy, counted, parts, _list_ranges(findings, unbiased))
     chosen = [name for name in result if only in (None, name)]
     estimates = {name: result.estimates[name] for name in chosen if name in result.estimates}
     numbers = {name: result.means[name] for name in chosen if name in result.means}
     leveled = {name: findings.groups[name] for name in chosen if name in result.ranges}
     about = numbers, result.domains, bins, shares, _list_positions(findings), shown, leveled
     return shares_plot(estimates, title, findings.level, *about)
+
+
+def _list_ranges(findings: Findings, unbiased: bool) -> dict[str, list[Bar]]:
+    """The shares between two numbers that were asked for, by attribute."""
+    found: dict[str, list[Bar]] = {}
+    for name, asked in findings.ranges.items():
+        for query, raw in asked.items():
+            one = ShownShare.of(findings.result, name, query, raw)
+            share = raw if unbiased else one.share
+            bar = Bar(str(query), share.value, share.low, share.high, noisy=one.noisy and not unbiased)
+            found.setdefault(name, []).append(bar)
+    return found
 
 
 def _list_positions(findings: Findings) -> dict[str, dict[str, float]]:

@@ -75,6 +75,8 @@ class Shown(NamedTuple):
     """What was counted, in words, where that is more than a number of reports."""
     answered: Mapping[str, Part] = {}
     """The shares that have a panel more."""
+    ranges: Mapping[str, Sequence[Bar]] = {}
+    """The shares between two numbers that were asked for, which have one, too."""
 
 
 def shares_plot(
@@ -124,6 +126,9 @@ def shares_plot(
         noisy = shown is not None and name in shown.noisy
         panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown), noisy=noisy))
     if shown is not None:
+        for name in [one for one in shown.ranges if one in estimates or one in (leveled or {})]:
+            asked = Panel(name, estimates.get(name), shown.ranges[name], ", ranges asked for")
+            panels.append(asked._replace(method=_find_method(name, shown)))
         panels = [panel._replace(counted=shown.counted.get(panel.name, "")) for panel in panels]
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
@@ -221,6 +226,11 @@ def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, show
     bars = _group_bars(name, groups, {}, shown)
     edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
     return Panel(name, None, bars, f", {domain.k:,} values in {len(bars)} groups", edges=edges, method=method)
+
+
+def _find_method(name: str, shown: Shown) -> str:
+    """Which shares are drawn of an attribute."""
+    return (shown.groups[name] if name in shown.groups else shown.values[name]).method
 
 
 def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:

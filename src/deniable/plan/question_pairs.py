@@ -100,8 +100,9 @@ def check_questions(content: Content, of: str, by: str) -> None:
             raise InvalidParameter(not_among(name, "a question", questions))
         if name in content.levels:
             raise InvalidParameter(
-                f"{name!r} is reported in levels, which are no values of a table; ask for it with a larger "
-                "step and without levels (queries = 'values')"
+                f"{name!r} is reported in levels, and no report has one of its values beside another answer. "
+                "For a table, give a range fewer values by a larger step; queries = 'values' asks without "
+                "levels. Text is in no table"
             )
     if of == by:
         raise InvalidParameter(f"a table is of two questions, got {of!r} twice")

@@ -92,7 +92,9 @@ class Result(Mapping[str, Any]):
         return "" if self.plan is None else point_to_table(self.plan.content, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self.estimates, *self.ranges, *self.means])
+        order = {name: place for place, name in enumerate(self.domains)}
+        shares = sorted([*self.estimates, *self.ranges], key=lambda name: order.get(name, len(order)))
+        return iter([*(shares if self.ranges else self.estimates), *self.means])
 
     def __len__(self) -> int:
         return len(self.estimates) + len(self.ranges) + len(self.means)
