@@ -29,6 +29,7 @@ NAMES = {
     "response-time",
     "fairness",
     "learning",
+    "words-and-ranges",
 }
 
 

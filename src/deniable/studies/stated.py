@@ -6,6 +6,29 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, final
 
+UNITS = {
+    "variances": "times a value's noise",
+    "ranges of 1/100": "thousandths",
+    "ranges of 1/10": "thousandths",
+    "cumulative": "thousandths",
+    "held": "of intervals",
+    "hits": "of 20 strings",
+    "reported": "strings",
+    "F1": "of 1",
+    "errors": "of studies",
+    "shown": "of strings",
+    "bias": "standard deviations",
+    "coverage": "of intervals",
+    "above": "of strings",
+    "width": "plain widths",
+    "limit": "%",
+    "power": "of cases",
+    "bounds": "epsilon",
+    "small": "delta",
+    "two values": "epsilon",
+}
+"""What the numbers of a figure are counted in; of others, the figure's name says it."""
+
 
 @final
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ import click
 
 from deniable.commands.shared import console
 from deniable.formatting import format_count
-from deniable.studies.stated import StatedPoint
+from deniable.studies.stated import UNITS, StatedPoint
 
-_HEADERS = ("figure", "case", "method", "epsilon", "people", "ours", "specification", "")
+_HEADERS = ("figure", "case", "method", "epsilon", "people", "ours", "specification", "unit", "")
 
 
 def print_stated(title: str, rows: Sequence[StatedPoint]) -> None:
@@ -21,6 +21,7 @@ def print_stated(title: str, rows: Sequence[StatedPoint]) -> None:
             "" if row.people is None else f"{row.people:,}",
             console.with_error(row.value, row.stderr) if row.stderr else console.short(row.value),
             "" if row.stated is None else f"{row.stated:,.10g}",
+            UNITS.get(row.figure, ""),
             "differs" if row.differs else "",
         ]
         for row in rows
