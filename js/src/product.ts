@@ -1,14 +1,8 @@
 /** Defines the values of several questions that are reported as one: a cell of their table. */
 
-import type { Attribute } from "./attribute.js";
-import type { boundGuess } from "./bounds.js";
 import { type Categories, checkedText, type Domain, NO_ANSWER, type Range, type Values } from "./domain.js";
 import { InvalidValue, must, shown } from "./errors.js";
-import { divideUp, NANO } from "./exact.js";
-import { type BestGuess, tell } from "./guesses.js";
-import type { Guess, Mechanism } from "./mechanism.js";
 import { domain, type RareKinds } from "./notation.js";
-import type { Plan } from "./plan.js";
 import { checkedFields, checkedKind, checkedList, checkedString } from "./strict.js";
 
 const MOST_CELLS = 1 << 16;
@@ -89,49 +83,3 @@ const readProduct = (data: unknown, rare: RareKinds): Product => {
 export const domains: Readonly<Record<string, (data: unknown, rare: RareKinds) => Domain>> = {
   product: readProduct,
 };
-
-/** Refuse tables and levels of questions that are not the same wherever they are asked. */
-export const checkTables = (attributes: readonly Attribute[]): void => {
-  const asked = new Map<string, string>();
-  const several = new Set(attributes.map((one) => one.several));
-  for (const { name, domain, missing, onlyIf, several: question, answers } of attributes) {
-    const isView = "factors" in domain;
-    const fits = !isView || (name === domain.name && !(onlyIf ?? question ?? answers));
-    must(fits, "tables", () => `${shown(name)} is a view of questions that everybody is asked`);
-    for (const one of isView ? domain.factors : [{ name, domain }]) {
-      const here = JSON.stringify([one.domain, missing]);
-      const isSame = (asked.get(one.name) ?? here) === here && !several.has(one.name);
-      must(isSame, "tables", () => `${shown(one.name)} is asked in two ways`);
-      asked.set(one.name, here);
-    }
-  }
-  for (const { domain } of attributes) if (domain.kind === "coarse") checkLevels(domain.question, attributes);
-};
-
-/** Refuse levels of a question that is not an attribute itself, or that some do not answer. */
-const checkLevels = (question: string, attributes: readonly Attribute[]): void => {
-  const own = attributes.find(({ name }) => name === question);
-  const fits = own && !own.onlyIf && own.missing !== "value";
-  must(fits, "tables", () => `${shown(question)} has levels: it is an attribute that everybody answers`);
-};
-
-/** How often an answer that tables or levels hold is guessed right, at most; of text, which of two it is. */
-export const guessFactor = (
-  plan: Plan,
-  { name, domain: { k, isUnlisted } }: Attribute,
-  bound: typeof boundGuess,
-): BestGuess | undefined => {
-  const held = [...plan.attributes.keys()].filter((j) => plan.attributes[j]?.columns.includes(name));
-  if (!held.some((j) => "factors" in Object(plan.attributes[j]?.domain))) return undefined;
-  const parts = held.map((j) => plan.mechanisms[j] as Mechanism);
-  const among = isUnlisted ? 2 : k;
-  const most = isUnlisted ? Math.max(...parts.map(({ guess }) => chanceOf(guess))) : 1;
-  const found = bound(plan, held, 1 / among, most);
-  const isDrawn = found.wholeReport < found.oneReport;
-  const what = (isUnlisted && parts[0]?.guess?.what) || "";
-  return tell({ blind: 1 / among, ...found }, isDrawn, plan.rounds !== null, what, `1 in ${among}`);
-};
-
-/** A little above the exact one. */
-const chanceOf = (guess: Guess | undefined): number =>
-  guess ? Number(divideUp(guess.chance[0] * NANO, guess.chance[1])) / 1e9 : 1;

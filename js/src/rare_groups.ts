@@ -3,43 +3,36 @@
 import { must } from "./errors.js";
 import type { RareKinds } from "./rare_kinds.js";
 
-const DISTANCES = /"kind":"((planar-)?geometric|grid)"|"metric":/;
-const MAPS = /"maps":/;
-const NUMBERS = /"kind":"(duchi|piecewise|hybrid|number)"/;
-const KEPT = /"kind":"(bit-flip|(hashed-)?memoized)/;
-const HASHED = /"kind":"(pooled|linear|text|code)"/;
-const FAKED = /"kind":"faked"/;
-const WEIGHTED = /"weights":/;
-const TABLES = /"kind":"(product|coarse)"|"known":/;
-const QUESTIONS = /"(only_if|several|answers)":|"unit":"(whole|month|year)"|"kind":"(product|coarse)"/;
+/** What a canonical text has where a group is needed, and the group. */
+const GROUPS: readonly (readonly [needed: RegExp, load: () => Promise<Partial<RareKinds>>])[] = [
+  [/"kind":"((planar-)?geometric|grid)"|"metric":/, () => import("./distance_kinds.js")],
+  [/"maps":/, () => import("./map_kinds.js")],
+  [/"kind":"(duchi|piecewise|hybrid|number)"/, () => import("./number_kinds.js")],
+  [/"kind":"(bit-flip|(hashed-)?memoized)/, () => import("./kept_kinds.js")],
+  [/"kind":"pooled"/, () => import("./pooled.js")],
+  [/"kind":"(linear|text|code)"/, () => import("./text_kinds.js")],
+  [/"kind":"faked"/, () => import("./faked_kinds.js")],
+  [/"weights":/, () => import("./weighted.js")],
+  [
+    /"(only_if|several|answers)":|"unit":"(whole|month|year)"|"kind":"(product|coarse)"/,
+    () => import("./asked_kinds.js"),
+  ],
+  [/"kind":"(product|coarse)"/, () => import("./view_kinds.js")],
+  [/"kind":"product"|"known":/, () => import("./table_kinds.js")],
+];
 
 /** The kinds that occur in a canonical text; all others are refused as unknown. */
 export const loadRareKinds = async (text: string): Promise<RareKinds> => {
-  const [distances, maps, numbers, kept, hashes, faked, weights, questions, tables] = await Promise.all([
-    DISTANCES.test(text) ? import("./distance_kinds.js") : null,
-    MAPS.test(text) ? import("./map_kinds.js") : null,
-    NUMBERS.test(text) ? import("./number_kinds.js") : null,
-    KEPT.test(text) ? import("./kept_kinds.js") : null,
-    HASHED.test(text) ? import("./hash_kinds.js") : null,
-    FAKED.test(text) ? import("./faked_kinds.js") : null,
-    WEIGHTED.test(text) ? import("./weighted.js") : null,
-    QUESTIONS.test(text) ? import("./asked_kinds.js") : null,
-    TABLES.test(text) ? import("./table_kinds.js") : null,
-  ]);
+  const needed = GROUPS.filter(([sign]) => sign.test(text));
+  const groups = await Promise.all(needed.map(([, load]) => load()));
+  const join = (field: "records" | "mechanisms" | "domains") =>
+    Object.assign({}, ...groups.map((one) => one[field]));
   return {
     ...UNNEEDED,
-    ...distances,
-    ...maps,
-    ...questions,
-    ...tables,
-    records: { ...faked?.records, ...weights?.records },
-    mechanisms: {
-      ...distances?.mechanisms,
-      ...numbers?.mechanisms,
-      ...kept?.mechanisms,
-      ...hashes?.mechanisms,
-    },
-    domains: { ...distances?.domains, ...numbers?.domains, ...tables?.domains, ...hashes?.domains },
+    ...Object.assign({}, ...groups),
+    records: join("records"),
+    mechanisms: join("mechanisms"),
+    domains: join("domains"),
   };
 };
 

@@ -11,6 +11,7 @@ import * as maps from "./map_kinds.js";
 import * as numbers from "./number_kinds.js";
 import * as pool from "./pooled.js";
 import * as tables from "./table_kinds.js";
+import * as views from "./view_kinds.js";
 import * as weights from "./weighted.js";
 
 const TEXTS = /"kind":"(linear|text|code)"/;
@@ -21,12 +22,12 @@ const mechanisms = {
   ...kept.mechanisms,
   ...pool.mechanisms,
 };
-const domains = { ...distances.domains, ...numbers.domains, ...tables.domains };
+const domains = { ...distances.domains, ...numbers.domains, ...tables.domains, ...views.domains };
 
 const records = { ...faked.records, ...weights.records };
 
 /** All kinds but those of text. */
-export const common = { ...asked, ...distances, ...maps, ...tables, mechanisms, domains, records };
+export const common = { ...asked, ...distances, ...maps, ...tables, ...views, mechanisms, domains, records };
 
 export type RareKinds = typeof common;
 

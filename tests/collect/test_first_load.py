@@ -26,6 +26,8 @@ MOST = 35_000
 """Bytes of script, as they are sent, until the first question is seen."""
 AIR = 300
 """Bytes that are left for what is to come."""
+MOST_TEXT = 36_000
+"""The same of a survey that asks for text or a code, whose hash and field are files of their own."""
 LANGUAGES = {"en": "en-US", "de": "de-DE", "fr": "fr-FR", "es": "es-ES", "pt": "pt-PT"}
 
 PLAIN = dn.Study(
@@ -71,6 +73,9 @@ PLACES = dn.Study(
     mechanism="split",
     title="Places",
 ).plan(people=1000)
+TEXT = dn.Study(
+    {"site": dn.Text("a-z0-9.-", longest=10), "smokes": ["yes", "no"]}, epsilon=2.0, title="Sites"
+).plan(people=10_000)
 
 SEEN = """
 new MutationObserver((_, watch) => {
@@ -112,7 +117,7 @@ def load(visit: Visit, plan: dn.Plan, *others: dn.Plan) -> Load:
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("first"), [PLAIN, MANY, PLACES, WEEKLY]) as running:
+    with collecting(tmp_path_factory.mktemp("first"), [PLAIN, MANY, PLACES, WEEKLY, TEXT]) as running:
         yield running
 
 
@@ -125,6 +130,13 @@ def test_little_script_is_sent_before_the_first_question(
         found = load(visit, plan)
     assert found.sent <= MOST - AIR, found
     assert found.raw > 2 * found.sent, "it is sent compressed"
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_little_script_is_sent_for_text(browser: Browser, collector: Running, language: str) -> None:
+    with visiting(browser, collector, locale=LANGUAGES[language]) as visit:
+        found = load(visit, TEXT)
+    assert found.sent <= MOST_TEXT, found
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,6 +23,7 @@ WORDS = dn.Study({"word": dn.Text("a-z", longest=3)}, epsilon=4.0, title="Words"
 INCOME = dn.Study({"income": dn.Range(0, 4096, step=1, queries="ranges")}, epsilon=1.0, title="Income").plan(
     people=100_000
 )
+DEVICES = dn.Study({"device": dn.Code(bits=48)}, epsilon=2.0, title="Devices").plan(people=10_000)
 PHONE = {"width": 360, "height": 640}
 DESK = {"width": 1200, "height": 800}
 SAID = {
@@ -32,7 +34,7 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("text"), [SITES, INCOME, WORDS]) as running:
+    with collecting(tmp_path_factory.mktemp("text"), [SITES, INCOME, WORDS, DEVICES]) as running:
         yield running
 
 
@@ -70,6 +72,31 @@ def test_text_is_asked_once_and_cut_where_people_see_it(
             check_access(page)
         page.locator(".act button.main").click()
         expect(page.locator("#receipt")).to_be_visible()
+
+
+def test_a_code_is_asked_by_its_digits(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, viewport=PHONE, bypass_csp=True) as visit:
+        page = visit.survey(DEVICES)
+        field = page.locator("#q0")
+        expect(page.locator("form .question")).to_have_count(1)
+        expect(page.locator("#hint-0")).to_contain_text("A whole number below 2^48, or hexadecimal digits")
+        for wrong in ("0xZZ", "-1", "1.5", hex(1 << 48)):
+            field.fill(wrong)
+            page.locator("form button.main").click()
+            expect(page.locator("#complaint-0")).not_to_be_empty()
+        field.fill("0x7ce")
+        page.locator("form button.main").click()
+        expect(page.locator(".review dd > bdi").first).to_contain_text("0x7ce")
+        page.locator("button.main").click()
+        leaves = page.locator(".card.leaves")
+        expect(leaves.locator("dt")).to_have_text(["device"])
+        expect(leaves.locator("dd")).to_contain_text("bucket")
+        page.locator(".act button.main").click()
+        expect(page.locator("#receipt")).to_be_visible()
+        [posted] = [one for one in visit.sent if one.method == "POST"]
+        assert posted.post_data_buffer is not None
+        said = json.loads(Wire(DEVICES).to_json(Report.from_bytes(posted.post_data_buffer)))["report"]
+        assert len([name for name in DEVICES.names if said.get(name) is not None]) == 1  # one level
 
 
 def test_a_question_on_several_levels_is_asked_once(browser: Browser, collector: Running) -> None:
