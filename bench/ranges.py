@@ -19,6 +19,7 @@ ASKED = 1000  # ranges, of which one is timed
 WORK = {
     "levels": (f"ranges over {VALUES:,} values, 10^6 reports: tally and estimate", 5.0),
     "one_range": ("the share of one of 2 x 10^9 ranges, with its interval", 0.001),
+    "one_heaped": ("the same where ten values have 75 % of the people", 0.001),
     "curve": ("all cumulative shares, with the interval of each, and a median", 5.0),
     "crowd": ("what a crowd of 10^6 hides: the slowest of a coin, text in levels, and ranges", 2.0),
 }
@@ -40,13 +41,17 @@ def rows() -> tuple[list[str], list[str]]:
     return lines, missed
 
 
-def _ask(people: int) -> tuple[Plan, Reports]:
-    """The plan, and reports of so many people."""
+def _ask(people: int, heaped: bool = False) -> tuple[Plan, Reports]:
+    """The plan, and reports of so many people, three quarters of whom may have one of ten values."""
     import deniable as dn
 
     asked = {"income": dn.Range(0, VALUES, step=1, queries="ranges")}
     plan = dn.Study(asked, epsilon=EPSILON).plan(people=N)
-    values = (np.random.default_rng(1).beta(2, 5, people) * VALUES).astype(np.int64)
+    draw = np.random.default_rng(1)
+    values = (draw.beta(2, 5, people) * VALUES).astype(np.int64)
+    if heaped:
+        heaps = draw.integers(0, 10, people) * (VALUES // 10)
+        values = np.where(draw.random(people) < 0.75, heaps, values)
     return plan, plan.privatize({"income": values}, dn.seeded(1))
 
 
@@ -57,8 +62,8 @@ def levels() -> Found:
     }
 
 
-def one_range() -> Found:
-    plan, reports = _ask(N // 10)
+def one_range(heaped: bool = False) -> Found:
+    plan, reports = _ask(N if heaped else N // 10, heaped)
     result = plan.estimate(plan.tally(reports))
     result.range("income", 20_000, 40_000)  # what is computed once for all ranges
 
@@ -93,4 +98,5 @@ def crowd() -> Found:
 
 
 if __name__ == "__main__":
-    answer({"levels": levels, "one_range": one_range, "curve": curve, "crowd": crowd})
+    heaped = partial(one_range, heaped=True)
+    answer({"levels": levels, "one_range": one_range, "one_heaped": heaped, "curve": curve, "crowd": crowd})
