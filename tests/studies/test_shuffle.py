@@ -34,6 +34,8 @@ def test_bounds_are_those_of_the_specification(tmp_path: Path) -> None:
 
 def test_the_command_prints_what_is_computed() -> None:
     shown = CliRunner().invoke(reproduce_paper, ["shuffle", "--part", "small"])
+    assert "unit" in shown.output
+    assert "delta" in shown.output.partition("unit")[2]
     assert shown.exit_code == 0, shown.output
     assert "0 of 13 numbers differ" in shown.output
     assert plot_shuffle(list(shuffle.reproduce(["small"]))).axes
