@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
+from deniable.plan import Reports
 from deniable.wire import Wire
 from tests.collector import TOKEN, collecting
 from tests.running import Run
@@ -26,19 +27,19 @@ def written() -> None:
     PLAN.write_reports("reports.parquet", REPORTS)
 
 
-def fill_store() -> None:
+def fill_store(plan: dn.Plan = PLAN, reports: Reports = REPORTS) -> None:
     store = open_store(STORE)
-    store.register(PLAN)
-    store.set_round(PLAN.id, 1)
+    store.register(plan)
+    store.set_round(plan.id, 1)
     store.close()
-    add_reports()
+    add_reports(plan=plan, reports=reports)
 
 
-def add_reports(first: int = 0) -> None:
+def add_reports(first: int = 0, plan: dn.Plan = PLAN, reports: Reports = REPORTS) -> None:
     store = open_store(STORE)
-    bodies = Wire(PLAN).bodies(REPORTS)
+    bodies = Wire(plan).bodies(reports)
     ids = [(first + i).to_bytes(16, "little") for i in range(len(bodies))]
-    store.add([Arrival(PLAN.id, 1, ids, bodies)], 0.0)
+    store.add([Arrival(plan.id, 1, ids, bodies)], 0.0)
     assert store.check() == []
     store.close()
 
@@ -104,6 +105,43 @@ def test_only_a_search_of_all_reports_lets_them_be_scrubbed(run: Run, written: N
     assert run("store", "scrub", "plan.json", "--store", STORE, "--yes").code == 0
     add_reports(first=4000)
     assert run("store", "scrub", "plan.json", "--store", STORE, "--yes").code == 2
+
+
+def scrub(run: Run, plan: str = "plan.json") -> int:
+    return run("store", "scrub", plan, "--store", STORE, "--yes").code
+
+
+def test_a_list_is_a_search_of_text_without_levels(run: Run) -> None:
+    plan = dn.Study({"word": dn.Text("a-z", longest=5, levels=False)}, epsilon=4.0).plan(people=300)
+    plan.write("flat.json")
+    fill_store(plan, plan.privatize({"word": ["cat"] * 300}, dn.seeded(1)))
+    Path("words.txt").write_text("cat\n")
+    assert scrub(run, "flat.json") == 2
+    assert run("discover", "flat.json", "--from", STORE, "--words", "words.txt").code == 0
+    assert scrub(run, "flat.json") == 0
+
+
+@pytest.mark.parametrize("options", ["--least 5000", "--alpha 0.001"])
+def test_a_look_that_hides_more_than_usual_is_no_search(options: str, run: Run, written: None) -> None:
+    fill_store()
+    assert run("discover", "plan.json", "--from", STORE, *options.split()).code == 0
+    assert scrub(run) == 2
+
+
+def test_a_larger_least_that_hid_nothing_is_a_search(run: Run, written: None) -> None:
+    """Both words have far more than 60 people."""
+    fill_store()
+    assert run("discover", "plan.json", "--from", STORE, "--least", "60").code == 0
+    assert scrub(run) == 0
+
+
+def test_text_that_nobody_reported_is_not_searched(run: Run, written: None) -> None:
+    """Of three people by these words, none draws the text."""
+    reports = PLAN.privatize({"word": ["cat"] * 3, "smokes": ["yes"] * 3}, dn.seeded(0))
+    counts = {name: tally.n for name, tally in PLAN.tally(reports).tallies.items()}
+    assert counts == {name: 3 * (name == "smokes") for name in PLAN.names}
+    fill_store(PLAN, reports)
+    assert scrub(run) == 0
 
 
 def test_text_may_be_scrubbed_unfound(run: Run, written: None) -> None:

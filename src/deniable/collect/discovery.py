@@ -13,7 +13,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 from deniable.plan import Plan, Reports, Tallies
 from deniable.plan.discoveries import discover_values, find_question
-from deniable.plan.text_questions import list_unlisted
+from deniable.plan.text_questions import UnlistedQuestion, list_unlisted
 from deniable.wire import Wire
 
 if TYPE_CHECKING:
@@ -37,12 +37,24 @@ def find_values(
     what = "" if query.words is None else f", in a list of {format_count(len(query.words), 'word')}"
     store.access.log(by, "looked for values", plan.id, where + what)
     found = discover_values(plan, _read_blocks(store, plan, number), query, show=show)
-    if query.words is None:  # what a list does not have is still in the reports only
+    if _is_search(question, query, found):
         store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
     if not scrubbed:
         return found
     gone = f"What {format_count(scrubbed, 'report')} said is scrubbed, and not looked at."
     return replace(found, notes=(*found.notes, gone))
+
+
+def _is_search(question: UnlistedQuestion, query: Query, found: Discovery) -> bool:
+    """Whether a look leaves nothing in the reports that the usual one would have shown.
+
+    What a list does not have is still there, unless the question has no levels: then there is no other look.
+    So is what was hidden because more people, or surer counts, were asked for than usual.
+    """
+    usual = Query()
+    is_whole = query.words is None or not question.is_leveled
+    is_open = query.least <= usual.least or not found.hidden
+    return is_whole and is_open and query.alpha >= usual.alpha
 
 
 def _read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
@@ -63,17 +75,26 @@ def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:
 def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[str]:
     """The questions of text and codes with reports, in one round or in any, that nobody has searched.
 
-    A look that failed, or that was for a list, leaves what else the reports say. So do reports that came
-    after it.
+    A look that failed, that was for a list where there are levels, or that hid what the usual one shows,
+    leaves what else the reports say. So do reports that came after it.
     """
     rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
     held = {each.number: each.counted for each in rounds if each.counted > each.scrubbed}
     logged = [each.detail for each in store.access.list_actions("found values", plan.id)]
-    return [
-        name
-        for name in list_unlisted(plan.content)
-        if any(_count_searched(logged, name, one) < counted for one, counted in held.items())
-    ]
+
+    def is_unfound(question: UnlistedQuestion, one: int) -> bool:
+        return _count_searched(logged, question.name, one) < held[one] and _is_held(
+            store, plan, one, question
+        )
+
+    questions = list_unlisted(plan.content)
+    return [name for name, question in questions.items() if any(is_unfound(question, one) for one in held)]
+
+
+def _is_held(store: Store, plan: Plan, number: int, question: UnlistedQuestion) -> bool:
+    """Whether a round has a report of a question that is not scrubbed; mostly the first block says so."""
+    blocks = (reports.records.columns for reports in _read_blocks(store, plan, number))
+    return any(len(columns[place]) for columns in blocks for place in question.places)
 
 
 def _count_searched(logged: Sequence[str], name: str, number: int) -> int:

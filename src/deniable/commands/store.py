@@ -124,8 +124,8 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
         if lost:
             raise InvalidParameter(
                 f"nobody has searched all reports for the values of {' and '.join(map(repr, lost))}, which "
-                "only the reports hold: run deniable discover, without a list of words, or say --unfound to "
-                "delete them"
+                "only the reports hold: run deniable discover with the usual --alpha and --least, and with a "
+                "list of words only where there are no levels, or say --unfound to delete them"
             )
         if not yes:
             held = sum(each.counted - each.scrubbed for each in rounds)
