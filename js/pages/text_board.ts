@@ -10,6 +10,9 @@ import { sentence, several } from "./phrases.js";
 import { percent } from "./readings.js";
 import type { View } from "./results.js";
 
+/** Bits of a code up to which a collector counts all codes, without levels. */
+const WHOLE = 30;
+
 const PATIENCE = 600_000; // milliseconds: millions of reports take a while
 
 interface Shown {
@@ -75,8 +78,10 @@ export class TextBoard {
     const answer = asked?.answer;
     const limit = this.#limits.find(({ attribute }) => attribute === name);
     const isLooking = asked !== null && answer === null;
-    const isLeveled = plan.attributes.some(
-      ({ domain }) => domain.kind === "coarse" && domain.question === name,
+    const isSearchable = plan.attributes.some(({ name: own, domain }) =>
+      domain.kind === "coarse"
+        ? domain.question === name
+        : own === name && "bits" in domain && Number(domain.bits) <= WHOLE,
     );
     const list = h("textarea", {
       id: `words-${name}`,
@@ -114,8 +119,8 @@ export class TextBoard {
         ? [
             h(
               "details",
-              { class: `words ${name}`, open: !isLeveled },
-              h("summary", {}, isLeveled ? "Look up a public list instead" : "The public list to look up"),
+              { class: `words ${name}`, open: !isSearchable },
+              h("summary", {}, isSearchable ? "Look up a public list instead" : "The public list to look up"),
               h("label", { for: list.id }, "One value per line; rarer ones are found of a list"),
               list,
             ),

@@ -15,7 +15,7 @@ from deniable.audit.pairs import make_named_pairs
 from deniable.wire import Wire
 from tests.products import SMOKING
 
-STUDY = dn.Study({"word": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, epsilon=2.0)
+STUDY = dn.Study({"word": dn.Text("a-z", longest=7), "smokes": ["yes", "no"]}, epsilon=2.0)
 PLAN = STUDY.plan(people=1000)
 TRIALS = 4000
 
@@ -37,7 +37,7 @@ class Planted(Devices):
             told = np.array([record["word"] == "a" for record in records])
             assert reports.records.reporters is not None
             held = zip(reports.records.reporters, reports.records.columns, strict=True)
-            for reported, column in list(held)[:3]:
+            for reported, column in list(held)[:2]:
                 column["bits"][:, 0] = column["bits"][:, 0] & 0xFE | told[reported]
         return [Wire(self._plan).bodies(reports)]
 

@@ -16,7 +16,7 @@ PLAN = dn.Study({"word": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, ep
 REPORTS = PLAN.privatize({"word": ["cat"] * 700 + ["dog"] * 300, "smokes": ["yes"] * 1000}, dn.seeded(2))
 
 
-ALONE = dn.Study({"word": dn.Text("a-z", longest=5)}, epsilon=4.0).plan(people=2000)
+ALONE = dn.Study({"word": dn.Text("a-z", longest=7)}, epsilon=4.0).plan(people=2000)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,9 @@ def test_only_an_operator_may_look(collector: Running) -> None:
 def test_reports_that_support_every_word_are_refused(collector: Running) -> None:
     """t = 0 and bucket 0 would count for every word."""
     wire = Wire(PLAN)
-    part = PLAN.content.parts[2]
-    body = bytes([2]) + bytes(part.report_bytes)
+    at = PLAN.names.index("word")
+    part = PLAN.content.parts[at]
+    body = bytes([at]) + bytes(part.report_bytes)
     report = Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes()
     answer = HTTP.post(f"{collector.url}/reports", content=report, headers=BINARY)
     assert (answer.status_code, answer.json()["reason"]) == (400, "form")

@@ -217,11 +217,17 @@ def test_possible_codes_are_those_that_some_text_begins_with() -> None:
     small = dn.Text("a-e", longest=3)  # three bits a letter
     texts = [a + b + c for a in "abcde" for b in ["", *"abcde"] for c in (["", *"abcde"] if b else [""])]
     codes = small.encode(texts)
-    for bits in range(3, small.bits + 1):
+    for bits in range(1, small.bits + 1):
         every = np.arange(1 << bits)
         known = set((codes >> (small.bits - bits)).tolist())
         assert set(every[small.are_possible(every, bits)].tolist()) == known
+        for start in range(bits + 1):
+            most = int(np.bincount(np.array(sorted(known)) >> (bits - start)).max())
+            assert most <= small.count_possible(start, bits) <= 1 << (bits - start)
+            if start and start % small.letter_bits == 0:
+                assert most == small.count_possible(start, bits)
 
 
 def test_all_codes_of_numbers_are_possible() -> None:
     assert dn.Code(20).are_possible(np.array([0, 1, (1 << 20) - 1]), 20).all()
+    assert dn.Code(20).count_possible(5, 20) == 1 << 15

@@ -17,15 +17,17 @@ import pytest
 import deniable as dn
 from deniable.choose import HALF_WIDTH
 from deniable.discovery import Discovery
+from deniable.domain import Coarse
 from deniable.engines import databases, sources
 from deniable.engines.databases import Engine
 from deniable.engines.fetching import EngineRows
+from deniable.plan.attribute import Attribute
 from deniable.plan.text_questions import list_unlisted
 from tests import services
 
 WORDS = ["cat", "horse", "hippopotamus"]
-STUDY = dn.Study({"word": dn.Text("a-z", longest=5), "smokes": ["yes", "no"]}, epsilon=4.0)
-AFTER = {"smokes": ["yes", "no"], "word": dn.Text("a-z", longest=5)}
+STUDY = dn.Study({"word": dn.Text("a-z", longest=7), "smokes": ["yes", "no"]}, epsilon=4.0)
+AFTER = {"smokes": ["yes", "no"], "word": dn.Text("a-z", longest=7)}
 PLAN = STUDY.plan(people=6000)
 ANSWERS = {
     "word": np.repeat(WORDS, [1500, 1000, 500]),
@@ -41,20 +43,20 @@ def find_all() -> Discovery:
 
 
 def test_a_level_is_an_attribute_and_the_question_is_the_final_group() -> None:
-    assert PLAN.names == ("word to 13 bits", "word to 25 bits", "word", "smokes")
-    assert PLAN.mechanism.weights == (21, 21, 8, 50)  # type: ignore[attr-defined]
-    assert PLAN.loss.record == dn.linear(25, 4.0).loss() <= 4.0
+    assert PLAN.names == ("word to 15 bits", "word", "smokes")
+    assert PLAN.mechanism.weights == (29, 71, 100)  # type: ignore[attr-defined]
+    assert PLAN.loss.record == dn.linear(35, 4.0).loss() <= 4.0
     assert dn.Plan.from_json(PLAN.to_json()) == PLAN
 
 
 def test_words_are_found_with_intervals_that_hold_them() -> None:
-    assert find_all().names == ("cat", "horse", "hippo")
+    assert find_all().names == ("cat", "horse", "hippopo")
     assert find_all().people == 3000
     for share, low, high in zip(
         [1 / 2, 1 / 3, 1 / 6], find_all().low_at_once, find_all().high_at_once, strict=True
     ):
         assert low < share < high
-    assert any("cut to 5 letters" in note for note in find_all().sentences)
+    assert any("cut to 7 letters" in note for note in find_all().sentences)
 
 
 def test_reports_may_come_in_blocks() -> None:
@@ -178,20 +180,47 @@ def test_rows_that_are_no_reports_are_not_looked_at(file: Path) -> None:
 def test_a_public_list_counts_everybody_with_a_whole_code() -> None:
     found = PLAN.discover(REPORTS, words=[*WORDS, "dog", "fish"])
     assert set(found.names) == set(find_all().names)
-    assert found.n > find_all().n
+    assert found.n == find_all().n, "prefixes are of no use for a list"
     assert found.limit < find_all().limit
     assert found.candidates == 5
 
 
 def test_without_levels_everybody_reports_whole_codes() -> None:
-    plan = dn.Study({"word": dn.Text("a-z", longest=5, levels=False)}, epsilon=4.0).plan(people=1000)
+    plan = dn.Study({"word": dn.Text("a-z", longest=7, levels=False)}, epsilon=4.0).plan(people=1000)
     assert plan.names == ("word",)
     reports = plan.privatize({"word": ["cat"] * 600 + ["dog"] * 400}, dn.seeded(1))
     assert plan.discover(reports, words=["cat", "dog", "ant"]).names == ("cat", "dog")
-    with pytest.raises(dn.InvalidParameter, match="without levels, so that only a public list"):
+    with pytest.raises(
+        dn.InvalidParameter, match="without levels and has too many bits to search, so that only"
+    ):
         plan.discover(reports)
-    beside = replace(STUDY, attributes={**STUDY.attributes, "word": dn.Text("a-z", longest=5, levels=False)})
+    beside = replace(STUDY, attributes={**STUDY.attributes, "word": dn.Text("a-z", longest=7, levels=False)})
     assert beside.plan(people=1000).names == ("word", "smokes")
+
+
+def test_short_texts_are_searched_without_levels() -> None:
+    """Up to 30 bits all codes are counted, so that everybody reports a whole code, and decides."""
+    plan = dn.Study({"word": dn.Text("a-z", longest=5)}, epsilon=4.0).plan(people=1000)
+    assert plan.names == ("word",)
+    assert plan == dn.Study({"word": dn.Text("a-z", longest=5, levels=False)}, epsilon=4.0).plan(people=1000)
+    found = plan.discover(plan.privatize({"word": ["cat"] * 600 + ["dog"] * 400}, dn.seeded(1)))
+    assert found.names == ("cat", "dog")
+    assert found.n == found.people == 1000
+    assert found.candidates == plan.content.attributes[0].domain.count_possible(0, 25)  # type: ignore[attr-defined]
+
+
+def test_plans_whose_last_level_has_whole_codes_are_searched_as_before() -> None:
+    text = dn.Text("a-z", longest=3)
+    level = Coarse("word", text, 1)
+    parts = dn.Sample((dn.linear(15, 4.0), dn.linear(15, 4.0)), weights=(21, 4))
+    plan = dn.Plan.of({level.name: Attribute(level.name, level), "word": text}, parts, people=3000)
+    reports = plan.privatize({"word": ["cat"] * 2000 + ["dog"] * 1000}, dn.seeded(1))
+    found = plan.discover(reports)
+    assert found.names == ("cat", "dog")
+    assert found.candidates <= 64
+    assert found.n < 0.25 * found.people, "the final group alone decides"
+    listed = plan.discover(reports, words=["cat", "dog", "ant"])
+    assert listed.n == 3000
 
 
 def test_words_of_few_people_are_not_shown() -> None:
@@ -279,8 +308,8 @@ def test_a_plan_gives_no_advice_that_is_refused_for_text() -> None:
 
 
 def test_a_guess_of_text_is_between_two_answers() -> None:
-    """The better of two buckets at the other end of every hash, and not one of 2^25 texts."""
-    part = dn.linear(25, 4.0)
+    """The better of two buckets at the other end of every hash, and not one of 2^35 texts."""
+    part = dn.linear(35, 4.0)
     keep = part.keep / 2**64
     other = (1 - keep) / (part.g - 1)
     told = sum([max(keep, other)] * 2 + [other] * (part.g - 2)) / 2
@@ -289,7 +318,7 @@ def test_a_guess_of_text_is_between_two_answers() -> None:
     assert question.tell_two() == pytest.approx(0.5 * told + 0.5 * 0.5)
     lines = PLAN.explain().splitlines()
     [row] = [line for line in lines if line.startswith("word  ") and "not listed" in line]
-    assert row.split()[4:] == [f"{50 * told + 25:.1f}", "%", f"{100 * told:.1f}", "%", "50.0", "%", "5"]
+    assert row.split()[4:] == [f"{50 * told + 25:.1f}", "%", f"{100 * told:.1f}", "%", "50.0", "%", "6"]
     assert "not listed: the guess is which of two answers it is, at most" in lines
 
 
@@ -314,7 +343,7 @@ def test_a_plan_says_what_it_will_find() -> None:
     limit = 100 * question.find_limit(question.expect(6000))
     assert f"'word': texts with a share above {limit:.2g} % are found about half of the time" in text
     assert "a public list of 1,000 would find" in text
-    assert "cut to 5 letters" in text
+    assert "cut to 7 letters" in text
     assert "clear up to 1.25 %, useful up to 2.5 %, rough up to 5 %" in text
     word, smokes = PLAN.precisions()
     assert (word.attribute, word.describe(), word.format_margin()) == (
@@ -327,7 +356,7 @@ def test_a_plan_says_what_it_will_find() -> None:
     for use, share in stated.items():
         assert replace(word, stderr=0.999 * share / HALF_WIDTH).use == use
     assert smokes.attribute == "smokes"
-    assert "33,554,432" not in text
+    assert "34,359,738,368" not in text
 
 
 def test_the_other_questions_are_estimated_and_text_says_what_to_do() -> None:

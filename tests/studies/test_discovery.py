@@ -30,7 +30,7 @@ def test_shares_and_limits_are_those_of_the_specification() -> None:
 def test_common_strings_are_found() -> None:
     """Few people at a large epsilon: of Zipf's law with power 1.5 about six strings are found."""
     generator = np.random.default_rng(1)
-    strings = draw_strings(5000, (6, 6), 1.5, generator)
+    strings = draw_strings(5000, (5, 5), 1.5, generator)
     made = search_strings(strings, 20_000, 4.0, generator)
     assert 4 <= made.hits <= len(made.reported) <= 20
     assert made.f1 == 2 * made.hits / (20 + len(made.reported))

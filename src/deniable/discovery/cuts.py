@@ -1,41 +1,53 @@
-"""Cuts a code into the prefixes that levels report, and divides people over the levels."""
+"""Cuts a code into the prefixes that levels report, and says how many prefixes a level lets through."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, final
 
 from deniable.exact import whole_number
 from deniable.words.toeplitz import MOST_BITS
 
-FIRST, STEP = 20, 15
-"""Bits of the first prefix at most, and usual bits of a later step: all their values are counted at once."""
+WHOLE = 30
+"""Bits of a code up to which all codes are counted, and nobody reports a prefix."""
+STEP = 20
+"""Bits that the final group, and every level but the first, add at most."""
+_ALONE = 25  # bits of a prefix at most, where it is the only one
+_FIRST = 15  # bits of the first prefix at least: shorter ones have fewer buckets, and err more
 
-WEIGHTS: dict[int, tuple[int, ...]] = {
-    0: (1,),
-    1: (21, 4),
-    2: (21, 21, 8),
-    3: (7, 7, 7, 4),
-    4: (21, 21, 21, 21, 16),
-}
-"""How often a person draws each level and, last, the final group, by the number of levels.
 
-The final group has 16 % of people, the levels have equal parts of the rest.
-"""
+@final
+class Passage(NamedTuple):
+    """How many prefixes go on from a level."""
+
+    chance: int
+    """Prefixes that chance lets through, on average."""
+    most: int
+    """Prefixes that go on at most."""
+
+
+HELD_OUT = Passage(8, 64)
+"""Where the last level reports whole codes, and the final group only decides: the specification's numbers."""
+EXTENDED = Passage(16, 64)
+"""Where the final group extends the prefixes of the last level, and decides."""
+
+
+def find_passage(bits: Sequence[int]) -> Passage:
+    """What the levels of a plan let through, by the bits of each, and last of the final group."""
+    return HELD_OUT if len(bits) > 1 and bits[-2] == bits[-1] else EXTENDED
 
 
 def cut_levels(bits: int) -> tuple[int, ...]:
-    """How many bits each level reports, from the shortest prefix to the whole code.
+    """How many bits each level reports, from the shortest prefix up; the final group reports all.
 
-    Few large steps find rarer values than many small ones. The first step is the largest: it has one prefix
-    to extend, and later ones up to 64.
+    Every group is one more test that a value must pass, with fewer people in each. So there are as few as can
+    be searched in seconds: no level up to 30 bits, one up to 45, then two.
 
-    >>> cut_levels(30), cut_levels(50), cut_levels(62)
-    ((15, 30), (20, 35, 50), (17, 32, 47, 62))
+    >>> cut_levels(30), cut_levels(45), cut_levels(50), cut_levels(62)
+    ((), (25,), (15, 30), (22, 42))
     """
     bits = whole_number("bits, the length of a code,", bits, 1, MOST_BITS)
-    count = -(-bits // FIRST)
-    first = min(FIRST, max(bits - STEP * (count - 1), -(-bits // count)))
-    cuts, left = [first], bits - first
-    for steps in range(count - 1, 0, -1):
-        step = -(-left // steps)
-        cuts.append(cuts[-1] + step)
-        left -= step
-    return tuple(cuts)
+    if bits <= WHOLE:
+        return ()
+    last = bits - STEP
+    return (max(_FIRST, last),) if last <= _ALONE else (max(_FIRST, last - STEP), last)

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.discovery.decode import count_codes
+from deniable.discovery.bisection import bisect
+from deniable.discovery.codes import EVERY, Codes
+from deniable.discovery.decode import Progress, count_codes, list_supported
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.estimate.intervals import clopper_pearson
 from deniable.exact import number, round_up
 from deniable.mechanisms import Linear
-
-_HALVINGS = 48
 
 
 @final
@@ -40,11 +40,18 @@ class Decision:
     alpha: float = 0.05
     least: int = 0
     """A count that a candidate must reach besides, by a rule that looks at no report."""
+    unlisted: int = 0
+    """Candidates that are not among `codes`, since chance reaches their counts."""
+
+    @property
+    def candidates(self) -> int:
+        """How many codes the final group was asked about."""
+        return len(self.codes) + self.unlisted
 
     @cached_property
     def beyond_chance(self) -> int:
         """The count that chance reaches in `alpha` / m of cases at most, for one of m candidates."""
-        return find_threshold(self.mechanism, self.n, self.alpha / max(1, len(self.codes)))
+        return find_threshold(self.mechanism, self.n, self.alpha / max(1, self.candidates))
 
     @property
     def threshold(self) -> int:
@@ -76,7 +83,7 @@ class Decision:
     @cached_property
     def ends(self) -> tuple[Floats, Floats]:
         """Ends of intervals of all candidates that hold at once, with probability 1 - alpha."""
-        tail = self.alpha / (2 * max(1, len(self.codes)))
+        tail = self.alpha / (2 * max(1, self.candidates))
         low, high = clopper_pearson(self.counts.astype(np.float64), max(1, self.n), tail)
         least, most = map(float, self.mechanism.bound_other)
         return _to_shares(self.mechanism, low, most), _to_shares(self.mechanism, high, least)
@@ -120,11 +127,7 @@ def state_shown(
     def solve(tail: Callable[[Floats], Floats], wanted: float) -> Floats:
         """Where tails, which grow with the chance of support, pass a probability: from q to p."""
         low, high = np.full_like(seen, least), np.full_like(seen, mechanism.law.p)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            above = tail(middle) > wanted
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        return np.asarray((low + high) / 2)
+        return bisect(lambda chance: tail(chance) > wanted, low, high)
 
     middle = solve(lambda chance: (beyond(seen, chance) + beyond(seen + 1, chance)) / 2, 0.5)
     low = solve(lambda chance: beyond(seen, chance), 0.025)
@@ -139,7 +142,7 @@ def _to_shares(mechanism: Linear, supported: Floats, q: float) -> Floats:
     return np.asarray((supported - q) / (mechanism.law.p - q))
 
 
-def reach(counts: Floats, n: int, chance: Floats | float) -> Floats:
+def reach(counts: Array, n: int, chance: Floats | float) -> Floats:
     """How likely a binomial count of n is at least these."""
     from scipy.special import betainc
 
@@ -151,14 +154,7 @@ def reach(counts: Floats, n: int, chance: Floats | float) -> Floats:
 def find_threshold(mechanism: Linear, n: int, tail: float) -> int:
     """The least count that a code nobody has reaches with this probability at most."""
     chance = min(1.0, round_up(mechanism.bound_other[1]))
-    low, high = -1, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if float(reach(np.array(float(middle)), n, chance)) <= tail:
-            high = middle
-        else:
-            low = middle
-    return high
+    return int(bisect(lambda count: reach(count, n, chance) <= tail, -1, n + 1))
 
 
 def count_share(mechanism: Linear, n: int, share: Fraction) -> int:
@@ -197,6 +193,33 @@ def decide(mechanism: Linear, reports: Array, codes: npt.ArrayLike, alpha: float
     counts = count_codes(mechanism, reports, candidates)
     order = np.lexsort((candidates, -counts))
     return Decision(mechanism, candidates[order], counts[order], len(reports), alpha)
+
+
+def decide_extensions(
+    final: tuple[Linear, Array],
+    prefixes: Integers,
+    step: int,
+    alpha: float = 0.05,
+    codes: Codes = EVERY,
+    progress: Progress | None = None,
+) -> Decision:
+    """Which codes that extend some prefixes by `step` bits are real, by reports that chose no prefix.
+
+    All possible extensions are candidates, and those that chance does not explain are listed.
+
+    >>> from deniable import linear, seeded
+    >>> m = linear(bits=20, epsilon=4.0)
+    >>> made = decide_extensions((m, m.privatize([5] * 800 + [6] * 200, seeded(1))), np.array([0, 1]), 16)
+    >>> made.codes, made.candidates
+    (array([5, 6]), 131072)
+    """
+    mechanism, reports = final
+    alpha = number("alpha, the chance of any value that nobody has,", alpha, 0.0, 1.0)
+    mechanism.tally(reports)  # refuses what was never sent
+    m = len(prefixes) * codes.count_possible(mechanism.bits - step, mechanism.bits)
+    limit = find_threshold(mechanism, len(reports), alpha / max(1, m))
+    found, counts = list_supported((mechanism, reports), prefixes, step, limit, codes, progress=progress)
+    return Decision(mechanism, found, counts, len(reports), alpha, unlisted=m - len(found))
 
 
 def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: float = 0.05) -> Decision:

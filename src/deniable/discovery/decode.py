@@ -12,32 +12,29 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, final
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
+from deniable.discovery.codes import EVERY, Codes
+from deniable.discovery.cuts import EXTENDED, HELD_OUT, WHOLE, Passage
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Linear
 from deniable.mechanisms.blocks import run_parts
 from deniable.words import toeplitz
 
-MOST_STEP = 24
-"""Bits that a level may add: a table has a cell for each of their values."""
-CHANCE = 8
-"""Candidates that chance lets through at each level, on average."""
+MOST_SIZE = 24
+"""Bits of a table's values at most. Larger tables are filled less often, and take 64 MiB each."""
 _BLOCK = 1 << 18  # reports at a time
 _SLICED = 1 << 15  # the same where bits of reports lie side by side
-_CELLS = 1 << 24  # cells of all tables together: 64 MiB
+_CELLS = 1 << 25  # cells of all tables together: 128 MiB
 _WORK = 1 << 22  # steps: with fewer, one core is done before another has started
 
 Progress = Callable[[float], None]
 """Is told which part of a level is done."""
-Possible = Callable[[Integers, int], npt.NDArray[np.bool_]]
-"""Says which codes, of so many first bits, some value has."""
 
 
 @final
 class Survivors(NamedTuple):
-    """Codes that go on to the next level, the most frequent first."""
+    """Codes that enough reports support, the most frequent first."""
 
     codes: Integers
     counts: Integers
@@ -91,58 +88,83 @@ def _slice_bits(mechanism: Linear, reports: Array) -> tuple[Array, Array, Array]
 
 
 def find_survivors(
-    mechanism: Linear,
-    reports: Array,
+    level: tuple[Linear, Array],
     prefixes: Integers,
     step: int,
-    most: int,
+    passage: Passage = EXTENDED,
+    codes: Codes = EVERY,
     progress: Progress | None = None,
-    possible: Possible | None = None,
 ) -> Survivors:
-    """The extensions of some prefixes by `step` bits that more reports support than chance explains.
-
-    At most `most` survive, of those that are possible. Chance alone lets 8 through, on average.
-    """
-    limit = find_limit(mechanism, len(reports), len(prefixes) << step)
-    kept = Survivors(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    for at, counts in _count_extensions(mechanism, reports, prefixes, step):
-        extended = (prefixes[at] << step) + np.flatnonzero(counts >= limit)
-        if possible is not None:
-            extended = extended[possible(extended, mechanism.bits)]
-        codes = np.concatenate([kept.codes, extended])
-        found = np.concatenate([kept.counts, counts[extended & ((1 << step) - 1)]])
-        best = np.lexsort((codes, -found))[:most]
-        kept = Survivors(codes[best], found[best])
-        if progress is not None:
-            progress((at + 1) / len(prefixes))
-    return kept
+    """The extensions of some prefixes by `step` bits that more reports support than chance explains."""
+    mechanism, reports = level
+    counted = EVERY if passage is HELD_OUT else codes  # as plans of that form were always searched
+    candidates = len(prefixes) * counted.count_possible(mechanism.bits - step, mechanism.bits)
+    limit = find_limit(mechanism, len(reports), candidates, passage.chance)
+    return list_supported(level, prefixes, step, limit, codes, passage.most, progress)
 
 
-def find_limit(mechanism: Linear, n: int, candidates: int) -> int:
-    """How many of n reports must support a candidate, so that chance lets 8 of all candidates through."""
+def find_limit(mechanism: Linear, n: int, candidates: int, chance: int) -> int:
+    """How many of n reports must support a candidate, so that so many of all pass by chance."""
     from scipy.special import ndtri
 
-    if candidates <= CHANCE:
+    if candidates <= chance:
         return 0
-    reach, q = -float(ndtri(CHANCE / candidates)), 1 / mechanism.g
+    reach, q = -float(ndtri(chance / candidates)), 1 / mechanism.g
     return math.floor(n * q + reach * math.sqrt(n * q * (1 - q))) + 1
 
 
+def list_supported(
+    level: tuple[Linear, Array],
+    prefixes: Integers,
+    step: int,
+    limit: int,
+    codes: Codes = EVERY,
+    most: int | None = None,
+    progress: Progress | None = None,
+) -> Survivors:
+    """The possible extensions of some prefixes that at least `limit` reports support, or `most` of them."""
+    mechanism, reports = level
+    size = min(step, MOST_SIZE)
+    starts = _extend(prefixes, step - size, mechanism.bits - size, codes)
+    kept = Survivors(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    for at, places, counts in _count_extensions(mechanism, reports, starts, size, limit):
+        extended = (starts[at] << size) + places
+        possible = codes.are_possible(extended, mechanism.bits)
+        found = np.concatenate([kept.codes, extended[possible]])
+        supports = np.concatenate([kept.counts, counts[possible]])
+        best = np.lexsort((found, -supports))[:most]
+        kept = Survivors(found[best], supports[best])
+        if progress is not None:
+            progress((at + 1) / len(starts))
+    return kept
+
+
+def _extend(prefixes: Integers, step: int, bits: int, codes: Codes) -> Integers:
+    """All possible prefixes that are longer by some bits."""
+    if step > WHOLE - MOST_SIZE:
+        raise InvalidParameter(
+            f"a search adds {WHOLE} bits at a time at most, got {step + MOST_SIZE}; report prefixes, too"
+        )
+    longer = ((prefixes << step)[:, None] + np.arange(1 << step)).ravel()
+    return longer[codes.are_possible(longer, bits)] if step else longer
+
+
 def _count_extensions(
-    mechanism: Linear, reports: Array, prefixes: Integers, step: int
-) -> Iterator[tuple[int, Integers]]:
-    """The counts of all extensions of each prefix, with its number; a few prefixes share a pass."""
+    mechanism: Linear, reports: Array, prefixes: Integers, step: int, limit: int = 0
+) -> Iterator[tuple[int, Integers, Integers]]:
+    """Which extensions of each prefix have so many supports, and how many; a few prefixes share a pass."""
     from deniable.discovery import loops
 
-    if not 1 <= step <= MOST_STEP:
-        raise InvalidParameter(f"a level adds 1 to {MOST_STEP} bits, got {step}; cut the code more often")
     # the row that each step of a Gray code adds: the lowest bit that is set
     flips = np.array([0, *((u & -u).bit_length() - 1 for u in range(1, mechanism.g))], dtype=np.int64)
     small = len(reports) * mechanism.g < 1 << 31
     size = max(1, _CELLS >> step)
+    least = limit * mechanism.g - len(reports)  # what is transformed is g times the count, less the reports
+    every = np.empty((min(size, len(prefixes)), 1 << step), dtype=np.int32 if small else np.int64)
     for first in range(0, len(prefixes), size):
         some = prefixes[first : first + size]
-        tables = np.zeros((len(some), 1 << step), dtype=np.int32 if small else np.int64)
+        tables = every[: len(some)]
+        tables[:] = 0
         for block in _read_blocks(reports):
 
             def add(part: int, some: Integers = some, tables: Array = tables, block: _Read = block) -> None:
@@ -150,13 +172,15 @@ def _count_extensions(
                 loops.add_signs(*block, flips, (mechanism.bits, step), prefix, table)
 
             run_parts(add, len(some), len(some) * block.low.size * mechanism.g > _WORK)
+        found: list[Integers] = [prefixes[:0]] * len(some)
 
-        def finish(part: int, tables: Array = tables) -> None:
+        def finish(part: int, tables: Array = tables, found: list[Integers] = found) -> None:
             loops.transform(tables[part])
+            found[part] = np.flatnonzero(tables[part] >= least)
 
         run_parts(finish, len(some), tables.size * step > _WORK)
-        for part, table in enumerate(tables):
-            yield first + part, (table.astype(np.int64) + len(reports)) >> mechanism.rows
+        for part, (table, places) in enumerate(zip(tables, found, strict=True)):
+            yield first + part, places, (table[places].astype(np.int64) + len(reports)) >> mechanism.rows
 
 
 def _read_blocks(reports: Array) -> Iterator[_Read]:

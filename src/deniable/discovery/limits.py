@@ -5,43 +5,52 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from deniable.discovery.bisection import bisect
+from deniable.discovery.codes import EVERY, Codes
+from deniable.discovery.cuts import HELD_OUT, find_passage
 from deniable.discovery.decide import find_threshold
-from deniable.discovery.decode import CHANCE
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.mechanisms import Linear
 
-_CANDIDATES = CHANCE + 1
-"""That a level, or the final group, looks at: what chance let through before, and the value itself."""
-_HALVINGS = 60
-
 
 def detection_limit(
-    levels: Sequence[Linear], weights: Sequence[int], n: int, alpha: float = 0.05, power: float = 0.5
+    levels: Sequence[Linear], weights: Sequence[int], n: int, alpha: float = 0.05, codes: Codes = EVERY
 ) -> float:
     """The share of people that must have a value, so that it is found about half of the time.
 
     `levels` are the mechanisms of the levels and, last, of the final group; `weights` say how often each is
-    drawn. Simulated studies find 43 to 45 % of values with this share.
+    drawn. It is the share at which the powers of all groups have the product one half.
 
     >>> from deniable import linear
-    >>> levels = [linear(bits, 2.0) for bits in (20, 35, 50, 50)]
+    >>> levels = [linear(bits, 2.0) for bits in (20, 35, 50, 50)]  # the specification's
     >>> f"{detection_limit(levels, (7, 7, 7, 4), 100_000):.3%}"
     '2.579%'
     """
     n = _check(levels, weights, n, alpha)
-    total, before = sum(weights), 0
+    total, tails = sum(weights), list_tails([level.bits for level in levels], codes, alpha)
     powers: list[Callable[[float], float]] = []
-    for j, (level, weight) in enumerate(zip(levels[:-1], weights[:-1], strict=True)):
-        candidates = (1 if j == 0 else _CANDIDATES) << (level.bits - before)
-        powers.append(_level_power(level, n * weight / total, candidates))
-        before = level.bits
-    candidates = 1 if len(levels) == 1 else _CANDIDATES
-    powers.append(_final_power(levels[-1], round(n * weights[-1] / total), alpha / candidates))
-    return _solve(lambda share: math.prod(one(share) for one in powers), power)
+    for level, weight, tail in zip(levels[:-1], weights, tails, strict=False):
+        powers.append(_level_power(level, n * weight / total, tail))
+    powers.append(_final_power(levels[-1], round(n * weights[-1] / total), tails[-1]))
+    return _solve(lambda share: math.prod(one(share) for one in powers))
 
 
-def listed_limit(final: Linear, n: int, words: int = 1000, alpha: float = 0.05, power: float = 0.5) -> float:
+def list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -> list[float]:
+    """How likely each group lets one code through that nobody has: every level, and last the final group.
+
+    A group looks at the extensions of what chance let through before, and of the value's own prefix.
+    """
+    passage, before, prefixes, tails = find_passage(bits), 0, 1, []
+    counted = EVERY if passage is HELD_OUT else codes
+    for own in bits[:-1]:
+        candidates = prefixes * counted.count_possible(before, own)
+        tails.append(min(0.5, passage.chance / candidates))
+        before, prefixes = own, passage.chance + 1
+    return [*tails, alpha / (prefixes * counted.count_possible(before, bits[-1]))]
+
+
+def listed_limit(final: Linear, n: int, words: int = 1000, alpha: float = 0.05) -> float:
     """The same for a public list of some number of words, where everybody is in the final group.
 
     >>> from deniable import linear
@@ -50,7 +59,7 @@ def listed_limit(final: Linear, n: int, words: int = 1000, alpha: float = 0.05, 
     """
     n = _check([final], [1], n, alpha)
     tail = alpha / whole_number("words, the length of the list,", words, 1)
-    return _solve(_final_power(final, n, tail), power)
+    return _solve(_final_power(final, n, tail))
 
 
 def _check(levels: Sequence[Linear], weights: Sequence[int], n: int, alpha: float) -> int:
@@ -63,11 +72,11 @@ def _check(levels: Sequence[Linear], weights: Sequence[int], n: int, alpha: floa
     return whole_number("n, the number of people,", n, 1)
 
 
-def _level_power(level: Linear, n: float, candidates: int) -> Callable[[float], float]:
+def _level_power(level: Linear, n: float, tail: float) -> Callable[[float], float]:
     """How likely a value with a share survives a level of n people, as the share grows."""
     from scipy.special import ndtr, ndtri
 
-    wanted = -float(ndtri(min(0.5, CHANCE / candidates)))
+    wanted = -float(ndtri(tail))
     error = math.sqrt(float(level.law.variance(1)) / n)
     return lambda share: float(ndtr(share / error - wanted))
 
@@ -81,12 +90,8 @@ def _final_power(final: Linear, n: int, tail: float) -> Callable[[float], float]
     return lambda share: float(ndtr((n * (law.q + share * law.gain) - least) / spread))
 
 
-def _solve(found: Callable[[float], float], power: float) -> float:
-    """The share that is found with this probability; 1 where not even a value that everybody has is."""
-    low, high = 0.0, 1.0
-    if found(high) < power:
-        return high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) >= power else (middle, high)
-    return high
+def _solve(found: Callable[[float], float]) -> float:
+    """The share that is found half of the time; 1 where not even a value that everybody has is."""
+    if found(1.0) < 0.5:
+        return 1.0
+    return float(bisect(lambda share: found(float(share)) >= 0.5, 0.0, 1.0))

@@ -100,7 +100,7 @@ class Discovery:
             decided.counts[at],
             decided.n,
             people,
-            len(decided.codes),
+            decided.candidates,
             decided.hidden,
             max(limit, min(1.0, float(common))),
             decided.alpha,

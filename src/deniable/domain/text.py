@@ -77,6 +77,10 @@ class Unlisted(Domain):
         """Which codes, of their first `bits` bits, some value has."""
         return np.ones(len(codes), dtype=bool)
 
+    def count_possible(self, start: int, end: int) -> int:
+        """How many possible codes of `end` bits have the same first `start` bits, at most."""
+        return 1 << (end - start)
+
     @abstractmethod
     def name_code(self, code: int, bits: int | None = None) -> str:
         """The value of a code, or what is known of it from its first `bits` bits."""
@@ -214,7 +218,16 @@ class Text(Unlisted):
             letter = (codes >> max(shift, 0) << max(-shift, 0)) & ((1 << width) - 1)
             fits &= (letter <= len(self.letters)) & ~(ended & (letter > 0))
             ended |= letter == 0
-        return fits & (codes > 0)
+        return fits & ((codes > 0) | (bits < width))  # no text is empty
+
+    def count_possible(self, start: int, end: int) -> int:
+        """All that a letter may still be which is cut at the start, then texts that end at any letter."""
+        width, size = self.letter_bits, len(self.letters)
+        begun = min(-start % width, end - start)
+        whole, rest = divmod(end - start - begun, width)
+        ended = sum(size**i for i in range(whole))
+        last = 1 + (size >> (width - rest)) if rest else 1
+        return int(ended + size**whole * last) << begun
 
     def name_code(self, code: int, bits: int | None = None) -> str:
         """The text, or its first letters and "…"; hexadecimal digits where no text has this code."""

@@ -33,10 +33,10 @@ def discover_values(
     question = find_question(plan, query.name)
     number("alpha, the chance of any value that nobody has,", query.alpha, 0.0, 1.0)
     listed = None if query.words is None else PublicList.read(question, query.words)
-    if listed is None and not question.is_leveled:
+    if listed is None and not question.is_searchable:
         raise InvalidParameter(
-            f"{question.name!r} is reported without levels, so that only a public list can be looked up: "
-            "words=[...], in the shell --words FILE"
+            f"{question.name!r} is reported without levels and has too many bits to search, so that only a "
+            "public list can be looked up: words=[...], in the shell --words FILE"
         )
     counted, sent = _gather(plan, reports, table, question, show)
     counts = [len(some) for some in sent]
@@ -148,7 +148,7 @@ def _decide(
     pairs = list(zip(question.mechanisms, sent, strict=True))
     final = pairs[-1][0]
     if listed is None:
-        return discover(pairs[:-1], pairs[-1], alpha=alpha, possible=question.domain.are_possible, show=show)
+        return discover(pairs[:-1], pairs[-1], alpha=alpha, codes=question.domain, show=show)
     # a list that these reports did not choose: everybody who reported a whole code counts
     whole = np.concatenate([some for part, some in pairs if part == final])
     return decide_listed((final, whole), np.array(listed.codes, dtype=np.int64), alpha)

@@ -111,7 +111,7 @@ def _split_levels(
         blocks.setdefault(question, []).append(part)
     return Split(
         tuple(
-            Sample(tuple(some), weights=leveled[name].weights) if name in leveled else some[0]
+            Sample(tuple(some), weights=leveled[name].weights) if len(some) > 1 else some[0]
             for name, some in blocks.items()
         )
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from deniable.discovery import WEIGHTS, cut_levels
+from deniable.discovery import cut_levels, divide_people
 from deniable.domain import Coarse, Range, Unlisted
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import ExactMechanism, linear
@@ -72,23 +72,28 @@ class LeveledRange(Leveled):
 class LeveledText(Leveled):
     """Values that nobody listed: some people report prefixes, of which longer and longer ones are found.
 
-    The last level has all bits, and so has the final group, the question itself, which decides.
+    The final group, the question itself, has all bits. It extends the last prefixes, and decides.
     """
 
-    bits: int
+    domain: Unlisted
     cuts: tuple[int, ...]
     """How many bits each level reports; none where everybody is in the final group."""
 
     @property
+    def bits(self) -> tuple[int, ...]:
+        """What each level reports, and last the question itself."""
+        return (*self.cuts, self.domain.bits)
+
+    @property
     def divisors(self) -> tuple[int, ...]:
-        return tuple(1 << (self.bits - cut) for cut in self.cuts)
+        return tuple(1 << (self.domain.bits - cut) for cut in self.cuts)
 
     @property
     def weights(self) -> tuple[int, ...]:
-        return WEIGHTS[len(self.cuts)]
+        return divide_people(self.bits, self.domain) if self.cuts else (1,)
 
     def build(self, epsilon: float) -> list[ExactMechanism]:
-        return [linear(bits, epsilon) for bits in (*self.cuts, self.bits)]
+        return [linear(bits, epsilon) for bits in self.bits]
 
 
 def _find_text(domain: Unlisted, name: str, obstacle: str) -> LeveledText:
@@ -96,7 +101,7 @@ def _find_text(domain: Unlisted, name: str, obstacle: str) -> LeveledText:
         raise InvalidParameter(
             f"{name!r} is text or a code that nobody listed, which does not go with {obstacle}"
         )
-    return LeveledText(domain.bits, cut_levels(domain.bits) if domain.levels else ())
+    return LeveledText(domain, cut_levels(domain.bits) if domain.levels else ())
 
 
 def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:

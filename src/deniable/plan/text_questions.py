@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from deniable.discovery import WHOLE, detection_limit, listed_limit
 from deniable.domain import Text, Unlisted
 from deniable.mechanisms import ExactMechanism, Linear
 
@@ -49,9 +50,9 @@ class UnlistedQuestion:
         return min(1.0, math.fsum(self.chances))
 
     @property
-    def is_leveled(self) -> bool:
-        """Whether values can be found without a list."""
-        return bool(self.levels)
+    def is_searchable(self) -> bool:
+        """Whether values can be found without a list: by levels, or since all codes can be counted."""
+        return bool(self.levels) or self.domain.bits <= WHOLE
 
     def tell_two(self) -> float:
         """How often whoever sees a report is right which of two answers it is of, at most.
@@ -66,10 +67,9 @@ class UnlistedQuestion:
 
         With a number of words it is that of a public list, of which all whole codes are counted.
         """
-        from deniable.discovery import detection_limit, listed_limit
-
-        if words is None and self.is_leveled:
-            return detection_limit(self.mechanisms, [max(1, n) for n in people], max(1, sum(people)), alpha)
+        if words is None and self.is_searchable:
+            weights = [max(1, n) for n in people]
+            return detection_limit(self.mechanisms, weights, max(1, sum(people)), alpha, self.domain)
         whole = sum(n for n, part in zip(people, self.mechanisms, strict=True) if part == self.mechanisms[-1])
         return listed_limit(self.mechanisms[-1], max(1, whole), words or PUBLIC_WORDS, alpha)
 
@@ -88,22 +88,21 @@ class UnlistedQuestion:
         """How common a value must be to be found, beside what a public list would find; in sentences."""
         what = "texts" if isinstance(self.domain, Text) else "codes"
         listed = self._limit_listed(people)
-        if not self.is_leveled:
+        if not self.is_searchable:
             return (
                 f"{self.name!r}: of a public list of {PUBLIC_WORDS:,} {what}, those with a share above "
                 f"{format_limit(listed)} are found about half of the time. The list may be made after the "
                 "collection, but not from these reports."
             )
+        levels = " without levels" if self.levels else ""
         return (
             f"{self.name!r}: {what} with a share above {format_limit(self.find_limit(self.expect(people)))} "
             f"are found about half of the time; a public list of {PUBLIC_WORDS:,} would find "
-            f"{format_limit(listed)} without levels. {self._explain_cut()}"
+            f"{format_limit(listed)}{levels}. {self._explain_cut()}"
         )
 
     def _limit_listed(self, people: int) -> float:
         """The limit of a public list, if all who report to any level reported whole codes."""
-        from deniable.discovery import listed_limit
-
         return listed_limit(self.mechanisms[-1], max(1, round(people * self.chance)), PUBLIC_WORDS)
 
     def _explain_cut(self) -> str:

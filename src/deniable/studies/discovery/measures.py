@@ -10,10 +10,12 @@ from scipy.special import betainc
 
 from deniable.arrays import Floats
 from deniable.discovery import detection_limit, find_threshold, listed_limit, state_shown
+from deniable.domain import Text
 from deniable.estimate.intervals import clopper_pearson
 from deniable.mechanisms import linear
 from deniable.simulate.population import numbers_from
 from deniable.studies.discovery.people import (
+    LETTER,
     Strings,
     draw_strings,
     draw_uniform,
@@ -57,11 +59,13 @@ def measure_found(runs: int, seed: int, people: int = 10**6) -> Iterator[StatedP
 
 
 ERRORS: tuple[tuple[str, int, int, str], ...] = (
-    ("no common string, 30 bits", 20_000, 300, ".050"),
-    ("Zipf 1.5, 6 letters", 20_000, 300, ".060"),
+    ("no common string, 20 bits", 20_000, 300, ".050"),
+    ("Zipf 1.5, 4 letters", 20_000, 300, ".060"),
     ("Zipf 1.5, 6 to 10 letters", 50_000, 150, ".040"),
 )
 """What people have, how many they are, studies of the specification, and how many showed an invented string.
+
+It had 30 bits and 6 letters in the first two: to count all of those takes seconds a study.
 """
 
 
@@ -80,8 +84,8 @@ def measure_errors(runs: int, seed: int) -> Iterator[StatedPoint]:
 
 def _draw_case(case: str, n: int, generator: np.random.Generator) -> Strings:
     if case.startswith("no"):
-        return draw_uniform(30, n, generator)
-    return draw_strings(20_000, (6, 6) if case.endswith("6 letters") else (6, 10), 1.5, generator)
+        return draw_uniform(20, n, generator)
+    return draw_strings(20_000, (4, 4) if case.endswith("4 letters") else (6, 10), 1.5, generator)
 
 
 SHARES: tuple[tuple[float, tuple[str | None, ...]], ...] = (
@@ -156,7 +160,9 @@ LIMITS: tuple[tuple[int, int, tuple[str, str, str]], ...] = (
     (0, 10**6, (".75", ".33", ".11")),
 )
 """Bits of a code, or 0 for a public list of 1,000; people; and the limit in percent at each epsilon."""
-_POWER_PEOPLE, _POWER_STRINGS = 50_000, 8
+_SPECIFIED = {30: ((15, 30, 30), (21, 21, 8)), 50: ((20, 35, 50, 50), (7, 7, 7, 4))}
+"""The levels of the specification, with a final group that only decides, and how often each is drawn."""
+_POWER_PEOPLE, _POWER_STRINGS, _POWER_BITS = 50_000, 8, (25, 50)
 
 
 def measure_limits(runs: int, seed: int) -> Iterator[StatedPoint]:
@@ -164,14 +170,21 @@ def measure_limits(runs: int, seed: int) -> Iterator[StatedPoint]:
     for bits, n, texts in LIMITS:
         for epsilon, text in zip(EPSILONS, texts, strict=True):
             if bits:
-                limit = detection_limit(*list_levels(bits, epsilon), n)
+                cuts, weights = _SPECIFIED[bits]
+                limit = detection_limit([linear(cut, epsilon) for cut in cuts], weights, n)
             else:
                 limit = listed_limit(linear(50, epsilon), n)
             case = f"{bits} bits" if bits else "public list of 1,000"
             asked: dict[str, Any] = {"case": case, "epsilon": epsilon, "people": n}
+            method = "specification" if bits else "this"
             # numbers of two digits, which were rounded before they were scaled
-            yield StatedPoint(figure="limit", method="this", **asked, **compare(100 * limit, text, 0.0, 0.01))
-    for bits in (30, 50):
+            yield StatedPoint(figure="limit", method=method, **asked, **compare(100 * limit, text, 0.0, 0.01))
+            if bits:
+                codes = Text("a-z", bits // LETTER)
+                limit = detection_limit(*list_levels(bits, epsilon, codes), n, codes=codes)
+                fields = compare(100 * limit, None, 0.0, 0.0)
+                yield StatedPoint(figure="limit", method="this", **asked, **fields)
+    for bits in _POWER_BITS:
         for epsilon in EPSILONS[:2]:
             yield _measure_power(bits, epsilon, runs, seed)
 
@@ -190,7 +203,7 @@ def _measure_power(bits: int, epsilon: float, runs: int, seed: int) -> StatedPoi
         made = search_strings(Strings(bits, rare.codes, shares), n, epsilon, generator)
         found += int(np.isin(rare.codes[:some], made.decided.codes[made.decided.shown]).sum())
     trials = runs * some
-    fields = compare(found / trials, ".44", (0.25 / trials) ** 0.5, 0.05)
+    fields = compare(found / trials, None, (0.25 / trials) ** 0.5, 0.05)
     return StatedPoint(
         figure="power", method="this", **_ask(f"{bits} bits", epsilon, n, runs, seed), **fields
     )

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.discovery import WEIGHTS, Decision, Possible, cut_levels, discover
+from deniable.discovery import EVERY, Codes, Decision, cut_levels, discover, divide_people
 from deniable.domain import Text
 from deniable.mechanisms import Linear, linear
 from deniable.words.simulated import seeded
@@ -28,8 +28,8 @@ class Strings:
     bits: int
     codes: Integers
     shares: Floats
-    possible: Possible | None = None
-    """Which codes a string can have, where not all are strings."""
+    possible: Codes = EVERY
+    """The codes that a string can have."""
 
 
 @final
@@ -83,8 +83,7 @@ def draw_strings(
         codes = np.unique(np.concatenate([codes, drawn @ weights]))
     chosen = generator.permutation(codes)[:count]
     shares = np.arange(1, count + 1) ** -zipf
-    possible = Text("a-z", longest).are_possible
-    return Strings(LETTER * longest, chosen, shares / shares.sum(), possible)
+    return Strings(LETTER * longest, chosen, shares / shares.sum(), Text("a-z", longest))
 
 
 def draw_uniform(bits: int, n: int, generator: np.random.Generator) -> Strings:
@@ -93,17 +92,17 @@ def draw_uniform(bits: int, n: int, generator: np.random.Generator) -> Strings:
     return Strings(bits, generator.permutation(codes), np.full(codes.size, 1 / codes.size))
 
 
-def list_levels(bits: int, epsilon: float) -> tuple[list[Linear], tuple[int, ...]]:
+def list_levels(bits: int, epsilon: float, codes: Codes = EVERY) -> tuple[list[Linear], tuple[int, ...]]:
     """The mechanisms of the levels and of the final group, and how often each is drawn."""
-    cuts = cut_levels(bits)
-    return [linear(cut, epsilon) for cut in (*cuts, bits)], WEIGHTS[len(cuts)]
+    cuts = (*cut_levels(bits), bits)
+    return [linear(cut, epsilon) for cut in cuts], divide_people(cuts, codes)
 
 
 def send_reports(
     strings: Strings, n: int, epsilon: float, generator: np.random.Generator
 ) -> tuple[Integers, list[tuple[Linear, Array]]]:
     """How many of n people have each string, and the reports of the levels and of the final group."""
-    levels, weights = list_levels(strings.bits, epsilon)
+    levels, weights = list_levels(strings.bits, epsilon, strings.possible)
     sizes = generator.multinomial(n, np.array(weights) / sum(weights))
     counts, sent = np.zeros(len(strings.codes), dtype=np.int64), []
     for level, size in zip(levels, sizes.tolist(), strict=True):
@@ -117,4 +116,4 @@ def send_reports(
 def search_strings(strings: Strings, n: int, epsilon: float, generator: np.random.Generator) -> Search:
     """One study: n people report, and their strings are looked for."""
     counts, sent = send_reports(strings, n, epsilon, generator)
-    return Search(strings, counts, discover(sent[:-1], sent[-1], possible=strings.possible))
+    return Search(strings, counts, discover(sent[:-1], sent[-1], codes=strings.possible))

@@ -101,5 +101,6 @@ def _name_line(row: StatedPoint) -> str:
     """What has one color: a case by its people, or a method."""
     if row.figure in _BY_EPSILON:
         name = f"{row.people or 0:,} people, {row.case}"
-        return name.replace("1,000,000", "10^6").replace("100,000", "10^5")
+        shorter = name.replace("1,000,000", "10^6").replace("100,000", "10^5")
+        return shorter if row.method == "this" else f"{shorter}, by its levels"
     return "discovery" if row.method == "this" else f"{row.method} shares"
