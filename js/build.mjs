@@ -1,8 +1,9 @@
 /**
  * Bundles: index.js for programs, tickets.js for plans with tickets, client.js (minified) for pages, node.js for the shell.
  *
- * What only some plans need is in client-rare_kinds.js, which client.js loads for them, and what only text needs in
- * client-text_kinds.js, which that one loads. What all of them need is in client-chunk.js.
+ * What only some plans need is in client-rare_kinds.js, which client.js loads for them. What only text needs is in
+ * client-text_kinds.js, and what only smooth ranges need in client-wave_kinds.js, which that one loads. What all of
+ * them need is in client-chunk.js.
  */
 
 import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -16,7 +17,7 @@ const withEntry = {
   name: "with entry",
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^\.\/page\.js$/ }, () => ({ path: resolve("src/page.ts"), sideEffects: true }));
-    onLoad({ filter: /(rare|text)_kinds\.ts$/ }, async ({ path }) => ({
+    onLoad({ filter: /(rare|text|wave)_kinds\.ts$/ }, async ({ path }) => ({
       contents: `${await readFile(path, "utf8")}\nimport "./page.js";`,
       loader: "ts",
     }));
@@ -56,3 +57,4 @@ const size = async (...names) => {
 await size("client", "client-chunk");
 await size("client-rare_kinds");
 await size("client-text_kinds");
+await size("client-wave_kinds");

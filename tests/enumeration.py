@@ -21,7 +21,7 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.mechanisms import Direct, ExactMechanism, SubsetShape, Unary
-from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
+from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric, Wave
 from deniable.records import (
     Blank,
     Fake,
@@ -129,6 +129,8 @@ def part_law(part: ExactMechanism, value: int) -> Law:
             return geometric_law(part, value)
         case PlanarGeometric():
             return planar_law(part, value)
+        case Wave():
+            return _window_law(part, value)
         case Averaged(of=of):
             return mean_law(of, value)
     raise AssertionError(f"say how {type(part).__name__} samples")
@@ -184,7 +186,7 @@ def duchi_threshold(of: Duchi, position: int) -> int:
     return (WORDS >> 1) + (moved if position >= 1 << 31 else -moved)
 
 
-def _window_law(of: Piecewise, value: int) -> Law:
+def _window_law(of: Piecewise | Wave, value: int) -> Law:
     inside = Fraction(of.keep, WORDS)
     near = {value + j: chance for j, chance in enumerate(cells(of.window))}
     far = {j + (of.window if j >= value else 0): chance for j, chance in enumerate(cells(of.k - 1))}
@@ -471,6 +473,8 @@ def _part_choices(part: ExactMechanism) -> list[Choice]:
             return _cut(WORDS >> 1, *tails.tolist(), *(WORDS - tail for tail in tails.tolist()))
         case PlanarGeometric():
             return _cut(*part._ascending.tolist())
+        case Wave():
+            return _window_choices(part)
         case Averaged(of=of):
             return _mean_choices(of)
     raise AssertionError(f"say which choices {type(part).__name__} makes")
@@ -481,14 +485,13 @@ def _mean_choices(of: Duchi | Piecewise | Hybrid) -> list[Choice]:
         return _cut(*(duchi_threshold(of, position) for position in NUMBERS))
     if isinstance(of, Hybrid):
         return _joined([_cut(of.share), _mean_choices(of.piecewise), _mean_choices(of.duchi)])
+    rounded = _cut(*((position * (of.k - 1) % (1 << 32)) << 32 for position in NUMBERS))
+    return _joined([_window_choices(of), rounded])
+
+
+def _window_choices(of: Piecewise | Wave) -> list[Choice]:
     positions = [-(-WORDS * j // bound) for bound in (of.window, of.k - 1) for j in range(bound)]
-    return _joined(
-        [
-            _cut(of.keep),
-            _cut(*positions),
-            _cut(*((position * (of.k - 1) % (1 << 32)) << 32 for position in NUMBERS)),
-        ]
-    )
+    return _joined([_cut(of.keep), _cut(*positions)])
 
 
 def _fake_choices(fake: Fake) -> list[Choice]:

@@ -11,6 +11,7 @@ const GROUPS: readonly (readonly [needed: RegExp, load: () => Promise<Partial<Ra
   [/"kind":"(bit-flip|(hashed-)?memoized)/, () => import("./kept_kinds.js")],
   [/"kind":"pooled"/, () => import("./pooled.js")],
   [/"kind":"(linear|text|code)"/, () => import("./text_kinds.js")],
+  [/"kind":"square-wave"/, () => import("./wave_kinds.js")],
   [/"kind":"faked"/, () => import("./faked_kinds.js")],
   [/"weights":/, () => import("./weighted.js")],
   [

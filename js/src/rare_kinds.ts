@@ -1,6 +1,7 @@
 /**
  * Lists the kinds that only some plans have, so that a page loads them on demand: fakes, distances, means,
- * permanent answers, public pools, weights, maps, questions of several attributes, levels; and text, which is a file of its own.
+ * permanent answers, public pools, weights, maps, questions of several attributes, levels; and text and smooth ranges, which are files of
+ * their own.
  */
 
 import * as asked from "./asked_kinds.js";
@@ -15,6 +16,7 @@ import * as views from "./view_kinds.js";
 import * as weights from "./weighted.js";
 
 const TEXTS = /"kind":"(linear|text|code)"/;
+const WAVES = /"kind":"square-wave"/;
 
 const mechanisms = {
   ...distances.mechanisms,
@@ -26,18 +28,18 @@ const domains = { ...distances.domains, ...numbers.domains, ...tables.domains, .
 
 const records = { ...faked.records, ...weights.records };
 
-/** All kinds but those of text. */
+/** All kinds but those of text and of smooth ranges. */
 export const common = { ...asked, ...distances, ...maps, ...tables, ...views, mechanisms, domains, records };
 
 export type RareKinds = typeof common;
 
 /** The kinds for a canonical text. */
 export const load = async (text: string): Promise<RareKinds> => {
-  if (!TEXTS.test(text)) return common;
-  const texts = await import("./text_kinds.js");
+  const texts = TEXTS.test(text) ? await import("./text_kinds.js") : null;
+  const waves = WAVES.test(text) ? await import("./wave_kinds.js") : null;
   return {
     ...common,
-    mechanisms: { ...mechanisms, ...texts.mechanisms },
-    domains: { ...domains, ...texts.domains },
+    mechanisms: { ...mechanisms, ...texts?.mechanisms, ...waves?.mechanisms },
+    domains: { ...domains, ...texts?.domains },
   };
 };

@@ -13,7 +13,13 @@ import { decode } from "../src/wire.js";
 import { type Case, type Document, small } from "./helpers.js";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
-const PAGE = ["client.js", "client-chunk.js", "client-rare_kinds.js", "client-text_kinds.js"];
+const PAGE = [
+  "client.js",
+  "client-chunk.js",
+  "client-rare_kinds.js",
+  "client-text_kinds.js",
+  "client-wave_kinds.js",
+];
 const built = existsSync(here("../dist/client.js"));
 const vectors = ["single", "split", "sample", "faked", "nested", "repeated", "metric/reports"]
   .flatMap((name): Case[] => JSON.parse(readFileSync(here(`../../spec/vectors/${name}.json`), "utf8")))
@@ -43,10 +49,11 @@ describe.skipIf(!built)("the bundle for pages", () => {
 
   it("stays small, and so does what is loaded only for some plans", () => {
     const sizes = PAGE.map((file) => readFileSync(here(`../dist/${file}`)).length);
-    const [entry, shared, more, texts] = sizes as [number, number, number, number];
+    const [entry, shared, more, texts, waves] = sizes as [number, number, number, number, number];
     expect(entry + shared).toBeLessThan(40_000);
     expect(more).toBeLessThan(40_000);
     expect(texts).toBeLessThan(6_000);
+    expect(waves).toBeLessThan(2_000);
   });
 
   it("consists of just these files, and loads the last ones only by import()", () => {
@@ -58,8 +65,10 @@ describe.skipIf(!built)("the bundle for pages", () => {
       ["from", "client-chunk.js"],
       ["from", "client-chunk.js"],
       ["from", "client-chunk.js"],
+      ["from", "client-chunk.js"],
       ["import(", "client-rare_kinds.js"],
       ["import(", "client-text_kinds.js"],
+      ["import(", "client-wave_kinds.js"],
     ]);
   });
 });

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import deniable as dn
-from deniable.metric import averaged
+from deniable.metric import averaged, smooth_wave
 from deniable.metric.numbers import MEANS, Averaged
 from deniable.plan import Plan, metric_mechanism
 from deniable.wire import Report, Wire
@@ -187,7 +187,12 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
 
 def distant(dice: random.Random, name: str) -> tuple[object, object]:
     """An attribute with distances, a number or a set of values, and its mechanism."""
-    kind = dice.choice(["range", "range", "grid", "grid", "equal", "number", "number", "categories"])
+    kind = dice.choice(
+        ["range", "range", "grid", "grid", "equal", "number", "number", "categories", "smooth"]
+    )
+    if kind == "smooth":
+        own = dn.Range(0, dice.choice([2, 3, 40, 256]))
+        return own, smooth_wave(own.k, epsilon(dice))
     if kind == "range":
         digits, bins = dice.choice([0, 0, 1, 3]), dice.choice([2, 3, 10, 100, 257])
         low, step = dice.randint(-300, 300), dice.randint(1, 5)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
 from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
+from deniable.metric import smooth_wave
 from deniable.metric.numbers import averaged
 from deniable.metric.tabled import exponential
 from deniable.records import RecordMechanism, Sample, Split, rsfd
@@ -34,7 +35,7 @@ PARTS: dict[str, ExactMechanism] = {
     "kept hash": loloha(30, 0.5, 1.0),
     "few bits": dbitflip(20, 1.0, 3),
     "map": dn.planar_geometric((4, 3), 1.0),
-    "wave": dn.square_wave(1.0, 16),
+    "wave": smooth_wave(16, 1.0),
     "channel": exponential(np.abs(np.subtract.outer(np.arange(5), np.arange(5))), 1.0),
     "mean": averaged("piecewise", 1.0),
     "kept mean": l_duchi(0.5, 1.0),

@@ -89,6 +89,7 @@ PUBLIC = [
     "RecordMechanism",
     "Shuffled",
     "Split",
+    "SmoothWave",
     "SquareWave",
     "Study",
     "Subset",

@@ -162,7 +162,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
 def metric_parts(plan: Plan) -> dict[str, MetricMechanism]:
     """The mechanisms of attributes with metric values, by name."""
     rows = zip(plan.names, plan.content.parts, strict=True)
-    return {name: part for name, part in rows if isinstance(part, MetricMechanism)}
+    return {name: part for name, part in rows if isinstance(part, MetricMechanism) and part.metric}
 
 
 def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int, int]]:

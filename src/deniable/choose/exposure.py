@@ -64,7 +64,7 @@ def warn_distant(considered: Considered) -> str | None:
     metric = [
         (j, part)
         for j, part in enumerate(considered.parts)
-        if isinstance(part, MetricMechanism) and _way(part) <= _FAR
+        if isinstance(part, MetricMechanism) and part.metric and _way(part) <= _FAR
     ]
     revealed = sorted(((_guess_ends(part), -j) for j, part in metric), reverse=True)
     revealed = [one for one in revealed if one[0] > _SURE]

@@ -10,7 +10,7 @@ from typing import final
 from deniable.choose.candidate import most_revealed
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
-from deniable.metric import PlanarGeometric
+from deniable.metric import PlanarGeometric, smooth_wave
 from deniable.metric.numbers import MEANS, averaged
 from deniable.records import FAKES, REALISTIC_FAKES, Fake, Prior
 from deniable.rounds import (
@@ -41,6 +41,8 @@ TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
 }
 TWO_ROUNDS_OF_MEANS = ("l_duchi",)
 """The same of the mean of a number."""
+SMOOTH = "square_wave"
+"""That of a range whose shares are smooth."""
 KEPT_BITS = "dbitflip"
 """Nothing is fresh in it, so that a change of the value shows: it is chosen only if it is named."""
 
@@ -117,6 +119,8 @@ def mechanism(
             return l_duchi(budget, forever)
         if forever is not None:
             return TWO_ROUNDS[name](k, budget, forever)
+        if name == SMOOTH:
+            return smooth_wave(k, budget)
         if cap is not None and name in CAPPED:
             return CAPPED[name](k, budget, cap=cap, f=f)
         if cap is not None or f is not None:

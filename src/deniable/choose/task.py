@@ -17,6 +17,7 @@ from deniable.choose.options import (
     CLASSICAL,
     KEPT_BITS,
     PLAIN,
+    SMOOTH,
     TWO_ROUNDS,
     TWO_ROUNDS_OF_MEANS,
     given_name,
@@ -66,6 +67,8 @@ class Question:
     """The mechanism that it has whatever is chosen: metric attributes have a loss of their own."""
     numeric: bool = False
     """Whether it is a number whose mean is wanted."""
+    smooth: bool = False
+    """Whether its shares are smooth, so that a square wave reports it."""
 
     def __post_init__(self) -> None:
         whole_number("k, the number of values,", self.k, 2)
@@ -110,6 +113,11 @@ class Task:
         """The attributes whose mean is wanted."""
         return tuple(j for j, one in enumerate(self.questions) if one.numeric and j not in self.fixed)
 
+    @cached_property
+    def smooth(self) -> tuple[int, ...]:
+        """The attributes whose shares are smooth."""
+        return tuple(j for j, one in enumerate(self.questions) if one.smooth and j not in self.fixed)
+
     @property
     def importance(self) -> tuple[float, ...]:
         """How much each attribute weighs."""
@@ -137,7 +145,7 @@ class Task:
     @property
     def free(self) -> tuple[int, ...]:
         """The attributes that choose among the protocols of shares of values."""
-        return tuple(j for j in range(self.d) if j not in self.fixed and j not in self.numbers)
+        return tuple(j for j in range(self.d) if j not in (*self.fixed, *self.numbers, *self.smooth))
 
     def label(self, attribute: int) -> str:
         """What a message calls an attribute."""
@@ -146,12 +154,14 @@ class Task:
     def among(self, kind: str, attribute: int) -> tuple[str, ...]:
         """The protocols that an attribute can have in this record mechanism."""
         fakes = kind in ("RS+FD", "RS+RFD")
-        special = sorted((*self.fixed, *self.numbers))
+        special = sorted((*self.fixed, *self.numbers, *self.smooth))
         if special and fakes:
             which = self.label(special[0])
-            raise InvalidParameter(f"there are no fakes of {which}, which is metric or a number")
+            raise InvalidParameter(f"there are no fakes of {which}, which is metric, smooth or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
+        if attribute in self.smooth:
+            return (SMOOTH,)
         means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS
         known, usual = (means, means) if attribute in self.numbers else self._list_protocols(kind)
         named = self.named[attribute]
@@ -226,7 +236,8 @@ def checked_task(
             named[attribute] = _checked_names(some, "a protocol", known)
     elif protocols is not None:
         some = _checked_names(protocols, "a protocol", known)
-        named = [None if one.mechanism is not None or one.numeric else some for one in questions]
+        own = [one.mechanism is not None or one.numeric or one.smooth for one in questions]
+        named = [None if is_own else some for is_own in own]
     return Task(
         questions=questions,
         names=names,

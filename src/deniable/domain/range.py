@@ -73,7 +73,8 @@ class Range(Domain):
     """Where values are counted one by one: "whole" numbers, or the "month" or "year" of a date."""
     queries: Queries | None = None
     """What will be read of it in a study: shares of single "values", or of "ranges" of any length, which are
-    then reported in levels. Without it, long ranges have levels. A plan only says how it is reported.
+    then reported in levels; "smooth" if neighbors are alike. Without it, long ranges have levels. A plan only
+    says how it is reported.
     """
 
     def __post_init__(self) -> None:

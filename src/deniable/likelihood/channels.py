@@ -14,7 +14,7 @@ from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Table
 from deniable.likelihood.sources import check_outputs
 from deniable.mechanisms import Tally, checked_values
-from deniable.metric import MOST_ENTRIES, Geometric, MetricMechanism, ProductGeometric, SquareWave
+from deniable.metric import MOST_ENTRIES, Geometric, MetricMechanism, ProductGeometric, Wave
 from deniable.words import FULL
 
 _DENSE = 1000  # cells whose table is small
@@ -50,7 +50,7 @@ def _build_grid(mechanism: ProductGeometric) -> Table | GridChannel:
 
 
 @build_channel.register
-def _build_window(mechanism: SquareWave) -> Table | Window:
+def _build_window(mechanism: Wave) -> Table | Window:
     near = Fraction(mechanism.keep, FULL * mechanism.window)
     far = Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
     window = Window(mechanism.k, mechanism.window, float(near), float(far))

@@ -25,6 +25,8 @@ from deniable.metric.planar import ProductGeometric as ProductGeometric
 from deniable.metric.planar import planar_geometric as planar_geometric
 from deniable.metric.remapping import optimal_remap as optimal_remap
 from deniable.metric.remapping import remap_to as remap_to
+from deniable.metric.smooth import SmoothWave as SmoothWave
+from deniable.metric.smooth import smooth_wave as smooth_wave
 from deniable.metric.table import DISTANCED as DISTANCED
 from deniable.metric.table import Distanced as Distanced
 from deniable.metric.tabled import Tabled as Tabled
@@ -32,4 +34,5 @@ from deniable.metric.tabled import exponential as exponential
 from deniable.metric.tabled import tight_constraints as tight_constraints
 from deniable.metric.waves import ContinuousWave as ContinuousWave
 from deniable.metric.waves import SquareWave as SquareWave
+from deniable.metric.waves import Wave as Wave
 from deniable.metric.waves import square_wave as square_wave

@@ -24,9 +24,8 @@ from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, ch
 MOST_BINS = 1 << 20
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class SquareWave(MetricMechanism):
+class Wave(MetricMechanism):
     """The report is one of k + window - 1 bins: of the value's window, or of the k - 1 others."""
 
     k: int
@@ -101,8 +100,15 @@ class SquareWave(MetricMechanism):
 
     def __repr__(self) -> str:
         return (
-            f"SquareWave({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any distance)"
+            f"{type(self).__name__}({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any "
+            "distance)"
         )
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class SquareWave(Wave):
+    """A wave whose shares are estimated without bias, whatever they are: those of single bins scatter."""
 
 
 def in_window(
@@ -250,6 +256,10 @@ def square_wave(epsilon: float, bins: int | None = None) -> SquareWave | Continu
     """
     if bins is None:
         return ContinuousWave(epsilon)
-    k = whole_number("bins", bins, 2, MOST_BINS)
+    return SquareWave(*best_window(whole_number("bins", bins, 2, MOST_BINS), epsilon))
+
+
+def best_window(k: int, epsilon: float) -> tuple[int, int, int]:
+    """The number of bins, that of a window around each, and of the words that stay in it."""
     window = 2 * int(half_window(positive_epsilon(epsilon)) * k) + 1
-    return SquareWave(k, window, best_keep(k, window, epsilon))
+    return k, window, best_keep(k, window, epsilon)

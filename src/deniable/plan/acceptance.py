@@ -50,7 +50,7 @@ def find_accepted(content: Content, stated: Stated, cap: float) -> list[Accepted
     metric = [
         (j, one, part)
         for j, (one, part) in enumerate(zip(content.attributes, content.parts, strict=True))
-        if isinstance(part, MetricMechanism)
+        if isinstance(part, MetricMechanism) and part.metric
     ]
     spent = sum(part.loss() for _, _, part in metric)
     left = cap - (stated.record / NANO - spent)

@@ -19,6 +19,7 @@ from deniable.plan.level_choice import find_obstacle
 from deniable.plan.levels import Leveled, divide_levels, find_leveled
 from deniable.plan.products import join_attributes, read_target
 from deniable.plan.questionnaire import list_attributes, list_extras, read_policies
+from deniable.plan.smooth import is_smooth, widen_cells
 from deniable.plan.study_checks import MECHANISMS
 from deniable.plan.turnout import count_answered, infer_answered
 from deniable.plan.units import metric_mechanism
@@ -56,6 +57,7 @@ class Inquiry:
         policies = read_policies(study.missing, list(study.attributes))
         secret = {name: one for name, one in study.attributes.items() if name not in study.known}
         found = list_attributes(secret, policies, study.only_if)
+        found = {name: widen_cells(one) for name, one in found.items()}
         if not self.together:
             return found
         epsilon = study.epsilon_first if study.epsilon is None else study.epsilon
@@ -144,4 +146,5 @@ class Inquiry:
             importance,
             self.metric_mechanisms.get(one.name),
             isinstance(domain, Number),
+            is_smooth(domain),
         )

@@ -14,6 +14,7 @@ from deniable.plan.change import MEAN
 from deniable.plan.findings import Findings
 from deniable.plan.readable import Method
 from deniable.plan.rows import WORST, name_quantile
+from deniable.plan.smooth import ONLY_IF_SMOOTH, list_smooth
 from deniable.summaries import Summary
 
 if TYPE_CHECKING:
@@ -212,6 +213,8 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     for row in found.rows.ranges:
         if row["attribute"] == name:
             lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
+    if found.result.plan is not None and name in list_smooth(found.result.plan.content):
+        lines.append(("smooth", ONLY_IF_SMOOTH))
     if name in found.leveled and found.result.ranges[name].few:
         lines.append(("few reports", found.result.ranges[name].few))
     for of, likely in found.likelihoods:

@@ -25,7 +25,16 @@ from deniable.mechanisms import (
     Subset,
     Unary,
 )
-from deniable.metric import Averaged, Duchi, Geometric, Hybrid, MetricMechanism, Piecewise, PlanarGeometric
+from deniable.metric import (
+    Averaged,
+    Duchi,
+    Geometric,
+    Hybrid,
+    MetricMechanism,
+    Piecewise,
+    PlanarGeometric,
+    SmoothWave,
+)
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.words import FULL, WordArray
 
@@ -189,6 +198,7 @@ _MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
     "bit-flip": (BitFlip, ("k", "bits", "one", "zero")),
     "geometric": (Geometric, ("tails",)),
     "planar-geometric": (PlanarGeometric, ("steps", "noise")),
+    "square-wave": (SmoothWave, ("k", "window", "keep")),
 }
 """What a mechanism is called in a plan, and what it is made from."""
 _MEANS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -240,7 +250,7 @@ def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> ExactMech
     if kind in _MEANS:
         return Averaged(_mean_from_dict(data, kind))
     made_by, names = _MECHANISMS[kind]
-    kept = issubclass(made_by, MetricMechanism) and isinstance(data, dict) and "kept" in data
+    kept = made_by.metric and isinstance(data, dict) and "kept" in data
     data = checked_fields(data, f"a {kind} mechanism", ("kind", *names, *(("kept",) if kept else ())))
     if kept and not checked_boolean(data["kept"], "kept"):
         raise InvalidPlan("the plan is not in its canonical form: what is not kept says nothing", "canonical")

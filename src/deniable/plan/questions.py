@@ -26,6 +26,7 @@ from deniable.plan.attribute import (
     list_several,
 )
 from deniable.plan.level_texts import explain_levels
+from deniable.plan.smooth import explain_smooth
 from deniable.plan.units import loss_to_random
 from deniable.tables import column_names, columns_of
 
@@ -276,6 +277,7 @@ def explain_questions(content: Content) -> list[str]:
         )
     found += _explain_tables(content)
     found += explain_levels(content)
+    found += explain_smooth(content)
     for one, part in zip(content.attributes, content.parts, strict=True):
         if one.answers is not None:
             found.append(

@@ -19,8 +19,9 @@ from deniable.plan.applicable import mean_among
 from deniable.plan.noise import is_noisy
 from deniable.plan.readable import bound_summary
 from deniable.plan.respondents import cumulative_shares, mean_answered
+from deniable.plan.smooth import list_smooth
 from deniable.ranges import CumulativeShares
-from deniable.summaries import Summary, sum_of
+from deniable.summaries import Summary, mean_of, sum_of
 
 if TYPE_CHECKING:
     from deniable.plan.result import Result
@@ -83,6 +84,17 @@ def _write(one: RangeQuery) -> str:
     return f"{'' if one.low is None else one.low}:{'' if one.high is None else one.high}"
 
 
+def find_edges(domain: Range, name: str, low: object, high: object) -> tuple[Fraction, Fraction]:
+    """The same where shares are smooth, so that people are spread evenly in a bin: with parts of bins."""
+    first = Fraction(0) if low is None else _find_place(domain, name, low)
+    last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
+    if not 0 <= first < last <= domain.k:
+        raise InvalidParameter(
+            f"a range of {name!r} goes up from one of its numbers to under another, got {low!r} to {high!r}"
+        )
+    return first, last
+
+
 def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int, int]:
     """The first bin from `low` on, and the first from `high` on; None is an end of the range.
 
@@ -103,14 +115,19 @@ def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int,
     return first, last
 
 
-def _find_edge(domain: Range, name: str, given: object) -> int:
-    """Which bin begins at a number; at the end of the range, one more than the last."""
+def _find_place(domain: Range, name: str, given: object) -> Fraction:
+    """How many bins a number is from the low end of the range."""
     try:
         [at] = number_counted([given], domain.unit, name) if domain.unit else [_read_number(given)]
         exact = Fraction(str(plain_number(at, f"an end of a range of {name!r}"))) * 10**domain.digits
     except InvalidValue as problem:
         raise InvalidParameter(str(problem)) from None
-    place = (exact - domain.scaled_low) / domain.scaled_step
+    return Fraction(exact - domain.scaled_low, domain.scaled_step)
+
+
+def _find_edge(domain: Range, name: str, given: object) -> int:
+    """Which bin begins at a number; at the end of the range, one more than the last."""
+    place = _find_place(domain, name, given)
     if place.denominator != 1 or not 0 <= place <= domain.k:
         raise InvalidParameter(
             f"{given!r} is not an edge of the bins of {name!r}, {domain}; where people are in a bin is not "
@@ -132,6 +149,8 @@ def _read_number(given: object) -> object:
 def estimate_range(result: Result, name: str, low: object, high: object, level: float) -> Summary:
     """The share of people between two numbers, with its interval: of those who answered."""
     domain = find_range(result, name)
+    if _is_smooth(result, name):
+        return _weigh_between(result, name, find_edges(domain, name, low, high), level)
     first, last = find_bins(domain, name, low, high)
     if name in result.ranges:
         return result.ranges[name].range(first, last, level)
@@ -146,6 +165,19 @@ def estimate_range(result: Result, name: str, low: object, high: object, level: 
     return sum_of(estimate, np.arange(first, last), level)
 
 
+def _is_smooth(result: Result, name: str) -> bool:
+    return result.plan is not None and name in list_smooth(result.plan.content)
+
+
+def _weigh_between(result: Result, name: str, ends: tuple[Fraction, Fraction], level: float) -> Summary:
+    """The share between two places, of which a bin may be in part."""
+    bins = np.arange(result.domains[name].k)
+    inside = np.clip(float(ends[1]) - bins, 0.0, 1.0) - np.clip(float(ends[0]) - bins, 0.0, 1.0)
+    if (inside == 1.0).all():
+        return Summary(1.0, 0.0, 1.0, 1.0)
+    return mean_of(result.estimates[name], inside, level)
+
+
 @final
 @dataclass(frozen=True)
 class ShownShare:
@@ -158,9 +190,10 @@ class ShownShare:
     def of(result: Result, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
         """From the unbiased share."""
         domain = find_range(result, name)
-        first, last = find_bins(domain, name, asked.low, asked.high)
+        find = find_edges if _is_smooth(result, name) else find_bins
+        first, last = find(domain, name, asked.low, asked.high)
         shown = bound_summary(raw, (0.0, 1.0))
-        return ShownShare(shown, is_noisy(shown, (last - first) / domain.k))
+        return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k))
 
 
 def cumulate(result: Result, name: str, level: float) -> CumulativeShares:

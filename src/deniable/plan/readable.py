@@ -21,7 +21,7 @@ from deniable.domain.number import Number
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.consistency import simplex
 from deniable.mechanisms import Tally
-from deniable.metric import Geometric
+from deniable.metric import Geometric, SmoothWave
 from deniable.summaries import Group, Summary
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def find_likely(result: Result, name: str) -> Likely | None:
     if plan is None or tallies is None:
         return None
     part = plan.mechanism.mechanisms[plan.names.index(name)]
+    if isinstance(part, SmoothWave):  # the most likely shares are spikes, which smooth ones are not
+        return None
     most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
     if estimate.k > most:
         return None

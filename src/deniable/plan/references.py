@@ -20,11 +20,13 @@ from deniable.metric import (
     Averaged,
     Geometric,
     PlanarGeometric,
+    SmoothWave,
     duchi,
     geometric,
     hybrid,
     piecewise,
     planar_geometric,
+    square_wave,
 )
 from deniable.records import RecordMechanism
 from deniable.rounds import (
@@ -111,6 +113,7 @@ _NAMES: dict[type[ExactMechanism], str] = {
     Geometric: "geometric",
     PlanarGeometric: "planar_geometric",
     Linear: "linear",
+    SmoothWave: "square_wave",
 }
 """Mechanisms that are made in one way only."""
 _OTHERS: Mapping[str, Callable[..., object]] = {
@@ -130,6 +133,7 @@ _OTHERS: Mapping[str, Callable[..., object]] = {
         piecewise,
         hybrid,
         linear,
+        square_wave,
     )
 }
 """What makes the mechanisms that are not in the table of protocols."""
@@ -349,6 +353,17 @@ _ENTRIES: dict[str, tuple[str, dict[str, str]]] = {
             "number": "10",
             "pages": "1126--1138",
             "year": "2019",
+        },
+    ),
+    "li2020": (
+        "inproceedings",
+        {
+            "author": 'Li, Zitao and Wang, Tianhao and Lopuha{\\"a}-Zwakenberg, Milan and Li, Ninghui and '
+            "{\\v{S}}kori{\\'c}, Boris",
+            "title": "Estimating Numerical Distributions under Local Differential Privacy",
+            "booktitle": "ACM SIGMOD International Conference on Management of Data",
+            "pages": "621--635",
+            "year": "2020",
         },
     ),
     "feldman2022": (
