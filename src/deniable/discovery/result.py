@@ -125,15 +125,11 @@ class Discovery:
         few = f"{format_count(self.hidden, 'value')} of fewer than {self.least:,} people: not shown."
         return wrong, limit, *([few] if self.hidden else []), *self.notes
 
-    @property
-    def all_at_once(self) -> list[dict[str, object]]:
-        """The rows whose intervals hold for all candidates at once."""
-        ends = zip(self.names, self.low_at_once.tolist(), self.high_at_once.tolist(), strict=True)
-        return [{"value": name, "low": low, "high": high} for name, low, high in ends]
-
     def frame(self, backend: str | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
-        return frame_of(self._columns(), backend)
+        rows = len(self.names)
+        columns = {"n": np.full(rows, self.n), "alpha": np.full(rows, self.alpha)}
+        return frame_of({**self._columns(), **columns}, backend)
 
     def _columns(self) -> Mapping[str, Any]:
         return {
