@@ -283,7 +283,8 @@ export class Plan {
       const many = isFull(part) ? domain.k : k;
       const fits = part.k === many && !part.isUnlisted === !domain.isUnlisted;
       must(fits, "fit", () => `${shown(name)} has ${many} values, its mechanism ${part.k}`);
-      const isValue = isFull(part) && (missing === "value" || (domain.isUnlisted && onlyIf));
+      const isText = domain.isUnlisted && domain.kind !== "number";
+      const isValue = isFull(part) && (missing === "value" || (isText && onlyIf));
       must(
         !isValue,
         "no-answer",
