@@ -59,6 +59,7 @@ def test_values_are_found_as_by_the_library(collector: Running) -> None:
 def test_a_public_list_may_be_sent(collector: Running) -> None:
     body = '{"words":["cat","ant"],"least":10,"alpha":0.01}'
     answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover", content=body, headers=OPERATOR)
+    assert answer.status_code == 200, answer.text
     assert [one["value"] for one in answer.json()["found"]] == ["cat"]
 
 

@@ -112,7 +112,7 @@ def scrub(run: Run, plan: str = "plan.json") -> int:
 
 
 def test_a_list_is_a_search_of_text_without_levels(run: Run) -> None:
-    plan = dn.Study({"word": dn.Text("a-z", longest=5, levels=False)}, epsilon=4.0).plan(people=300)
+    plan = dn.Study({"word": dn.Text("a-z", longest=7, levels=False)}, epsilon=4.0).plan(people=300)
     plan.write("flat.json")
     fill_store(plan, plan.privatize({"word": ["cat"] * 300}, dn.seeded(1)))
     Path("words.txt").write_text("cat\n")

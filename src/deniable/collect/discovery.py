@@ -48,11 +48,11 @@ def find_values(
 def _is_search(question: UnlistedQuestion, query: Query, found: Discovery) -> bool:
     """Whether a look leaves nothing in the reports that the usual one would have shown.
 
-    What a list does not have is still there, unless the question has no levels: then there is no other look.
-    So is what was hidden because more people, or surer counts, were asked for than usual.
+    What a list does not have is still there, unless the question cannot be searched without one. So
+    is what was hidden because more people, or surer counts, were asked for than usual.
     """
     usual = Query()
-    is_whole = query.words is None or not question.is_leveled
+    is_whole = query.words is None or not question.is_searchable
     is_open = query.least <= usual.least or not found.hidden
     return is_whole and is_open and query.alpha >= usual.alpha
 
