@@ -75,7 +75,7 @@ def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:
 def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[str]:
     """The questions of text and codes with reports, in one round or in any, that nobody has searched.
 
-    A look that failed, that was for a list where there are levels, or that hid what the usual one shows,
+    A look that failed, that was for a list where there is a search, or that hid what the usual one shows,
     leaves what else the reports say. So do reports that came after it.
     """
     rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]

@@ -125,7 +125,7 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
             raise InvalidParameter(
                 f"nobody has searched all reports for the values of {' and '.join(map(repr, lost))}, which "
                 "only the reports hold: run deniable discover with the usual --alpha and --least, and with a "
-                "list of words only where there are no levels, or say --unfound to delete them"
+                "list of words only where nothing else finds them, or say --unfound to delete them"
             )
         if not yes:
             held = sum(each.counted - each.scrubbed for each in rounds)
