@@ -16,7 +16,7 @@ export interface Found {
   readonly reports: number;
   /** The share of people at which a text is found about half of the time. */
   readonly limit: number;
-  /** A text of fewer people is not shown. */
+  /** A text of fewer people, by its plain share, is not shown. */
   readonly least: number;
   /** What may be wrong, and what cannot be seen. */
   readonly sentences: readonly string[];
@@ -34,7 +34,7 @@ export interface Found {
 /** The texts that were found, the most common first, and the sentences about them. */
 export function found(
   name: string,
-  { found: rows, people, sentences }: Found,
+  { found: rows, people, least, sentences }: Found,
   mode: Mode,
   width: number,
 ): Child {
@@ -62,7 +62,7 @@ export function found(
     percent(one.low, 2),
     percent(one.high, 2),
     `${percent(one.low_at_once, 2)} to ${percent(one.high_at_once, 2)}`,
-    count(one.people),
+    one.people < least ? `fewer than ${count(least)}` : count(one.people),
   ]);
   const heads = ["Value", "Share", "From", "To", "All at once", "People"];
   return [

@@ -114,7 +114,13 @@ export class TextBoard {
         "Nobody listed these values, so no single one is counted as reports arrive. Those that many people have can be found from all reports together.",
       ),
       limit &&
-        h("p", {}, `A value that ${percent(limit.limit)} of people have is found about half of the time.`),
+        h(
+          "p",
+          {},
+          limit.limit < 1
+            ? `A value that ${percent(limit.limit)} of people have is found about half of the time.`
+            : "Not even a value that everybody has is found half of the time.",
+        ),
       access.role === "operator"
         ? [
             h(

@@ -245,6 +245,19 @@ def format_table(
     return [align(headers), *map(align, rows)]
 
 
+def say_found(share: float, shown: str, which: str = "a value") -> str:
+    """From which share of people on values that nobody listed are found; `shown` is the share in words.
+
+    >>> say_found(0.02, "2 %")
+    'Values with a share of 2 % are found about half of the time.'
+    >>> say_found(32.0, "3200 %")
+    'Not even a value that everybody has is found half of the time.'
+    """
+    if share >= 1:
+        return f"Not even {which} that everybody has is found half of the time."
+    return f"Values with a share of {shown} are found about half of the time."
+
+
 def format_html_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", left: Collection[str] = ()
 ) -> str:

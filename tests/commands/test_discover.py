@@ -68,7 +68,7 @@ def test_what_is_found_is_written_and_drawn(run: Run, written: None) -> None:
 def test_nothing_is_found_where_nobody_may_be_shown(run: Run, written: None) -> None:
     outcome = run("discover", "plan.json", "reports.parquet", "--least", "5000", "--plot", "found.svg")
     assert outcome.code == 0, outcome.err
-    assert "2 values of fewer than 5,000 people: not shown" in outcome.out
+    assert "2 values of fewer than 5,000 people, by the plain share: not shown" in outcome.out
     assert not Path("found.svg").exists()
 
 

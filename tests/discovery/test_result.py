@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.discovery import decide_listed, discover
+from deniable.discovery import Decision, decide_listed, discover
 
 M = dn.linear(20, 4.0)
 PEOPLE = np.array([77] * 1500 + [1000] * 800 + [5] * 90 + [6] * 610)
@@ -36,8 +37,21 @@ def test_values_of_few_people_are_left_out() -> None:
     assert few.hidden == len(every) - len(few) > 0
     plain = (few.counts / few.n - M.law.q) / M.law.gain
     assert (plain * 3000 >= 500).all()
-    assert "fewer than 500 people: not shown" in str(few)
+    assert "fewer than 500 people, by the plain share: not shown" in str(few)
     assert "not shown" not in str(every)
+
+
+def test_few_people_are_no_number() -> None:
+    """A count at the threshold is shown by its plain share; given that, hardly anybody may have it."""
+    least = Decision(dn.linear(20, 1.0), np.array([6]), np.zeros(1, dtype=np.int64), 3000)
+    decided = replace(least, counts=np.array([least.threshold]))
+    made = dn.Discovery.of(decided, hex, people=3000, limit=1.0)
+    assert made.people_of[0] < 50
+    assert str(made).splitlines()[2].endswith("  fewer than 50")
+    assert "Given that it is, fewer than 50 people may have a value." in " ".join(made.sentences)
+    assert "Not even a value that everybody has is found half of the time." in made.sentences
+    assert dn.Discovery.from_dict(made.to_dict()).sentences == made.sentences
+    assert "fewer than" not in str(dn.Discovery.of(decided, hex, people=3000, limit=0.02, least=0))
 
 
 def test_tables_say_what_may_be_wrong() -> None:

@@ -9,7 +9,14 @@ from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
 from deniable.choose.reading import FOUND
-from deniable.formatting import MOST_PEOPLE, format_count, format_people, format_percent, round_digits
+from deniable.formatting import (
+    MOST_PEOPLE,
+    format_count,
+    format_people,
+    format_percent,
+    round_digits,
+    say_found,
+)
 
 HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
@@ -112,7 +119,11 @@ class Precision:
         if not math.isfinite(self.margin):
             return "nothing"
         if self.what == FOUND:
-            return f"from {100 * self.margin:.2g} %"
+            return (
+                f"from {100 * self.margin:.2g} %"
+                if self.margin < 1
+                else "not even a value that everybody has"
+            )
         return (
             f"{round_digits(100 * self.margin, 2):g} points"
             if self.width is None
@@ -137,7 +148,7 @@ class Precision:
         if self.width is not None:
             return self._judge_middle()
         if self.what == FOUND:
-            return f"Values with a share of {100 * self.margin:.2g} % are found about half of the time."
+            return say_found(self.margin, f"{100 * self.margin:.2g} %")
         typical = f"an average share is {100 / self.count:.3g} %"
         if self.use == "noise":
             if not self.is_reachable:

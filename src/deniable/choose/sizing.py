@@ -18,7 +18,7 @@ from deniable.choose.reading import FOUND
 from deniable.choose.task import LARGE, Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.formatting import format_count
+from deniable.formatting import format_count, say_found
 from deniable.metric import Geometric, MetricMechanism, SmoothWave
 from deniable.records import Per, Prior, RecordMechanism
 
@@ -199,6 +199,8 @@ def warning(considered: Considered, n: int) -> str | None:
     )
     if reading.what == FOUND:
         known = f"Values of {name} are found about half of the time {precision.format_margin()} of people on."
+        if precision.margin >= 1:
+            known = say_found(precision.margin, "", f"a value of {name}")
     text = f"With {n:,} people {about} would be noise. {known} {others}"
     if precision.is_reachable:
         text += f"It takes {precision.format_people()} people at this epsilon to be useful."

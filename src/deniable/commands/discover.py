@@ -71,7 +71,8 @@ def discover_file(
     """Find texts and codes that nobody listed.
 
     They come from the reports themselves: of a file, of a table with --from, or of a collector or its store,
-    whose log then says so. Values of fewer than --least people are not shown: they are somebody's words.
+    whose log then says so. Values of fewer than --least people, by their plain shares, are not shown: they
+    are somebody's words.
     """
     from deniable.discovery import Query
     from deniable.plan.discoveries import find_question

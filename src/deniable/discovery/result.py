@@ -21,6 +21,7 @@ from deniable.formatting import (
     format_html_table,
     format_percent,
     format_table,
+    say_found,
 )
 from deniable.tables.frames import frame_of
 
@@ -113,7 +114,7 @@ class Discovery:
 
     @property
     def people_of(self) -> Integers:
-        """How many people have each value, by its estimate."""
+        """How many people have each value, by its estimate. `least` counts plain shares, which are larger."""
         return np.rint(self.shares * self.people).astype(np.int64)
 
     @property
@@ -121,9 +122,16 @@ class Discovery:
         """What may be wrong, and what cannot be seen."""
         chance = format_percent(self.alpha)
         wrong = f"A value that nobody has is among those shown in {chance} of studies at most."
-        limit = f"Values with a share of {format_percent(self.limit)} are found about half of the time."
-        few = f"{format_count(self.hidden, 'value')} of fewer than {self.least:,} people: not shown."
-        return wrong, limit, *([few] if self.hidden else []), *self.notes
+        found = [say_found(self.limit, format_percent(self.limit))]
+        if self.hidden:
+            hidden = format_count(self.hidden, "value")
+            found.append(f"{hidden} of fewer than {self.least:,} people, by the plain share: not shown.")
+        if (self.people_of < self.least).any():
+            found.append(
+                "The plain share decides what is shown. Given that it is, fewer than "
+                f"{self.least:,} people may have a value."
+            )
+        return wrong, *found, *self.notes
 
     def frame(self, backend: str | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
@@ -210,9 +218,12 @@ class Discovery:
             strict=True,
         )
         return [
-            [name, _percent(share), _interval(ends), _interval(at_once), f"{people:,}"]
+            [name, _percent(share), _interval(ends), _interval(at_once), self._format_people(people)]
             for name, share, ends, at_once, people in rows
         ]
+
+    def _format_people(self, people: int) -> str:
+        return f"{people:,}" if people >= self.least else f"fewer than {self.least:,}"
 
     def __str__(self) -> str:
         table = format_table(_HEADERS, self._rows) if self.names else []

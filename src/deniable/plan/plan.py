@@ -274,9 +274,10 @@ class Plan(Terms):
         """The texts or codes that many people have, with shares and intervals, wherever reports are.
 
         A value that nobody has is among them with probability `alpha` at most. Values of fewer than `least`
-        people, by their plain shares, are not shown: they are somebody's words. `words` is a public list that
-        was not made from these reports; of it, rarer values are found. `name` says which question is meant,
-        where there are several.
+        people, by their plain shares, are not shown: they are somebody's words. Given that a value is shown,
+        its share is smaller, and may be of fewer people. `words` is a public list that was not made from
+        these reports; of it, rarer values are found. `name` says which question is meant, where there are
+        several.
 
         >>> import deniable as dn
         >>> study = dn.Study({"word": dn.Text("a-z", longest=3)}, epsilon=4.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from deniable.discovery import WHOLE, detection_limit, listed_limit
 from deniable.domain import Text, Unlisted
+from deniable.formatting import say_found
 from deniable.mechanisms import ExactMechanism, Linear
 
 if TYPE_CHECKING:
@@ -88,16 +89,21 @@ class UnlistedQuestion:
         """How common a value must be to be found, beside what a public list would find; in sentences."""
         what = "texts" if isinstance(self.domain, Text) else "codes"
         listed = self._limit_listed(people)
+        levels = " without levels" if self.levels else ""
+        limit = self.find_limit(self.expect(people))
+        if limit >= 1:
+            more = f"A public list of {PUBLIC_WORDS:,} would find {format_limit(listed)}{levels}."
+            more = more if listed < 1 else "A public list does not help."
+            return f"{self.name!r}: {say_found(limit, '')} {more}"
         if not self.is_searchable:
             return (
                 f"{self.name!r}: of a public list of {PUBLIC_WORDS:,} {what}, those with a share above "
                 f"{format_limit(listed)} are found about half of the time. The list may be made after the "
                 "collection, but not from these reports."
             )
-        levels = " without levels" if self.levels else ""
         return (
-            f"{self.name!r}: {what} with a share above {format_limit(self.find_limit(self.expect(people)))} "
-            f"are found about half of the time; a public list of {PUBLIC_WORDS:,} would find "
+            f"{self.name!r}: {what} with a share above {format_limit(limit)} are found about half of the "
+            f"time; a public list of {PUBLIC_WORDS:,} would find "
             f"{format_limit(listed)}{levels}. {self._explain_cut()}"
         )
 
