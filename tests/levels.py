@@ -67,6 +67,10 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
         data["attributes"][0]["name"] = "income by 32"
         data["attributes"][0]["domain"]["divisor"] = 32
 
+    def no_tree(data: Any) -> None:
+        data["attributes"].pop(1)
+        data["mechanism"]["parts"].pop(1)
+
     def drop_own(data: Any) -> None:
         data["attributes"].pop()
         data["mechanism"]["parts"].pop()
@@ -85,5 +89,6 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
         ("tables", "a level of another range", base(low=10)),
         ("tables", "a level with another policy", attribute(0, missing="random")),
         ("tables", "no level of single values", drop_own),
+        ("tables", "levels of no tree", no_tree),
     ):
         yield name, why, plan, change

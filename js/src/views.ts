@@ -8,6 +8,9 @@ import { type BestGuess, tell } from "./guesses.js";
 import type { Guess, Mechanism } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 
+const MOST_STEP = 2 ** 30; // values that a search looks at beyond one prefix
+const MOST_FANOUT = 1 << 16;
+
 /** Refuse tables and levels of questions that are not the same wherever they are asked. */
 export const checkTables = (attributes: readonly Attribute[]): void => {
   const asked = new Map<string, string>();
@@ -23,7 +26,11 @@ export const checkTables = (attributes: readonly Attribute[]): void => {
       asked.set(one.name, here);
     }
   }
-  for (const { domain } of attributes) if (domain.kind === "coarse") checkLevels(domain.question, attributes);
+  for (const { domain } of attributes) {
+    if (domain.kind !== "coarse") continue;
+    checkLevels(domain.question, attributes);
+    checkCombined(domain.question, attributes);
+  }
 };
 
 /** Refuse levels of a question that is not an attribute itself, or that some do not answer. */
@@ -31,6 +38,20 @@ const checkLevels = (question: string, attributes: readonly Attribute[]): void =
   const own = attributes.find(({ name }) => name === question);
   const fits = own && !own.onlyIf && own.missing !== "value";
   must(fits, "tables", () => `${shown(question)} has levels: it is an attribute that everybody answers`);
+};
+
+/** Refuse levels of which nothing could be read: ranges that are no tree, and text with gaps. */
+const checkCombined = (question: string, attributes: readonly Attribute[]): void => {
+  const own = attributes.find(({ name }) => name === question) as Attribute;
+  const levels = attributes.map(({ domain }) => domain).filter((one) => one.kind === "coarse");
+  const divisors = levels.filter((one) => one.question === question).map(({ divisor }) => divisor);
+  const all = [1, ...divisors.sort((a, b) => a - b), own.domain.k];
+  const steps = all.slice(1).map((one, j) => one / (all[j] as number));
+  const first = steps[0] as number;
+  const isTree =
+    first <= MOST_FANOUT && steps.every((one, j) => one === first || (!steps[j + 1] && one < first));
+  const isFound = own.domain.isUnlisted ? steps.every((one) => one <= MOST_STEP) : isTree;
+  must(isFound, "tables", () => `the levels of ${shown(question)} cannot be combined`);
 };
 
 /** How often an answer that tables or levels hold is guessed right, at most; of text, which of two it is. */

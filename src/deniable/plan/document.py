@@ -99,6 +99,7 @@ class Content:
         self._check_rounds()
         extras = {one.name: self.extras(one) for one in self.attributes}
         check_questions(self.attributes, extras, self.missing)
+        self._check_levels()
         if self.known is not None:
             check_known(self.known, self.attributes)
         self._check_texts()
@@ -157,6 +158,12 @@ class Content:
         elif self.rounds is not None:
             text = "rounds are for studies that ask again; these mechanisms answer once"
             raise InvalidParameter(text, "rounds")
+
+    def _check_levels(self) -> None:
+        if self.levels:
+            from deniable.plan.levels import check_combined  # a device without levels starts without trees
+
+            check_combined(self.levels)
 
     def _check_texts(self) -> None:
         if not self.texts:

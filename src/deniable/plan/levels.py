@@ -9,14 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import final
 
-from deniable.discovery import cut_levels, divide_people
+from deniable.discovery import WHOLE, cut_levels, divide_people
 from deniable.domain import Coarse, Range, Unlisted
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import ExactMechanism, linear
 from deniable.plan.attribute import Attribute
 from deniable.ranges import Tree, plan_tree
+from deniable.ranges.tree import MOST_FANOUT
 
 LONG = 4096
 """A range with so many values has levels unless its study says otherwise."""
@@ -155,13 +157,30 @@ def find_divisor(one: Attribute) -> int:
     return one.domain.divisor if isinstance(one.domain, Coarse) else 1
 
 
+def check_combined(levels: Mapping[str, Sequence[Attribute]]) -> None:
+    """Refuse levels of a question, the coarsest first, of which nothing could be read after a collection."""
+    for name, some in levels.items():
+        domain = some[-1].domain.plain
+        if isinstance(domain, Range):
+            find_tree(domain, some)
+            continue
+        assert isinstance(domain, Unlisted)
+        bits = [0, *(domain.bits - find_divisor(one).bit_length() + 1 for one in some)]
+        if any(longer - shorter > WHOLE for shorter, longer in pairwise(bits)):
+            raise InvalidParameter(
+                f"{name!r}: a search adds {WHOLE} bits at a time at most, and its levels have {bits[1:]}",
+                "tables",
+            )
+
+
 def find_tree(domain: Range, levels: Sequence[Attribute]) -> Tree:
     """The tree whose levels these are, the coarsest first; refused where they are of no tree."""
     divisors = [find_divisor(one) for one in levels]
     fanout = divisors[-2]
-    tree = Tree(domain.k, fanout)
-    if list(tree.divisors) != divisors:
+    if fanout > MOST_FANOUT or list(Tree(domain.k, fanout).divisors) != divisors:
         raise InvalidParameter(
-            f"levels are combined where each divides the groups of the one above into as many, got {divisors}"
+            "levels are combined where each divides the groups of the one above into as many, got "
+            f"{divisors}",
+            "tables",
         )
-    return tree
+    return Tree(domain.k, fanout)
