@@ -71,6 +71,9 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
         data["attributes"].pop(1)
         data["mechanism"]["parts"].pop(1)
 
+    def hold_two(data: Any) -> None:
+        data["mechanism"]["reported"] = 2
+
     def drop_own(data: Any) -> None:
         data["attributes"].pop()
         data["mechanism"]["parts"].pop()
@@ -90,5 +93,6 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
         ("tables", "a level with another policy", attribute(0, missing="random")),
         ("tables", "no level of single values", drop_own),
         ("tables", "levels of no tree", no_tree),
+        ("tables", "two levels in a report", hold_two),
     ):
         yield name, why, plan, change

@@ -127,7 +127,7 @@ export class Plan {
     must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
-    rare?.checkTables(this.attributes);
+    rare?.checkTables(this.attributes, this.mechanism.groups);
     if (this.hasQuestions) rare?.checkQuestions(this.attributes);
     this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
     must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");

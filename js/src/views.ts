@@ -7,12 +7,13 @@ import { divideUp, NANO } from "./exact.js";
 import { type BestGuess, tell } from "./guesses.js";
 import type { Guess, Mechanism } from "./mechanism.js";
 import type { Plan } from "./plan.js";
+import type { Group } from "./records.js";
 
 const MOST_STEP = 2 ** 30; // values that a search looks at beyond one prefix
 const MOST_FANOUT = 1 << 16;
 
 /** Refuse tables and levels of questions that are not the same wherever they are asked. */
-export const checkTables = (attributes: readonly Attribute[]): void => {
+export const checkTables = (attributes: readonly Attribute[], groups: readonly Group[]): void => {
   const asked = new Map<string, string>();
   const several = new Set(attributes.map((one) => one.several));
   for (const { name, domain, missing, onlyIf, several: question, answers } of attributes) {
@@ -25,6 +26,13 @@ export const checkTables = (attributes: readonly Attribute[]): void => {
       must(isSame, "tables", () => `${shown(one.name)} is asked in two ways`);
       asked.set(one.name, here);
     }
+  }
+  let at = 0;
+  for (const { size, named } of groups) {
+    const isOne =
+      named < 2 || !attributes.slice(at, at + size).some(({ domain }) => domain.kind === "coarse");
+    must(isOne, "tables", () => "a report holds one level of a question");
+    at += size;
   }
   for (const { domain } of attributes) {
     if (domain.kind !== "coarse") continue;

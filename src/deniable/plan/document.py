@@ -42,7 +42,7 @@ from deniable.plan.notation import (
 from deniable.plan.recipes import record_from_dict, record_to_dict
 from deniable.plan.texts import Texts
 from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
-from deniable.records import RecordMechanism, as_record_mechanism
+from deniable.records import RecordMechanism, Sample, as_record_mechanism
 from deniable.tickets import PublicKey
 
 VERSION = 2
@@ -164,6 +164,13 @@ class Content:
             from deniable.plan.levels import check_combined  # a device without levels starts without trees
 
             check_combined(self.levels)
+        for member, first, _ in self.mechanism.members:
+            own = self.attributes[first : first + member.d]
+            if isinstance(member, Sample) and member.reported > 1 and any(one.domain.is_level for one in own):
+                raise InvalidParameter(
+                    f"a report holds one level of a question, and not {member.reported} of its attributes",
+                    "tables",
+                )
 
     def _check_texts(self) -> None:
         if not self.texts:
