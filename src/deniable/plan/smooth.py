@@ -99,9 +99,9 @@ def explain_smooth(content: Content) -> list[str]:
     for one, part in zip(content.attributes, content.parts, strict=True):
         if isinstance(part, SmoothWave):
             found.append(
-                f"The shares of {one.name!r} are taken for smooth, as the study says: {ONLY_IF_SMOOTH}. A "
-                f"report is one of {format_count(part.outputs, 'bin')}, mostly near the answer (a square "
-                "wave), and a curve of splines is fitted to all of them. Margins count the noise, and not "
-                "that bias. Ask with queries = 'ranges' if many people may have one value."
+                f"The shares of {one.name!r} are taken for smooth, as the study says. The estimate is "
+                f"{ONLY_IF_SMOOTH}. A report is one of {format_count(part.outputs, 'bin')}, mostly near the "
+                "answer (a square wave), and a curve of splines is fitted to all of them. Margins count the "
+                "noise, and not that bias. Ask with queries = 'ranges' if many people may have one value."
             )
     return found
