@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
@@ -22,6 +23,17 @@ _ROUNDING = Fraction(
 )  # of a loss: far more than the rounding of a float, far less than anybody reads
 _FORGIVEN = Decimal("1e-12")  # the same as a part of a number
 _WIDTH = 110
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+
+
+def ungroup(text: str) -> str:
+    """A number without the commas between its thousands; other text stays as it is.
+
+    >>> ungroup(" 20,000 "), ungroup("2,5")
+    ('20000', '2,5')
+    """
+    plain = text.strip()
+    return plain.replace(",", "") if _THOUSANDS.fullmatch(plain) else plain
 
 
 def format_count(n: int, noun: str) -> str:

@@ -35,6 +35,8 @@ def test_any_range_is_shown_with_its_interval(run: Run) -> None:
     assert told.code == 0, told.err
     assert "200 to under 500" in told.out
     assert "under 300" in told.out
+    told = run("estimate", "plan.json", "reports.parquet", "--range", ":")
+    assert "all values" in told.out, told.err
     about = json.loads(run("estimate", "plan.json", "reports.parquet", "--range", "200:500", "--json").out)
     [row] = about["ranges"]
     assert (row["attribute"], row["value"]) == ("income", "200 to under 500")
@@ -70,8 +72,10 @@ def test_windows_have_the_range_each(run: Run) -> None:
     ("given", "said"),
     [
         ("7", "two numbers"),
-        (":", "two numbers"),
         ("5:20", "not an edge"),
+        ("nan:20", "must be a number, got 'nan'"),
+        ("2,5:20", "must be a number, got '2,5'"),
+        ("-10:20", "-10 is outside 'income'"),
         ("sex=1:2", "not a range"),
         ("pay=1:2", "a range that was reported"),
     ],

@@ -14,7 +14,7 @@ from deniable.arrays import Integers
 from deniable.domain import Coarse
 from deniable.plan import Attribute, Plan, Result
 from deniable.plan.findings import Findings
-from deniable.plan.range_queries import RangeQuery
+from deniable.plan.range_queries import RangeQuery, find_bins, find_edges
 from deniable.records import Sample, Split
 from deniable.summaries import Summary
 from tests import levels
@@ -217,7 +217,10 @@ def test_ends_that_are_no_edges_are_refused() -> None:
     assert result.range("born", "1960-01", "2010-01").stderr > 0
     for low, high, told in (
         (5, 20, "not an edge"),
-        (0, 2000, "not an edge"),
+        (0, 2000, "open end, and 2000 is beyond it"),
+        (2000, None, "open end, and 2000 is beyond it"),
+        (-10, 20, r"-10 is outside 'income' .* leave that end out, for under 20$"),
+        (-20, -10, "outside 'income' .* nobody is in it"),
         (0, 1000, "open end"),
         (20, 20, "goes from"),
         ("a", 20, "must be a number"),
@@ -227,6 +230,46 @@ def test_ends_that_are_no_edges_are_refused() -> None:
             result.range("income", low, high)
     with pytest.raises(dn.InvalidParameter, match="not a month"):
         result.range("born", 3, None)
+
+
+def test_ends_outside_a_closed_range_say_which_range_is_meant() -> None:
+    domain = dn.Range(0, 10_000, step=10)
+    for find in (find_bins, find_edges):
+        assert find(domain, "pay", "2e1", "1,000") == (2, 100)
+        for low, high, told in (
+            (20, 12_000, r"^12000 is outside 'pay' \(.*\); leave that end out, for 20 or more$"),
+            ("-5", "100", r"^-5 is outside 'pay' \(.*\); leave that end out, for under 100$"),
+            (-5, 12_000, r"leave that end out, for all values$"),
+            (12_000, 13_000, "the range 12000 to under 13000 is outside 'pay'"),
+            (10_000, None, "the range 10000 or more is outside 'pay'"),
+            (None, 0, "the range under 0 is outside 'pay'"),
+        ):
+            with pytest.raises(dn.InvalidParameter, match=told):
+                find(domain, "pay", low, high)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (":", "all values"),
+        ("pay=:", "all values"),
+        ("2e4:", "20000 or more"),
+        ("20,000:40,000.5", "20000 to under 40000.5"),
+        (":1950-01", "under 1950-01"),
+        (":1e-999999", "under 1e-999999"),
+    ],
+)
+def test_a_range_is_shown_in_plain_numbers(given: str, shown: str) -> None:
+    assert str(RangeQuery.read(given)) == shown
+
+
+def test_a_name_that_is_no_question_is_a_wrong_parameter(incomes: tuple[Integers, Result]) -> None:
+    result = incomes[1]
+    for ask in (result.range, result.quantile, result.cdf, result.mean):
+        with pytest.raises(dn.InvalidParameter, match=r"^'incme' is not an attribute .* 'income'"):
+            ask("incme")
+    with pytest.raises(KeyError):
+        result["incme"]
 
 
 def test_ranges_of_few_people_are_too_noisy_to_read() -> None:

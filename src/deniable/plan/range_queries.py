@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from deniable.domain import Range
-from deniable.domain.decimals import plain_number
+from deniable.domain.decimals import MOST_DIGITS, plain_number
 from deniable.domain.units import number_counted
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate import normal_quantile
+from deniable.formatting import ungroup
 from deniable.plan.applicable import mean_among
 from deniable.plan.noise import is_noisy
 from deniable.plan.readable import bound_summary
@@ -49,16 +50,17 @@ class RangeQuery:
         """
         name, sign, ends = text.rpartition("=")
         low, between, high = ends.partition(":")
-        if not between or not (low.strip() or high.strip()):
+        if not between:
             raise InvalidParameter(
                 f"a range is two numbers, such as 20000:40000 or income=20000:40000, got {text!r}"
             )
         return RangeQuery(low.strip() or None, high.strip() or None, name if sign else None)
 
     def __str__(self) -> str:
-        if self.low is None or self.high is None:
-            return f"under {self.high}" if self.low is None else f"{self.low} or more"
-        return f"{self.low} to under {self.high}"
+        low, high = _write_end(self.low), _write_end(self.high)
+        if self.low is None:
+            return "all values" if self.high is None else f"under {high}"
+        return f"{low} or more" if self.high is None else f"{low} to under {high}"
 
 
 def answer_queries(
@@ -81,14 +83,25 @@ def answer_queries(
 
 
 def _write(one: RangeQuery) -> str:
-    return f"{'' if one.low is None else one.low}:{'' if one.high is None else one.high}"
+    return f"{_write_end(one.low)}:{_write_end(one.high)}"
+
+
+def _write_end(given: object) -> str:
+    """An end as the bins are written, without commas and powers of ten; nothing where it is left out."""
+    read = _read_number(given)
+    if read is None:
+        return ""
+    if not isinstance(read, Decimal) or abs(read.adjusted()) > MOST_DIGITS:
+        return str(given)
+    return format(read, "f")
 
 
 def find_edges(domain: Range, name: str, low: object, high: object) -> tuple[Fraction, Fraction]:
     """The same where shares are smooth, so that people are spread evenly in a bin: with parts of bins."""
     first = Fraction(0) if low is None else _find_place(domain, name, low)
     last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
-    if not 0 <= first < last <= domain.k:
+    _check_inside(domain, name, low, high)
+    if not first < last:
         raise InvalidParameter(
             f"a range of {name!r} goes up from one of its numbers to under another, got {low!r} to {high!r}"
         )
@@ -101,6 +114,7 @@ def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int,
     >>> find_bins(Range(0, 100, step=10), "age", 20, 40)
     (2, 4)
     """
+    _check_inside(domain, name, low, high)
     first = 0 if low is None else _find_edge(domain, name, low)
     last = domain.k if high is None else _find_edge(domain, name, high)
     for end, given, is_open in ((0, low, domain.open_low), (domain.k, high, domain.open_high)):
@@ -115,10 +129,35 @@ def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int,
     return first, last
 
 
+def _check_inside(domain: Range, name: str, low: object, high: object) -> None:
+    """Refuse ends that are outside, and say which range has the same people."""
+    first = Fraction(0) if low is None else _find_place(domain, name, low)
+    last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
+    for place, given in ((first, low), (last, high)):
+        if (domain.open_low and place < 0) or (domain.open_high and place > domain.k):
+            raise InvalidParameter(
+                f"{name!r} has an open end, and {_write_end(given)} is beyond it, where nothing is "
+                "known; leave an end out, for all who are beyond"
+            )
+    nobody_above = not domain.open_high and first >= domain.k
+    nobody_below = not domain.open_low and last <= 0
+    if nobody_above or nobody_below:
+        raise InvalidParameter(
+            f"the range {RangeQuery(low, high)} is outside {name!r} ({domain}), so that nobody is in it"
+        )
+    if first < 0 or last > domain.k:
+        meant = RangeQuery(None if first < 0 else low, None if last > domain.k else high)
+        raise InvalidParameter(
+            f"{_write_end(low if first < 0 else high)} is outside {name!r} ({domain}); leave that end out, "
+            f"for {meant}"
+        )
+
+
 def _find_place(domain: Range, name: str, given: object) -> Fraction:
     """How many bins a number is from the low end of the range."""
     try:
-        [at] = number_counted([given], domain.unit, name) if domain.unit else [_read_number(given)]
+        plain = ungroup(given) if isinstance(given, str) else given
+        [at] = number_counted([plain], domain.unit, name) if domain.unit else [_read_number(given)]
         exact = Fraction(str(plain_number(at, f"an end of a range of {name!r}"))) * 10**domain.digits
     except InvalidValue as problem:
         raise InvalidParameter(str(problem)) from None
@@ -128,7 +167,7 @@ def _find_place(domain: Range, name: str, given: object) -> Fraction:
 def _find_edge(domain: Range, name: str, given: object) -> int:
     """Which bin begins at a number; at the end of the range, one more than the last."""
     place = _find_place(domain, name, given)
-    if place.denominator != 1 or not 0 <= place <= domain.k:
+    if place.denominator != 1:
         raise InvalidParameter(
             f"{given!r} is not an edge of the bins of {name!r}, {domain}; where people are in a bin is not "
             "known"
@@ -141,9 +180,10 @@ def _read_number(given: object) -> object:
     if not isinstance(given, str):
         return given
     try:
-        return Decimal(given)
+        found = Decimal(ungroup(given))
     except InvalidOperation:
         return given
+    return found if found.is_finite() else given
 
 
 def estimate_range(result: Result, name: str, low: object, high: object, level: float) -> Summary:
@@ -214,9 +254,17 @@ def cumulate(result: Result, name: str, level: float) -> CumulativeShares:
     return CumulativeShares(estimate.n, domain.edges, shown, below, *ends, level, name)
 
 
+def look_up(result: Result, name: str) -> Any:
+    """What a result has of a name that is a parameter, and is refused as one."""
+    try:
+        return result[name]
+    except KeyError as problem:
+        raise InvalidParameter(problem.args[0]) from None
+
+
 def find_range(result: Result, name: str) -> Range:
     """The values of a question, if these are a range that has been estimated."""
-    len([result[name]])  # or it is said why there is nothing
+    look_up(result, name)
     domain = result.domains.get(name)
     if not isinstance(domain, Range):
         raise InvalidParameter(f"{name!r} is not a range of numbers, so that nothing is between two of them")

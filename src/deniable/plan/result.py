@@ -215,7 +215,9 @@ class Result(Mapping[str, Any]):
         return self.plan is not None and find_condition(self.plan.content, name) is not None
 
     def _find_bins(self, name: str) -> Bins:
-        found, domain = self[name], self.domains.get(name)
+        from deniable.plan.range_queries import look_up
+
+        found, domain = look_up(self, name), self.domains.get(name)
         if isinstance(domain, Grid):
             raise InvalidParameter(
                 f"{name!r} is a location: with grid = result.domains[{name!r}], ask "

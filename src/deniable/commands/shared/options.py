@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from decimal import Decimal, InvalidOperation
@@ -14,12 +13,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
+from deniable.formatting import ungroup
+
 if TYPE_CHECKING:
     Type = click.ParamType[Any]
 else:  # older versions of click cannot say what a type makes
     Type = click.ParamType
-
-_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 
 
 @final
@@ -76,7 +75,7 @@ FILE = File()
 def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
     """A whole number as people write them: 10000, 10_000, 10,000, 1e4."""
     try:
-        number = Decimal(text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text.strip())
+        number = Decimal(ungroup(text))
     except InvalidOperation:
         number = Decimal("NaN")
     if (
