@@ -1,6 +1,7 @@
 /** Says the promise in full: which answers are sent, question by question, and the exact numbers. */
 
 import type { Attribute, Plan } from "../src/index.js";
+import type { Mechanism } from "../src/mechanism.js";
 import type { Group } from "../src/records.js";
 import type { ByDistance } from "./distances.js";
 import { type Child, h } from "./dom.js";
@@ -8,7 +9,7 @@ import { bars, type Guessed, inQuotes, largest, strongly } from "./guarantee.js"
 import { asking } from "./language.js";
 import { nameLevel, nameOf } from "./levels.js";
 import { plural, rich, spoken, t } from "./messages.js";
-import { allRounds, atMost, count, loss, sentence } from "./phrases.js";
+import { allRounds, atMost, count, loss, often, sentence } from "./phrases.js";
 
 const MOST_NAMED = 4; // questions that are named in a sentence
 const MOST_SHOWN = 3; // metric attributes, of which all is said at once
@@ -110,12 +111,26 @@ function drawing(plan: Plan): Child {
   ];
 }
 
-/** On which levels a question is reported, where it has several. */
+/** On which levels a question is reported, where it has several, and what is guessed from each. */
 function sayLevels(plan: Plan, name: string, attributes: readonly Attribute[]): Child[] {
   const levels = attributes.filter((one) => nameOf(one) === name);
   if (levels.length < 2) return [];
-  const all = [...new Set(levels.map(nameLevel))].join(", ");
+  const told = (one: Attribute): string => {
+    if (one.domain.isUnlisted) return nameLevel(one); // of text it is said once, which of two answers it is
+    const times = often(guessLevel(plan, one));
+    return t("level_guessed", { level: nameLevel(one), times });
+  };
+  const all = [...new Set(levels.map(told))].join(", ");
   return [rich("draws_level", { name: inQuotes(plan, name), levels: all }), " "];
+}
+
+/** How often a group or value of one level is guessed right from a report that holds it, at most. */
+function guessLevel(plan: Plan, level: Attribute): number {
+  const { k, ratio } = plan.mechanisms[plan.attributes.indexOf(level)] as Mechanism;
+  const { domain } = level;
+  const blind = domain.kind === "coarse" ? domain.divisor / (domain.factors[0]?.domain.k ?? 1) : 1 / k;
+  const odds = (Number(ratio[0]) / Number(ratio[1])) * blind;
+  return odds / (odds + 1 - blind);
 }
 
 /** How often each question is drawn, where that differs. */

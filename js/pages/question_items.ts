@@ -58,7 +58,7 @@ export function hasRareQuestions(plan: Plan): boolean {
   );
 }
 
-/** Whether a plan asks for text or codes, whose field is loaded on demand. */
+/** Whether a plan asks for text or codes, or has levels: their field, and words for guesses, are loaded on demand. */
 export function hasText(plan: Plan): boolean {
-  return plan.asked.some(({ domain: { kind } }) => /text|code/.test(kind));
+  return plan.attributes.some(({ domain: { kind } }) => /text|code|coarse/.test(kind));
 }

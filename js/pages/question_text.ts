@@ -24,8 +24,9 @@ export async function speakTexts(): Promise<void> {
   speak(Object.assign({}, catalog, ...Object.values({ ...found })), tag);
 }
 
-/** What is guessed: which of two texts it is; empty for other answers. */
-export function nameGuess({ kind }: Domain): string {
+/** What is guessed: which of two texts it is, or in which group of values; empty for other answers. */
+export function nameGuess({ kind }: Domain, groups?: number): string {
+  if (groups) return t("guess_groups", { n: groups });
   return kind === "text" || kind === "code" ? t("guess_two") : "";
 }
 

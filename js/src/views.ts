@@ -4,7 +4,7 @@ import type { Attribute } from "./attribute.js";
 import type { boundGuess } from "./bounds.js";
 import { must, shown } from "./errors.js";
 import { divideUp, NANO } from "./exact.js";
-import { type BestGuess, tell } from "./guesses.js";
+import { type BestGuess, often, tell } from "./guesses.js";
 import type { Guess, Mechanism } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 import type { Group } from "./records.js";
@@ -62,7 +62,11 @@ const checkCombined = (question: string, attributes: readonly Attribute[]): void
   must(isFound, "tables", () => `the levels of ${shown(question)} cannot be combined`);
 };
 
-/** How often an answer that tables or levels hold is guessed right, at most; of text, which of two it is. */
+/**
+ * How often an answer that tables or levels hold is guessed right, at most; of text, which of two it is. Of a range on
+ * several levels it is in which of its largest groups: reports of all levels say something about that. The last group may
+ * have fewer values, so that a blind guess is right more often than once in their number.
+ */
 export const guessFactor = (
   plan: Plan,
   { name, domain: { k, isUnlisted } }: Attribute,
@@ -71,12 +75,18 @@ export const guessFactor = (
   const held = [...plan.attributes.keys()].filter((j) => plan.attributes[j]?.columns.includes(name));
   if (!held.some((j) => "factors" in Object(plan.attributes[j]?.domain))) return undefined;
   const parts = held.map((j) => plan.mechanisms[j] as Mechanism);
-  const among = isUnlisted ? 2 : k;
+  const levels = held.map((j) => plan.attributes[j]?.domain).filter((one) => one?.kind === "coarse");
+  const isGrouped = !isUnlisted && levels.length > 0;
+  const among = isUnlisted ? 2 : Math.min(k, ...levels.map((one) => one.k));
+  const blind = isGrouped ? Math.max(...levels.map((one) => one.divisor)) / k : 1 / among;
   const most = isUnlisted ? Math.max(...parts.map(({ guess }) => chanceOf(guess))) : 1;
-  const found = bound(plan, held, 1 / among, most);
+  const found = bound(plan, held, blind, most);
   const isDrawn = found.wholeReport < found.oneReport;
-  const what = (isUnlisted && parts[0]?.guess?.what) || "";
-  return tell({ blind: 1 / among, ...found }, isDrawn, plan.rounds !== null, what, `1 in ${among}`);
+  const group = isGrouped ? ` in which of ${among} groups of values your answer is` : "";
+  const what = (isUnlisted && parts[0]?.guess?.what) || group;
+  const figures = { blind, ...found, ...(isGrouped && { groups: among }) };
+  const blindly = blind === 1 / among ? `1 in ${among}` : often(blind);
+  return tell(figures, isDrawn, plan.rounds !== null, what, blindly);
 };
 
 /** A little above the exact one. */

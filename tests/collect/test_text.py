@@ -103,7 +103,14 @@ def test_a_question_on_several_levels_is_asked_once(browser: Browser, collector:
     with visiting(browser, collector, viewport=DESK) as visit:
         page = visit.survey(INCOME)
         expect(page.locator("form .question")).to_have_count(1)
+        expect(page.locator(".promise .headline")).to_have_text(
+            "Anyone who sees your report guesses right in which of 4 groups of values your answer is at most "
+            "48 times in 100; blind guessing: 1 in 4."
+        )
         drawn = page.locator(".promise .drawing")
+        expect(drawn).to_contain_text(
+            "in which group of 1,024 values it is (guessed right at most 48 times in 100)"
+        )
         expect(drawn).to_contain_text("what of “income” is sent")
         expect(drawn).to_contain_text("in which group of 16 values it is")
         page.locator("#q0").fill("2026")

@@ -13,7 +13,9 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.domain import Coarse
 from deniable.plan import Attribute, Plan, Result
+from deniable.plan.factors import guess_factor
 from deniable.plan.findings import Findings
+from deniable.plan.guesses import bound_group
 from deniable.plan.range_queries import RangeQuery, find_bins, find_edges
 from deniable.records import Sample, Split
 from deniable.summaries import Summary
@@ -354,6 +356,30 @@ def test_a_plan_says_once_how_well_ranges_will_be_known() -> None:
     assert "A record with a missing answer is refused." in told
     again = Plan.from_json(plan.to_json())
     assert again.precisions() == plan.precisions()
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_reports_of_all_levels_say_no_more_about_a_group_than_is_stated(epsilon: float) -> None:
+    """Every report of every level is listed; those of finer levels say more than nothing."""
+    plan = dn.Study({"age": dn.Range(0, 64, queries="ranges"), "sex": ["f", "m"]}, epsilon).plan(people=1000)
+    content, (coarsest, *_) = plan.content, plan.content.levels["age"]
+    blind = 1 / coarsest.domain.k
+    gains = []
+    for level in content.levels["age"]:
+        j = content.attributes.index(level)
+        guess = guess_factor(content.parts[j], (coarsest.domain.k, level.domain.k // coarsest.domain.k), 0)
+        assert guess is not None
+        gains.append(float(content.mechanism.chance(j)) * (guess - blind))
+    assert gains[0] < sum(gains) <= bound_group(content, "age") - blind
+    stated = f"{np.ceil(1000 * bound_group(content, 'age')) / 10:.1f} % (blind {100 * blind:.1f} %)"
+    told = " ".join(plan.explain().split())
+    assert f"right in which of {coarsest.domain.k} groups of 'age' at most {stated}" in told
+
+
+def test_a_warning_says_which_level_reveals_an_answer() -> None:
+    told = " ".join(dn.Study({"income": LONG}, epsilon=3.0).plan(people=1000).explain().split())
+    assert "those who report 'income, in 2 groups'" in told
+    assert "The same goes for 'income, in 5 groups'" in told
 
 
 def test_expected_errors_are_those_of_results(incomes: tuple[Integers, Result]) -> None:

@@ -239,6 +239,7 @@ export const de: Messages = {
     "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; wer weiß, dass er diese Antwort enthält: {known}; blind geraten: {blind}.",
   guess_half: ", in welcher Hälfte des Bereichs Ihre Zahl liegt,",
   guess_two: ", welche von zwei Antworten Ihre ist,",
+  guess_groups: ", in welcher von {n} Gruppen von Werten Ihre Antwort liegt,",
   guess_again: "Wer Ihre Berichte aus {rounds} sieht, wenn sich Ihre Antwort nicht ändert: {all}.",
   guess_related: "Diese Zahlen zählen mit, dass manche Fragen etwas über andere aussagen.",
   one_in: "1 von {n}",
@@ -282,6 +283,7 @@ export const de: Messages = {
   draws_uneven: "Manche zieht es häufiger als andere: {names}.",
   draws_same: "Es zieht in jeder Runde dasselbe.",
   draws_level: "Ihr Gerät zieht durch Zufall, was von {name} gesendet wird, zufällig verändert: {levels}.",
+  level_guessed: "{level} (höchstens {times} erraten)",
   near: "Ihr Bericht ist höchstens {times} wahrscheinlicher von Ihnen als von jemandem {apart}{others}.",
   near_hidden:
     "Ihr Bericht unterscheidet Sie kaum von Menschen in Ihrer Nähe: Er ist höchstens {times} wahrscheinlicher von Ihnen als von jemandem {apart}{others}.",

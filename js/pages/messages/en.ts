@@ -240,6 +240,7 @@ export const en = {
     "Anyone who sees your report guesses right{what} at most {whole}; anyone who knows that it holds this answer: {known}; blind guessing: {blind}.",
   guess_half: " in which half of the range your number is",
   guess_two: " which of two answers is yours",
+  guess_groups: " in which of {n} groups of values your answer is",
   guess_again: "Anyone who sees your reports of {rounds}, if your answer does not change: {all}.",
   guess_related: "These numbers count that some questions say something about others.",
   one_in: "1 in {n}",
@@ -281,6 +282,7 @@ export const en = {
   draws_uneven: "It draws some more often than others: {names}.",
   draws_same: "It draws the same in every round.",
   draws_level: "Your device draws by chance what of {name} is sent, randomized: {levels}.",
+  level_guessed: "{level} (guessed right at most {times})",
   near: "Your report is at most {times} likelier from you than from someone {apart}{others}.",
   near_hidden:
     "Your report hardly distinguishes you from people near you: it is at most {times} likelier from you than from someone {apart}{others}.",

@@ -238,6 +238,7 @@ export const es: Messages = {
     "Quien vea su informe acierta{what} como máximo {whole}; quien sepa que contiene esta respuesta: {known}; a ciegas: {blind}.",
   guess_half: " en qué mitad del intervalo está su número",
   guess_two: " cuál de dos respuestas es la suya",
+  guess_groups: " en cuál de {n} grupos de valores está su respuesta",
   guess_again: "Quien vea sus informes de {rounds}, si su respuesta no cambia: {all}.",
   guess_related: "Estos números cuentan lo que unas preguntas dicen de otras.",
   one_in: "1 de {n}",
@@ -279,6 +280,7 @@ export const es: Messages = {
   draws_uneven: "Sortea algunas más a menudo que otras: {names}.",
   draws_same: "Sortea lo mismo en cada ronda.",
   draws_level: "Su dispositivo sortea qué se envía de {name}, modificado al azar: {levels}.",
+  level_guessed: "{level} (se acierta como máximo {times})",
   near: "Su informe es como máximo {times} más probable viniendo de usted que de alguien {apart}{others}.",
   near_hidden:
     "Su informe apenas lo distingue de personas cercanas a usted: es como máximo {times} más probable viniendo de usted que de alguien {apart}{others}.",

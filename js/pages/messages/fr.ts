@@ -238,6 +238,7 @@ export const fr: Messages = {
     "Qui voit votre rapport devine juste{what} au plus {whole} ; qui sait qu’il contient cette réponse : {known} ; au hasard : {blind}.",
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
   guess_two: " laquelle de deux réponses est la vôtre",
+  guess_groups: " dans lequel de {n} groupes de valeurs se trouve votre réponse",
   guess_again: "Qui voit vos rapports de {rounds}, si votre réponse ne change pas : {all}.",
   guess_related: "Ces nombres tiennent compte de ce que certaines questions disent des autres.",
   one_in: "1 sur {n}",
@@ -283,6 +284,7 @@ export const fr: Messages = {
   draws_uneven: "Il en tire certaines plus souvent que d’autres : {names}.",
   draws_same: "Il tire les mêmes à chaque vague.",
   draws_level: "Votre appareil tire au hasard ce qui est envoyé de {name}, modifié au hasard : {levels}.",
+  level_guessed: "{level} (deviné juste au plus {times})",
   near: "Votre rapport est au plus {times} plus probable venant de vous que de quelqu’un {apart}{others}.",
   near_hidden:
     "Votre rapport vous distingue à peine des personnes proches de vous : il est au plus {times} plus probable venant de vous que de quelqu’un {apart}{others}.",

@@ -237,6 +237,7 @@ export const pt: Messages = {
     "Quem vir o seu relatório acerta{what} no máximo {whole}; quem souber que contém esta resposta: {known}; às cegas: {blind}.",
   guess_half: " em que metade do intervalo está o seu número",
   guess_two: " qual de duas respostas é a sua",
+  guess_groups: " em qual de {n} grupos de valores está a sua resposta",
   guess_again: "Quem vir os seus relatórios de {rounds}, se a sua resposta não mudar: {all}.",
   guess_related: "Estes números contam o que umas perguntas dizem de outras.",
   one_in: "1 em {n}",
@@ -278,6 +279,7 @@ export const pt: Messages = {
   draws_uneven: "Sorteia algumas mais vezes do que outras: {names}.",
   draws_same: "Sorteia o mesmo em cada ronda.",
   draws_level: "O seu dispositivo sorteia o que é enviado de {name}, alterado ao acaso: {levels}.",
+  level_guessed: "{level} (acerta-se no máximo {times})",
   near: "O seu relatório é no máximo {times} mais provável vindo de si do que de alguém {apart}{others}.",
   near_hidden:
     "O seu relatório quase não o distingue de pessoas próximas de si: é no máximo {times} mais provável vindo de si do que de alguém {apart}{others}.",

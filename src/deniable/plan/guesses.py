@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from deniable.choose import Considered, find_moved
 from deniable.choose.influence import describe_moved
 from deniable.formatting import format_percent, format_points, format_table
-from deniable.plan.attribute import list_related
+from deniable.plan.attribute import Attribute, list_related
 from deniable.plan.document import Content
 from deniable.plan.factors import list_answer_guesses
 from deniable.plan.level_precision import name_levels
+from deniable.plan.levels import find_divisor
 from deniable.plan.pools import explain_pools
 from deniable.plan.related import bound_related, guess_related
 
@@ -59,7 +61,7 @@ def explain_guesses(content: Content, here: Considered) -> str:
         )
     if not all(part.listed for part in content.parts):
         lines.append("not listed: the guess is which of two answers it is, at most")
-    lines += [*_explain_related(content), *_explain_answers(content)]
+    lines += [*_explain_levels(content), *_explain_related(content), *_explain_answers(content)]
     moved = find_moved(here)
     if moved:
         worst = next(iter(moved))
@@ -72,6 +74,42 @@ def explain_guesses(content: Content, here: Considered) -> str:
         lines.append("a number: the guess is in which half of its range it is")
     lines += explain_pools(content)
     return "\n".join(lines)
+
+
+def bound_group(content: Content, question: str) -> float:
+    """How often whoever sees a whole report is right in which group of the coarsest level an answer is, at
+    most: reports of all levels multiply the odds of a group by their ratio, at most.
+    """
+    levels = content.levels[question]
+    bound = blind = _guess_blindly(levels)
+    for level in levels:
+        j = content.attributes.index(level)
+        odds = float(content.parts[j].ratio) * blind
+        bound += float(content.mechanism.chance(j)) * (odds / (odds + 1 - blind) - blind)
+    return bound
+
+
+def _guess_blindly(levels: Sequence[Attribute]) -> float:
+    """How many of all values are in the largest group of the coarsest level; the last one may have fewer."""
+    return find_divisor(levels[0]) / levels[-1].domain.k
+
+
+def _explain_levels(content: Content) -> list[str]:
+    """What all levels say about the groups of the coarsest, where a report holds one of them."""
+    told = [
+        f"{levels[0].domain.k:,} groups of {name!r} at most "
+        f"{math.ceil(1000 * bound_group(content, name)) / 10:.1f} % (blind "
+        f"{format_percent(_guess_blindly(levels), 1)})"
+        for name, levels in content.levels.items()
+        if levels[0].domain.listed
+    ]
+    if not told:
+        return []
+    return [
+        "in groups: the best guess is by reports of that level alone. Those of other levels say something "
+        f"about the group, too. By all of them the same attacker is right in which of {'; '.join(told)}: a bound, "
+        "which the survey page states"
+    ]
 
 
 def _explain_related(content: Content) -> list[str]:

@@ -61,17 +61,14 @@ def anticipate_levels(asked: Sequence[Attribute], row: Considered) -> Considered
 
 
 def name_levels(asked: Sequence[Attribute]) -> tuple[str, ...]:
-    """What attributes are called where people read of them: levels by their question; the coarsest, of which
-    a report says most, by its groups.
-    """
-    coarsest = {levels[0].name for levels in list_levels(asked).values()}
+    """What attributes are called where people read of them: levels by their groups, but for single values."""
+    coarse = {one.name for levels in list_levels(asked).values() for one in levels[:-1]}
     found = []
     for one in asked:
         grouped = f"{one.columns[0]}, in {one.domain.k:,} groups"
         if not one.domain.listed:
             grouped = f"{one.columns[0]}, {(one.domain.k - 1).bit_length()} bits"
-        name = one.columns[0] if one.domain.is_level else one.name
-        found.append(grouped if one.name in coarsest else name)
+        found.append(grouped if one.name in coarse else one.name)
     return tuple(found)
 
 
