@@ -23,7 +23,7 @@ function guessed(plan: Plan, name: string): Guessed {
   const { domain } = plan.asked.find((one) => one.name === name) as Attribute;
   const among = Math.round(1e6 / found.blind) / 1e6; // where more people have one answer, no whole number
   const values = {
-    what: domain.kind === "number" ? t("guess_half") : (shared.texts?.nameGuess(domain, found.groups) ?? ""),
+    what: domain.kind === "number" ? t("guess_half") : (shared.texts?.nameGuess(domain, found) ?? ""),
     whole: often(found.wholeReport),
     known: often(found.oneReport),
     blind: Number.isInteger(among) ? t("one_in", { n: among }) : often(found.blind),

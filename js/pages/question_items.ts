@@ -60,5 +60,5 @@ export function hasRareQuestions(plan: Plan): boolean {
 
 /** Whether a plan asks for text or codes, or has levels: their field, and words for guesses, are loaded on demand. */
 export function hasText(plan: Plan): boolean {
-  return plan.attributes.some(({ domain: { kind } }) => /text|code|coarse/.test(kind));
+  return plan.attributes.some(({ domain: { kind } }) => /text|co[ad]/.test(kind));
 }

@@ -1,6 +1,6 @@
 /** Asks for text that nobody listed, or for a code: which letters there are, and what of it is reported. */
 
-import type { Codes, Domain, FreeText } from "../src/index.js";
+import type { BestGuess, Codes, Domain, FreeText } from "../src/index.js";
 import { h, quoted } from "./dom.js";
 import { type Messages, plural, rich, speak, spoken, t } from "./messages.js";
 import { sentence } from "./phrases.js";
@@ -25,7 +25,7 @@ export async function speakTexts(): Promise<void> {
 }
 
 /** What is guessed: which of two texts it is, or in which group of values; empty for other answers. */
-export function nameGuess({ kind }: Domain, groups?: number): string {
+export function nameGuess({ kind }: Domain, { groups }: BestGuess): string {
   if (groups) return t("guess_groups", { n: groups });
   return kind === "text" || kind === "code" ? t("guess_two") : "";
 }

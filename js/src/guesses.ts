@@ -63,7 +63,7 @@ const guess = ([n, d]: Ratio, k: number): Ratio => [n, n + BigInt(k - 1) * d];
 const rounded = ([n, d]: Ratio): number => Number(divideUp(n * NANO, d)) / 1e9; // up
 
 /** How often something happens, in words that do not say less. */
-export const often = (chance: number): string => {
+const often = (chance: number): string => {
   const one = Math.floor(1 / chance);
   if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return `1 time in ${one}`;
   return chance > 0.99 ? "every time" : `${Math.ceil(100 * chance)} times in 100`;

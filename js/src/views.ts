@@ -4,7 +4,7 @@ import type { Attribute } from "./attribute.js";
 import type { boundGuess } from "./bounds.js";
 import { must, shown } from "./errors.js";
 import { divideUp, NANO } from "./exact.js";
-import { type BestGuess, often, tell } from "./guesses.js";
+import { type BestGuess, tell } from "./guesses.js";
 import type { Guess, Mechanism } from "./mechanism.js";
 import type { Plan } from "./plan.js";
 import type { Group } from "./records.js";
@@ -85,7 +85,7 @@ export const guessFactor = (
   const group = isGrouped ? ` in which of ${among} groups of values your answer is` : "";
   const what = (isUnlisted && parts[0]?.guess?.what) || group;
   const figures = { blind, ...found, ...(isGrouped && { groups: among }) };
-  const blindly = blind === 1 / among ? `1 in ${among}` : often(blind);
+  const blindly = blind === 1 / among ? `1 in ${among}` : `${Math.ceil(100 * blind)} times in 100`;
   return tell(figures, isDrawn, plan.rounds !== null, what, blindly);
 };
 

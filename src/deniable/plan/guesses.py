@@ -107,8 +107,8 @@ def _explain_levels(content: Content) -> list[str]:
         return []
     return [
         "in groups: the best guess is by reports of that level alone. Those of other levels say something "
-        f"about the group, too. By all of them the same attacker is right in which of {'; '.join(told)}: a bound, "
-        "which the survey page states"
+        f"about the group, too. By all of them the same attacker is right in which of {'; '.join(told)}: a "
+        "bound, which the survey page states"
     ]
 
 
