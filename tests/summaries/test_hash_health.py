@@ -19,7 +19,7 @@ from tests import statistics
 from tests.statistics import HEALTHY_TAIL
 
 STUDIES, PEOPLE = 200, 3000
-PLAN = dn.Study({"word": dn.Text("a-z", longest=5)}, epsilon=2.0).plan(people=6000)
+PLAN = dn.Study({"word": dn.Text("a-z", longest=10)}, epsilon=2.0).plan(people=6000)
 ANSWERS: dict[str, Callable[[int], Array]] = {
     "one code": lambda k: np.full(PEOPLE, k - 1),
     "code 0": lambda k: np.zeros(PEOPLE, dtype=np.int64) % k,
