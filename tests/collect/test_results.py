@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import deniable as dn
+from deniable.arrays import Floats, Integers
 from deniable.collect import results
+from deniable.ranges.variances import Variances
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
 from tests.running import Run
@@ -165,6 +168,32 @@ def test_snapshots_have_means_and_no_maps(collector: Running, smooth: str) -> No
     now = collector.get(f"/plans/{PLAN.id}/estimates", round=1, smooth=smooth).json()
     lists = ("rows", "groups", "noise")
     assert shown == now | {kind: [row for row in now[kind] if row["attribute"] != "home"] for kind in lists}
+
+
+def test_snapshots_of_levels_say_the_same_without_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 people and 4,096 values: errors are computed for groups, and for no curve of all values."""
+    study = {"income": dn.Range(0, 4096, step=1, queries="ranges"), "smokes": ["yes", "no"]}
+    plan = dn.Study(study, epsilon=1.0).plan(people=1000)
+    answers = {"income": [4 * i for i in range(1000)], "smokes": ["yes", "no"] * 500}
+    tallies = plan.tally(plan.privatize(answers, dn.seeded(1)))
+    sums: list[int] = []
+    vary = Variances._vary
+
+    def count(self: Variances, firsts: Integers, lasts: Integers, ties: Floats | int) -> Floats:
+        sums.append(len(firsts))
+        return vary(self, firsts, lasts, ties)
+
+    monkeypatch.setattr(Variances, "_vary", count)
+    now = results.estimated(plan, tallies, 1, 0.95)
+    assert sum(sums) > 4096, "the median of so few people takes all values"
+    sums.clear()
+    shown = results.estimated(plan, tallies, 1, 0.95, cells=False)
+    assert 0 < sum(sums) < 100
+    assert [len(found.groups) > 1 and len(found.means) for found in (now, shown)] == [1, 1]
+    medians = [one for one in now.noise if one.what == "median"]
+    assert [one.attribute for one in medians] == [one.attribute for one in now.quantiles] == ["income"]
+    noise = [one for one in now.noise if one not in medians]
+    assert shown == msgspec.structs.replace(now, quantiles=[], noise=noise)
 
 
 def test_the_description_says_what_a_mean_has(collector: Running) -> None:

@@ -284,7 +284,7 @@ class Between(Message, frozen=True):
 
 
 class History(Message, frozen=True):
-    """Estimates from growing numbers of reports, chosen at random; they have no grids."""
+    """Estimates from growing numbers of reports, chosen at random; without grids and medians of levels."""
 
     plan: str
     round: int

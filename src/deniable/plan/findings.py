@@ -75,7 +75,7 @@ class Findings:
     ranges: Mapping[str, Mapping[RangeQuery, Summary]] = field(default_factory=dict)
     """The shares between two numbers that were asked for, by attribute."""
     cells: bool = True
-    """Whether grids are looked at, too: of 2,000 cells that takes seconds."""
+    """Whether grids are looked at, too, and medians of questions in levels: each may take seconds."""
 
     @staticmethod
     def of(
@@ -158,7 +158,7 @@ class Findings:
         """The median of every range, and the quantiles that were asked for."""
         found = {}
         for name in self.shown:
-            if self.result.has_quantiles(name):
+            if self.result.has_quantiles(name) and (self.cells or name not in self.leveled):
                 asked = self.quantiles.get(name, {})
                 median = asked.get(MEDIAN) or self.result.quantile(name, MEDIAN, self.level)
                 found[name] = {MEDIAN: median, **asked}

@@ -170,10 +170,10 @@ class Ties:
     def _table(self) -> Floats:
         """What each two nodes add, by all people."""
         k = self.shares.size
-        tied, kept = np.zeros((k, k)), np.arange(k)
-        for node, share in enumerate(self.shares.tolist()):
+        tied, kept = np.empty((k, k)), np.arange(k)
+        for node in range(k):
             lines = self.pairs.pool.lines_through(node)
-            tied += share * (lines[:, None] == lines)
+            tied[node] = np.bincount(lines, self.shares)[lines] - self.shares  # of others on the line of two
         # a person is on no line with oneself, so that two others are all that count
         others = self.shares.sum() - self.shares[:, None] - self.shares
         found = self._rates[0] * tied + self._rates[1] * others

@@ -88,13 +88,24 @@ class HashPool:
 
         Two values and those on their line are sent to one bucket by the same functions.
         """
-        powers = self.g ** np.arange(self.digits)
-        steps = (np.arange(self.k)[:, None] // powers - value // powers) % self.g
-        last = np.zeros(self.k, dtype=np.int64)
-        for step in steps.T:
+        last, lines = np.zeros(self.k, dtype=np.int64), np.zeros(self.k, dtype=np.int64)
+        steps = [(row - row[value]) % self.g for row in self._digit_rows]
+        for step in steps:
             last = np.where(step > 0, step, last)
-        inverses = np.array([0, *(pow(step, -1, self.g) for step in range(1, self.g))])
-        return np.asarray(steps * inverses[last][:, None] % self.g @ powers)
+        inverses = self._inverses[last]
+        for digit, step in enumerate(steps):
+            lines += step * inverses % self.g * self.g**digit
+        return lines
+
+    @cached_property
+    def _digit_rows(self) -> Integers:
+        """The digits of all values, a row for each digit."""
+        return np.asarray(np.arange(self.k) // self.g ** np.arange(self.digits)[:, None] % self.g)
+
+    @cached_property
+    def _inverses(self) -> Integers:
+        """What each residue is multiplied by to become 1; 0 for 0."""
+        return np.array([0, *(pow(step, -1, self.g) for step in range(1, self.g))])
 
     def sum_buckets(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The sum of the weights of the values in each bucket, as a table of functions by buckets.
