@@ -72,6 +72,8 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     const [what, head] =
       kind === "rounds" ? ["from round to round", "Round"] : ["with more reports", "Reports"];
     const from = kind === "rounds" ? view.series : view.history;
+    if (kind === "reports" && !from.length && view.late && domain?.kind !== "grid")
+      return [h("h3", {}, sentence(what).slice(0, -1)), h("p", { class: "soft late" }, view.late)];
     if (from.length < 2 || !from.every((one) => of(one).length + Number(Boolean(meanOf(one))))) return null;
     const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
     if (!followed) {

@@ -11,7 +11,7 @@ import { speak } from "./messages.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { moment, sentence, several } from "./phrases.js";
 import { RangeBoard } from "./range_board.js";
-import { type Access, type Choice, queryOf, Results, unbiasedOf, type View } from "./results.js";
+import { type Access, type Choice, type Past, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind, STEPS } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
@@ -65,7 +65,7 @@ function start(): void {
   choice = { ...choice, plan: values.get("plan"), round: null };
   if (secret === null) return signIn("");
   if (!results || token !== secret) {
-    [token, results] = [secret, new Results(secret)];
+    [token, results] = [secret, new Results(secret, complete)];
     shell = shown = null; // another token may allow less
   }
   void load();
@@ -165,6 +165,13 @@ function show(view: View): void {
   draw();
 }
 
+/** Add a history that came after the rest; another view may be shown by now. */
+function complete(view: View, past: Past): void {
+  if (shown !== view) return;
+  shown = { ...view, ...past };
+  draw();
+}
+
 /** Put what is known on the page; sections whose content has not changed stay as they are. */
 function draw(): void {
   const [got, sections] = [shown, shell];
@@ -234,7 +241,8 @@ function drawResults(view: View, section: HTMLElement): void {
     const own = [name, ...optionsOf(plan, name).map((one) => one.name)];
     const of = ({ rows, means, groups }: typeof estimates): unknown =>
       [...rows, ...means, ...groups].filter((one) => own.includes(one.attribute));
-    const key = [of(estimates), estimates.refused[name], history.map(of), series.map(of), mode, room];
+    const past = [history.map(of), view.late];
+    const key = [of(estimates), estimates.refused[name], past, series.map(of), mode, room];
     keep(section.children[i] as HTMLElement, key, () => part.attribute(view, name, mode, room));
   }
 }

@@ -4,7 +4,10 @@ import { Plan } from "../src/index.js";
 import { ask, askJson, Refused, type Round, type Summary } from "./collector.js";
 import type { Health } from "./health.js";
 
-const PATIENCE = 500; // milliseconds in which a look at the reports is waited for; then it is shown later
+const PATIENCE = 500; // milliseconds in which what may take long is waited for; then it is shown later
+const LONG = 120_000; // milliseconds until a history is given up: another one would take as long
+const LATE = "How results narrow with more reports is still being computed.";
+const LOST = "How results narrow with more reports could not be loaded. This page tries again.";
 
 export interface Row {
   readonly attribute: string;
@@ -169,7 +172,14 @@ export interface Action {
   readonly detail: string;
 }
 
-export interface View {
+/** How the estimates of a round narrow. */
+export interface Past {
+  readonly history: readonly Estimates[];
+  /** Why there is no history; empty where there is. */
+  readonly late: string;
+}
+
+export interface View extends Past {
   readonly access: Access;
   /** The newest first; empty for a reader. */
   readonly actions: readonly Action[];
@@ -188,11 +198,14 @@ export interface View {
   readonly estimates: Estimates | null;
   /** Why there are no estimates. */
   readonly few: string;
-  readonly history: readonly Estimates[];
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
   /** Null where there are too few reports, or before the first look. */
   readonly health: Health | null;
+}
+
+function later<T>(found: T): Promise<T> {
+  return new Promise((resolve) => setTimeout(() => resolve(found), PATIENCE));
 }
 
 /** Answers that do not change before the number of reports does. */
@@ -201,9 +214,16 @@ export class Results {
   private kept = new Map<string, unknown>();
   private readonly looks = new Map<string, Health>();
   private looking: Promise<void> | null = null;
+  /** With how many reports there were; null where it is to be asked for again. */
+  private readonly pasts = new Map<string, Past & { readonly reports: number | null }>();
+  private readonly coming = new Map<string, Promise<Past>>();
   private who: Access | null = null;
 
-  constructor(private readonly token: string) {}
+  constructor(
+    private readonly token: string,
+    /** Hears of a history that came after its view. */
+    private readonly hear: (view: View, past: Past) => void,
+  ) {}
 
   async view(choice: Choice): Promise<View | null> {
     this.who ??= await askJson<Access>("access", { token: this.token });
@@ -235,14 +255,12 @@ export class Results {
         reported(round),
       );
       const enough = !(found instanceof Refused);
-      const history = enough
-        ? await this.once<{ snapshots: Estimates[] }>(
-            before,
-            `plans/${id}/history?round=${round}&${query}`,
-            reported(round),
-          )
-        : null;
-      const health = enough ? await this.health(`plans/${id}/health?round=${round}`) : null;
+      const path = `plans/${id}/history?round=${round}&${query}`;
+      const coming = enough ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
+      const [past, health] = await Promise.all([
+        Promise.race([coming, later(this.pasts.get(path) ?? { history: [], late: LATE })]),
+        enough ? this.health(`plans/${id}/health?round=${round}`) : null,
+      ]);
       const others = await Promise.all(
         rounds
           .filter(({ number }) => rounds.length > 1 && reported(number) !== 0)
@@ -260,7 +278,7 @@ export class Results {
         (number === round && enough
           ? found.n
           : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
-      return {
+      const view: View = {
         access,
         actions,
         plans,
@@ -273,10 +291,14 @@ export class Results {
         counts: rounds.map(({ number }) => count(number)),
         estimates: enough ? found : null,
         few: enough ? "" : found.message,
-        history: history === null || history instanceof Refused ? [] : history.snapshots,
+        history: past.history,
+        late: past.late,
         series,
         health,
       };
+      // by a timer, so that the view is shown before
+      void coming.then((found) => found !== past && setTimeout(() => this.hear(view, found)));
+      return view;
     } catch (problem) {
       this.kept = before;
       throw problem;
@@ -306,6 +328,26 @@ export class Results {
     return found;
   }
 
+  /** The history, asked for unless there were as many reports. It may take long, and never fails. */
+  private past(path: string, reports: number | null): Promise<Past> {
+    const kept = this.pasts.get(path);
+    if (kept && kept.reports !== null && kept.reports === reports) return Promise.resolve(kept);
+    const before = this.coming.get(path);
+    if (before) return before;
+    const made = askJson<{ snapshots: Estimates[] }>(path, { token: this.token, patience: LONG })
+      .then(
+        ({ snapshots }) => ({ history: snapshots, late: "", reports }),
+        () => ({ history: kept?.history ?? [], late: LOST, reports: null }),
+      )
+      .then((found) => {
+        this.coming.delete(path);
+        this.pasts.set(path, found);
+        return found;
+      });
+    this.coming.set(path, made);
+    return made;
+  }
+
   /** What the last look at the reports found. The first one may take long, and nothing waits for it. */
   private async health(path: string): Promise<Health | null> {
     this.looking ??= askJson<Health>(path, { token: this.token })
@@ -314,7 +356,7 @@ export class Results {
       .finally(() => {
         this.looking = null;
       });
-    await Promise.race([this.looking, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    await Promise.race([this.looking, later(undefined)]);
     return this.looks.get(path) ?? null;
   }
 

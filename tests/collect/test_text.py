@@ -7,13 +7,13 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 import deniable as dn
 from deniable.plan import Plan
 from deniable.wire import Report, Wire
 from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access, visiting
+from tests.collect.test_pages import check_access, look, visiting
 from tests.collector import BINARY, HTTP, Running, collecting
 
 SITES = dn.Study(
@@ -169,3 +169,24 @@ def test_a_question_on_several_levels_is_one_panel_and_any_range_is_read(
         expect(panel.get_by_role("alert")).to_contain_text("is not an edge of the bins")
         expect(panel.get_by_label("To under")).to_have_value("9.5")
         check_access(page)
+
+
+def test_estimates_do_not_wait_for_the_history(browser: Browser, collector: Running) -> None:
+    """It is held back, then it fails, then it comes: the page says so in its place."""
+    send(collector, INCOME, {"income": [1000] * 500 + [3000] * 500})
+    held: list[Route] = []
+    with visiting(browser, collector, viewport=DESK) as visit:
+        visit.context.route("**/history?*", lambda route: held.append(route))
+        page = visit.dashboard(INCOME)
+        panel = page.get_by_role("region", name="income")
+        expect(panel).to_contain_text("Median")
+        expect(panel.locator(".late")).to_contain_text("is still being computed")
+        held[0].fulfill(status=429, json={"reason": "busy", "detail": "Too many."})
+        expect(panel.locator(".late")).to_contain_text("could not be loaded")
+        expect(panel).to_contain_text("Median")
+        visit.context.unroute("**/history?*")
+        for route in held[1:]:
+            route.continue_()
+        look(page)
+        expect(panel).to_contain_text("The mean with more reports")
+        expect(panel.locator(".late")).to_have_count(0)
