@@ -107,6 +107,25 @@ def test_only_a_search_of_all_reports_lets_them_be_scrubbed(run: Run, written: N
     assert run("store", "scrub", "plan.json", "--store", STORE, "--yes").code == 2
 
 
+def test_a_refused_look_is_logged_as_refused(run: Run, written: None) -> None:
+    fill_store()
+    assert run("discover", "plan.json", "--from", STORE, "--alpha", "2").code == 1
+    log = run("access", "log", "--store", STORE).out
+    assert log.count("looked for values") == log.count("of 'word', round 1: refused") == 1
+
+
+def test_wrong_options_are_named_as_the_shell_has_them(run: Run, written: None) -> None:
+    Path("none.txt").write_text("\n")
+    empty = run("discover", "plan.json", "reports.parquet", "--words", "none.txt")
+    assert empty.code == 1
+    assert "none.txt is empty: a public list has at least one word" in empty.err
+    two = dn.Study({"word": dn.Text("a-z", longest=5), "device": dn.Code(bits=20)}, epsilon=4.0)
+    two.plan(people=6000).write("two.json")
+    several = run("discover", "two.json", "reports.parquet")
+    assert several.code == 1
+    assert "say which one is meant, as --name word" in " ".join(several.err.split())
+
+
 def scrub(run: Run, plan: str = "plan.json") -> int:
     return run("store", "scrub", plan, "--store", STORE, "--yes").code
 

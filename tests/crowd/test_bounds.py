@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from typing import Any
 
 import pytest
 
@@ -404,3 +405,9 @@ def test_a_plan_states_the_bound_of_its_mechanism() -> None:
     again = Plan.of(asked, dn.l_grr(3, 0.5, 1.0), people=1000, rounds=5)
     with pytest.raises(dn.InvalidParameter, match="several rounds"):
         again.shuffled()
+    wrong: list[Any] = ["x", None, True, 0.0, 1.0, float("nan")]
+    for delta in wrong:
+        with pytest.raises(
+            dn.InvalidParameter, match="delta, a probability, must be a number between 0 and 1"
+        ):
+            plan.shuffled(delta=delta)

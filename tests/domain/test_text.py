@@ -91,7 +91,7 @@ def test_longer_text_is_cut_or_refused() -> None:
     ("value", "said"),
     [
         ("Cat", "'C', which is not .* 'site' .*; make all letters small"),
-        ("a b", "' '.*; remove it, or add it"),
+        ("a b", "' '.*; remove the letter that is outside the alphabet, or add it"),
     ],
 )
 def test_other_letters_are_refused_by_name(value: str, said: str) -> None:

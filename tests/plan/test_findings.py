@@ -190,7 +190,7 @@ def test_an_ordered_attribute_on_the_command_line(reported: Run) -> None:
     found = reported("estimate", "plan.json", "r.parquet", "--mle", "--smooth", "--quantile", "0.5,0.9")
     assert found.code == 0, found.err
     assert (
-        "age (5,000 reports), smoothed shares: 10 groups of 100 values; --bins shows every one" in found.out
+        "age (5,000 reports), smoothed shares: 100 values in 10 groups; --bins shows every one" in found.out
     )
     assert "40 to under 50" in found.out
     assert "40 to under 41" not in found.out

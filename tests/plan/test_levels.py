@@ -234,6 +234,16 @@ def test_ends_that_are_no_edges_are_refused() -> None:
         result.range("born", 3, None)
 
 
+def test_advice_about_tables_is_not_refused() -> None:
+    text = " ".join(levels.BESIDE.plan(people=10_000).explain().split())
+    assert "together = [[...]] in the study, where 'income' has fewer values and queries = 'values'." in text
+    few = dn.Range(0, 1000, step=100, queries="values")
+    study = replace(
+        levels.BESIDE, attributes={"income": few, "sex": ["f", "m"]}, together=[["income", "sex"]]
+    )
+    assert study.plan(people=10_000).loss.record <= 1.0
+
+
 def test_ends_outside_a_closed_range_say_which_range_is_meant() -> None:
     domain = dn.Range(0, 10_000, step=10)
     for find in (find_bins, find_edges):

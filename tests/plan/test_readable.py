@@ -72,7 +72,7 @@ def test_each_attribute_says_how_its_shares_were_found() -> None:
     searches = {row["attribute"]: row["gap"] for row in found.about()["searches"]}
     assert set(searches) == {"age", "home"}
     assert all(0 <= gap <= 1e-9 for gap in searches.values())
-    assert "age (400 reports), most likely shares: 10 groups of 100 values" in found.text()
+    assert "age (400 reports), most likely shares: 100 values in 10 groups" in found.text()
     assert "color (400 reports), nearest possible shares\n" in found.text()
     result = found.result
     assert result.plan is not None

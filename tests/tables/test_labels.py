@@ -46,7 +46,7 @@ def test_print_shows_what_the_shell_shows() -> None:
     result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))))
     shown, shell = str(result), Findings(result).text()
     assert (
-        "age (200 reports), nearest possible shares: 10 groups of 100 values; frame(bins=True) has" in shown
+        "age (200 reports), nearest possible shares: 100 values in 10 groups; frame(bins=True) has" in shown
     )
     assert "--bins shows every one" in shell
     grouped = [line for line in shell.splitlines() if " to under " in line]

@@ -9,8 +9,10 @@ MUCH = 5.0
 """Points that 1 % of fake reports may move a share by without a warning."""
 
 
-def warn_influence(considered: Considered) -> str | None:
+def warn_influence(considered: Considered, alone: bool = False) -> str | None:
     """Warn before launch that a few fake reports would move a share by many points, or None.
+
+    A question that is `alone` is not advised to be one of fewer.
 
     Whoever sends a fake report chooses what it says, without noise. The estimate takes the noise out again by
     a multiplication, and so multiplies the fake report, too: by more with a smaller epsilon, by more where
@@ -31,7 +33,7 @@ def warn_influence(considered: Considered) -> str | None:
     return (
         f"If anybody may answer, a few fake reports move the shares: {_describe(considered, worst)} by up to "
         f"{format_points(moved[worst] / 100)}. "
-        f"{the_same(considered.names, sorted(others), worst)}What helps: {_list_helps(considered)}."
+        f"{the_same(considered.names, sorted(others), worst)}What helps: {_list_helps(considered, alone)}."
     )
 
 
@@ -47,10 +49,14 @@ def describe_moved(considered: Considered, place: int) -> str:
     return "the share of a range" if is_bound else "a share"
 
 
-def _list_helps(considered: Considered) -> str:
+def _list_helps(considered: Considered, alone: bool) -> str:
+    helps = ["invitations", "a larger epsilon"]
+    if not alone:
+        helps.append("fewer questions")
     if _takes_cap(considered):
-        return "invitations, a larger epsilon, fewer questions, or a cap (deniable plan --influence 5)"
-    return "invitations, a larger epsilon, or fewer questions"
+        helps.append("a cap (deniable plan --influence 5)")
+    *others, last = helps
+    return f"{', '.join(others)}{',' if len(others) > 1 else ''} or {last}"
 
 
 def _takes_cap(considered: Considered) -> bool:

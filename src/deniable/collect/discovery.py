@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from deniable.collect.messages import TextLimit
 from deniable.discovery import Discovery, Query
-from deniable.errors import InvalidParameter
+from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 from deniable.plan import Plan, Reports, Tallies
-from deniable.plan.discoveries import discover_values, find_question
+from deniable.plan.discoveries import discover_values, find_question, read_query
 from deniable.plan.text_questions import UnlistedQuestion, list_unlisted
 from deniable.wire import Wire
 
@@ -35,6 +35,11 @@ def find_values(
         )
     where = f"of {question.name!r}, round {number}"
     what = "" if query.words is None else f", in a list of {format_count(len(query.words), 'word')}"
+    try:
+        read_query(plan, query)
+    except DeniableError:
+        store.access.log(by, "looked for values", plan.id, f"{where}{what}: refused")
+        raise
     store.access.log(by, "looked for values", plan.id, where + what)
     found = discover_values(plan, _read_blocks(store, plan, number), query, show=show)
     if _is_search(question, query, found):

@@ -80,7 +80,8 @@ def discover_file(
     source = sources.find_source(reports, source)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
-    listed = None if words is None else _read_words(words, find_question(read, name))
+    question = find_question(read, name, shell=True)
+    listed = None if words is None else _read_words(words, question)
     token = None if source is None else reading.find_token(source, token_file)
     with console.progress("finding") as show:
         if source is None or sources.is_table(source, table):
@@ -125,6 +126,8 @@ def _read_words(path: Path, question: UnlistedQuestion) -> list[str]:
     except UnicodeDecodeError:
         raise InvalidValue(f"{path.name} is not text in UTF-8, with a value in each line") from None
     found = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
+    if not found:
+        raise InvalidValue(f"{path.name} is empty: a public list has at least one word, a value in each line")
     numbers, words = list(found), list(found.values())
     bad = next(refused_rows(question.domain, words, missing=True), None)
     if bad is not None:

@@ -128,7 +128,8 @@ def estimate_file(
     is counted where it is. Several files are counted together. The shares that are shown are possible ones:
     the most likely, or the nearest to the unbiased. For long ranges and large grids, the table and the plot
     show groups of neighboring values: the shares of groups are known far better than those of single values.
-    Files and JSON have all of these. The mean of a range without open ends is shown below, and its median.
+    Files and JSON also have every single value; of ranges in levels, they have the groups. The mean of a
+    range without open ends is shown below, and its median.
     """
     from deniable.collect.reading import fetch_health
     from deniable.plan.findings import Findings

@@ -17,7 +17,7 @@ from deniable.crowd.clones import Clones
 from deniable.crowd.coins import Coins
 from deniable.crowd.supports import Support, find_support
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import log_up, positive_epsilon, whole_number
+from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_up
 from deniable.mechanisms import ExactMechanism
 from deniable.records import RecordMechanism, Single
@@ -76,8 +76,7 @@ def shuffled(
     Reference: feldman2023.
     """
     whole_number("n, the number of people,", n, 1)
-    if not 0 < delta < 1:
-        raise InvalidParameter(f"delta is a probability between 0 and 1, got {delta!r}")
+    number("delta, a probability,", delta, 0.0, 1.0)
     loss = positive_epsilon(local) if isinstance(local, int | float) else _find_loss(local)
     known = ("least", *NAMES)
     if bound not in known:

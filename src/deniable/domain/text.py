@@ -208,7 +208,7 @@ class Text(Unlisted):
         """What to do about other letters: some texts differ in the case of their letters only."""
         if all(letter in self._numbers for letter in text.lower()):
             return "make all letters small"
-        return "remove it, or add it to the alphabet"
+        return "remove the letter that is outside the alphabet, or add it"
 
     def are_possible(self, codes: Integers, bits: int) -> npt.NDArray[np.bool_]:
         """Which are letters of the alphabet, with nothing after the end; the last may be cut."""

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from deniable.tables import Show
 
 
-def discover_values(
-    plan: Plan, reports: object, query: Query, table: str | None = None, show: Show | None = None
-) -> Discovery:
-    """The values of one question that many people have, with shares and intervals."""
+def read_query(plan: Plan, query: Query) -> tuple[UnlistedQuestion, PublicList | None]:
+    """What a query asks for, by the plan. A wrong one is refused before any report is read."""
     question = find_question(plan, query.name)
     number("alpha, the chance of any value that nobody has,", query.alpha, 0.0, 1.0)
     listed = None if query.words is None else PublicList.read(question, query.words)
@@ -38,6 +36,14 @@ def discover_values(
             f"{question.name!r} is reported without levels and has too many bits to search, so that only a "
             "public list can be looked up: words=[...], in the shell --words FILE"
         )
+    return question, listed
+
+
+def discover_values(
+    plan: Plan, reports: object, query: Query, table: str | None = None, show: Show | None = None
+) -> Discovery:
+    """The values of one question that many people have, with shares and intervals."""
+    question, listed = read_query(plan, query)
     counted, sent = _gather(plan, reports, table, question, show)
     counts = [len(some) for some in sent]
     if not sum(counts):
@@ -54,7 +60,7 @@ def discover_values(
     )
 
 
-def find_question(plan: Plan, name: str | None) -> UnlistedQuestion:
+def find_question(plan: Plan, name: str | None, shell: bool = False) -> UnlistedQuestion:
     """The question that is meant: the one of text or codes, or the one that is named."""
     known = list_unlisted(plan.content)
     if not known:
@@ -64,9 +70,11 @@ def find_question(plan: Plan, name: str | None) -> UnlistedQuestion:
         )
     if name is None:
         if len(known) > 1:
+            first = next(iter(known))
+            form = f"--name {first}" if shell else f"name={first!r}"
             raise InvalidParameter(
                 f"several questions are text or codes that nobody listed ({', '.join(known)}): say which one "
-                f"is meant, as name={next(iter(known))!r}"
+                f"is meant, as {form}"
             )
         return next(iter(known.values()))
     if name not in known:

@@ -16,8 +16,8 @@ from deniable.choose import (
     warning,
 )
 from deniable.choose.reading import SHARES
-from deniable.domain import Product
-from deniable.formatting import format_count
+from deniable.domain import Coarse, Product
+from deniable.formatting import format_count, shorten_names
 from deniable.plan.attribute import list_questions
 from deniable.plan.crowds import explain_crowd
 from deniable.plan.differences import explain_known, warn_groups
@@ -86,6 +86,13 @@ def _explain_dependence(content: Content) -> str:
     advice = "ask for both at once, with together = [[...]] in the study"
     if sum(one.domain.listed for one in asked) <= 1:
         advice = "a table takes two questions whose values are listed"
+    elif coarse := {
+        one.domain.question: None for one in content.attributes if isinstance(one.domain, Coarse)
+    }:
+        names = shorten_names([repr(name) for name in coarse])
+        advice += (
+            f", where {names} {'has' if len(coarse) == 1 else 'have'} fewer values and queries = 'values'"
+        )
     return (
         "How one answer depends on another cannot be learned from these reports, whose number does not "
         f"matter: {advice}."
@@ -163,7 +170,8 @@ def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
             "one reveals more about each person. Ask more people, or about fewer values."
         )
     # a plan with tickets takes only people who were invited
-    fakes = warn_influence(here) if content.ticket_key is None else None
+    alone = len(list_questions(content.attributes)) == 1
+    fakes = warn_influence(here, alone) if content.ticket_key is None else None
     limits = warn_limit(content, stated), warn_groups(content), warn_random(content)
     found = (*limits, noise, revealed, warn_distant(here), fakes, plainer(here))
     return [text for text in found if text is not None]

@@ -58,9 +58,11 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
         if name in found.leveled:
             more = (
-                "--range 10:20 shows any of them" if shell else f"result.range({name!r}, ...) reads any range"
+                "--range 10:20 shows any range" if shell else f"result.range({name!r}, ...) reads any range"
             )
-        counted = f": {len(rows)} groups of {result[name].k:,} values; {more}" if grouped else ""
+        counted = (
+            f": {result[name].k:,} values in {format_count(len(rows), 'group')}; {more}" if grouped else ""
+        )
         phrase = _phrase(found, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
         title = f"{name} ({_count_reports(found, name)}), {phrase}{counted}"

@@ -118,8 +118,7 @@ def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
     if isinstance(one.domain, Range) and one.domain.queries == "ranges":
         raise InvalidParameter(
             f"{name!r} cannot be in a table, since queries = 'ranges' asks for levels, which are no cells of "
-            "one; give it a larger step, such as dn.Range(0, 100000, step=10000), and queries = 'values', or "
-            "ask for it by itself"
+            "one; give it fewer values, by a larger step, and queries = 'values', or ask for it by itself"
         )
 
 

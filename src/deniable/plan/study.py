@@ -57,8 +57,8 @@ _ANYTHING = Objective()
 @final
 @dataclass(frozen=True)
 class Study:
-    """Attributes by name, each a list of values, a `Range`, a `Grid`, a `Number` or `Several` options, and
-    the loss that a report may have.
+    """Attributes by name, each a list of values, a `Range`, a `Grid`, a `Number`, `Several` options, a `Text`
+    or a `Code`, and the loss that a report may have.
 
     >>> from deniable.domain import Range
     >>> study = Study({"color": ["red", "green", "blue"], "age": Range(0, 100, step=10)}, epsilon=1.0)
