@@ -15,7 +15,9 @@ export { cross, fetchCross, pairsOf } from "./cross_panel.js";
 export { found } from "./found_panel.js";
 
 const GROUPED =
-  "Estimates of single values scatter widely here, so this page shows groups of neighboring values. The downloads have every value.";
+  "Estimates of single values scatter widely here, so this page shows groups of neighboring values.";
+const EVERY = "The downloads have every value.";
+const LEVELS = "The downloads have these groups, since reports are about levels.";
 const SMOOTHED = "Neighboring values were made alike. The intervals are those of the unbiased shares.";
 const METHODS: Readonly<Record<string, string>> = {
   "most likely": "most likely shares",
@@ -62,6 +64,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     return table(`Estimates of ${name}`, ["What", "Estimate", "From", "To"], [["Mean", ...figures]]);
   };
   const grouped = domain?.kind === "range" && hasGroups;
+  const single = view.estimates?.rows.some((row) => row.attribute === name);
   const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
   // of numbers, of distances and of many bins the mean is what is followed: it is known far better than
   // single shares
@@ -132,7 +135,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         ],
         now[0]?.method === "smoothed" && h("p", { class: "soft" }, SMOOTHED),
         refused && h("p", { class: "soft" }, refused),
-        grouped && h("p", { class: "soft" }, GROUPED),
+        grouped && h("p", { class: "soft" }, `${GROUPED} ${single ? EVERY : LEVELS}`),
       ),
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
       bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
