@@ -109,7 +109,7 @@ def test_only_a_search_of_all_reports_lets_them_be_scrubbed(run: Run, written: N
 
 def test_a_refused_look_is_logged_as_refused(run: Run, written: None) -> None:
     fill_store()
-    assert run("discover", "plan.json", "--from", STORE, "--alpha", "2").code == 1
+    assert run("discover", "plan.json", "--from", STORE, "--alpha", "2").code == 2
     log = run("access", "log", "--store", STORE).out
     assert log.count("looked for values") == log.count("of 'word', round 1: refused") == 1
 
@@ -122,7 +122,7 @@ def test_wrong_options_are_named_as_the_shell_has_them(run: Run, written: None) 
     two = dn.Study({"word": dn.Text("a-z", longest=5), "device": dn.Code(bits=20)}, epsilon=4.0)
     two.plan(people=6000).write("two.json")
     several = run("discover", "two.json", "reports.parquet")
-    assert several.code == 1
+    assert several.code == 2
     assert "say which one is meant, as --name word" in " ".join(several.err.split())
 
 
@@ -185,7 +185,7 @@ def test_a_collector_is_asked_at_its_address(
     own = PLAN.discover(REPORTS, words=["cat", "hippopotamus"]).to_dict()
     assert json.loads(listed.out) == {"plan": PLAN.id} | own
     assert "1 word of the list is cut to 5 letters: hippopotamus." in own["sentences"]
-    assert wrong.code == 1
+    assert wrong.code == 2
     assert "'smokes'" in wrong.err
     log = run("access", "log", "--store", STORE).out
     assert (log.count("looked for values"), log.count("found values")) == (2, 1)

@@ -237,6 +237,9 @@ def test_ends_that_are_no_edges_are_refused() -> None:
 def test_advice_about_tables_is_not_refused() -> None:
     text = " ".join(levels.BESIDE.plan(people=10_000).explain().split())
     assert "together = [[...]] in the study, where 'income' has fewer values and queries = 'values'." in text
+    alone = " ".join(levels.ALONE.plan(people=10_000).explain().split())
+    assert "What helps: invitations" in alone
+    assert "fewer questions" not in alone
     few = dn.Range(0, 1000, step=100, queries="values")
     study = replace(
         levels.BESIDE, attributes={"income": few, "sex": ["f", "m"]}, together=[["income", "sex"]]
