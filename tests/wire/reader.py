@@ -191,6 +191,7 @@ def check_content(plan: Data) -> None:
         check_fit(plan, one, size, part)
     check_questions(asked)
     check_levels(asked, plan["missing"])
+    check_combined(asked, plan["mechanism"])
     cells = [part["noise"] for part in parts if part["kind"] == "planar-geometric"]
     must(sum(len(noise) * len(noise[0]) for noise in cells) <= 1 << 14, "cells")
     repeated = [part["kind"] in REPEATED or "kept" in part for part in parts]
@@ -285,6 +286,29 @@ def check_levels(asked: Sequence[Data], usual: str) -> None:
             own = by_name.get(factors_of(one)[0]["name"])
             must(own and not {"only_if", "several", "answers"} & set(own), "tables")
             must(one.get("missing", usual) != "value", "tables")
+
+
+def check_combined(asked: Sequence[Data], mechanism: Data) -> None:
+    """A report has one level at most; levels of a range are a tree, and those of text leave no long gap."""
+    at = 0
+    for member in mechanism["parts"] if mechanism["kind"] == "split" else [mechanism]:
+        size = len(member.get("parts", [member]))
+        is_leveled = any(one["domain"]["kind"] == "coarse" for one in asked[at : at + size])
+        must(member.get("reported", 1) == 1 or not is_leveled, "tables")
+        at += size
+    divisors: dict[str, list[int]] = {}
+    for one in asked:
+        if one["domain"]["kind"] == "coarse":
+            divisors.setdefault(factors_of(one)[0]["name"], []).append(one["domain"]["divisor"])
+    for one in asked:
+        if one["name"] in divisors:
+            groups = [1, *sorted(divisors[one["name"]]), check_domain(one["domain"])]
+            steps = [Fraction(larger, smaller) for smaller, larger in pairwise(groups)]
+            if is_listed(one["domain"]):
+                must(steps[0] <= 1 << 16 and set(steps[:-1]) == {steps[0]}, "tables")
+                must(steps[-1] <= steps[0], "tables")
+            else:
+                must(max(steps) <= 1 << 30, "tables")
 
 
 def name_view(domain: Data) -> str:
