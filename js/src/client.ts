@@ -105,20 +105,28 @@ export class Client {
 
   /**
    * One report of one person's answers. A round that was answered gives the same report again, whatever is
-   * answered, unless `change` is said.
+   * answered, unless `change` is said. A plan with several rounds needs to be told the `round`.
    */
-  report(answers: Answers, { round = 1, change = false }: ReportOptions = {}): Promise<Report> {
-    const turn = this.last.then(() => this.ledger.alone(() => this.drawOnce(answers, round, change)));
+  report(answers: Answers, { round, change = false }: ReportOptions = {}): Promise<Report> {
+    const turn = this.last.then(() =>
+      this.ledger.alone(() => this.drawOnce(answers, this.checkedRound(round), change)),
+    );
     this.last = turn.catch(() => undefined); // one after the other, so that none is drawn twice
     return turn;
   }
 
+  private checkedRound(round: number | undefined): number {
+    const rounds = this.plan.rounds ?? 1;
+    if (round === undefined && rounds === 1) return 1;
+    if (round === undefined)
+      throw new InvalidParameter(`this plan has rounds 1 to ${rounds}: say which, { round: 1 }`);
+    if (!isWhole(round, 1, rounds))
+      throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}`);
+    return round;
+  }
+
   private async drawOnce(answers: Answers, round: number, change: boolean): Promise<Report> {
     const { plan, ledger, secret } = this;
-    const rounds = plan.rounds ?? 1;
-    if (!isWhole(round, 1, rounds)) {
-      throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}`);
-    }
     if (change && plan.rounds)
       throw new InvalidParameter(
         "a plan with rounds takes one report a round; change the answer in the next",

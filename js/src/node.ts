@@ -15,15 +15,15 @@ import { isObject } from "./strict.js";
 const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] [--cap N] [--fresh] < answers.jsonl
 
 Each line is another person: {"answers": {...}, "secret": "..."}, with the person's own secret (hexadecimal, at least 16
-bytes), and "round" and "invitation" where they are needed. The same secret and answers give the same report again. With
---fresh a line needs no secret, or is an object of answers: then every run draws anew, and the reports of several runs give
-away more. --cap is the most that a report may give away (4 unless given). Writes the bytes of each report in hexadecimal, a
-line each, in order.`;
+bytes), and "round" and "invitation" where they are needed; --round says the round of all lines. The same secret and
+answers give the same report again. With --fresh a line needs no secret, or is an object of answers: then every run draws
+anew, and the reports of several runs give away more. --cap is the most that a report may give away (4 unless given).
+Writes the bytes of each report in hexadecimal, a line each, in order.`;
 
 interface Person {
   readonly answers: Answers;
   readonly secret?: string;
-  readonly round: number;
+  readonly round?: number;
   readonly invitation?: string;
 }
 
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
     allowPositionals: true,
     options: {
       send: { type: "string" },
-      round: { type: "string", default: "1" },
+      round: { type: "string" },
       concurrency: { type: "string", default: "8" },
       cap: { type: "string" },
       fresh: { type: "boolean", default: false },
@@ -50,6 +50,7 @@ async function main(): Promise<number> {
     fresh: values.fresh,
     ...(values.cap === undefined ? {} : { cap: Number(values.cap) }),
   };
+  const said = values.round === undefined ? undefined : Number(values.round);
   const waiting: Promise<string | null>[] = [];
   let [number, failed] = [0, 0];
   const settle = async (most: number): Promise<void> => {
@@ -62,7 +63,7 @@ async function main(): Promise<number> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1;
     if (!line.trim()) continue;
-    waiting.push(answered(plan, options, line, number, Number(values.round), values.send));
+    waiting.push(answered(plan, options, line, number, said, values.send));
     await settle(atOnce - 1);
   }
   await settle(0);
@@ -78,7 +79,7 @@ async function answered(
   options: ClientOptions,
   line: string,
   number: number,
-  round: number,
+  round: number | undefined,
   url?: string,
 ): Promise<string | null> {
   try {
@@ -91,7 +92,7 @@ async function answered(
     const answers = Object.fromEntries(
       given.filter(([name]) => asked.includes(name) || !known.includes(name)),
     );
-    const report = await client.report(answers, { round: person.round });
+    const report = await client.report(answers, person.round === undefined ? {} : { round: person.round });
     if (url !== undefined) {
       await client.send(
         url,
@@ -107,7 +108,8 @@ async function answered(
   }
 }
 
-function read(line: string, round: number): Person {
+function read(line: string, said: number | undefined): Person {
+  const round = said === undefined ? {} : { round: said };
   let data: unknown;
   try {
     data = JSON.parse(line);
@@ -115,8 +117,8 @@ function read(line: string, round: number): Person {
     data = undefined;
   }
   if (!isObject(data)) throw new InvalidParameter("a line is a JSON object");
-  if (!isObject(data.answers)) return { answers: data, round };
-  return { round, ...data, answers: data.answers };
+  if (!isObject(data.answers)) return { answers: data, ...round };
+  return { ...round, ...data, answers: data.answers };
 }
 
 main().then(

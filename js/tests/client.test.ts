@@ -62,6 +62,7 @@ describe("a client", () => {
       expect((await client.report({ color: "red" }, { round })).round).toBe(round);
     for (const round of [0, 4, 1.5, Number.NaN])
       await expect(client.report({ color: "red" }, { round })).rejects.toThrow("round");
+    await expect(client.report({ color: "red" })).rejects.toThrow("this plan has rounds 1 to 3: say which");
   });
 
   it("refuses answers that are none", async () => {
@@ -187,7 +188,7 @@ describe("a ledger", () => {
     const client = new Client(plan, { ledger: new Ledger(store) });
     const before = secretNow();
     await new Ledger(store).forget();
-    await client.report({ color: "red" }); // with the new secret: the one that is kept
+    await client.report({ color: "red" }, { round: 1 }); // with the new secret: the one that is kept
     const after = secretNow();
     expect(after).not.toBe(before);
     const keys: string[] = [];
@@ -235,7 +236,7 @@ describe("a ledger", () => {
       counted: 1098612288 + 2 ** 53, // two rounds: answers may have changed
     });
     const unbounded = await Client.open(await repeated({ changing_values: null }), { ledger });
-    await unbounded.report({ color: "red" });
+    await unbounded.report({ color: "red" }, { round: 1 });
     expect(ledger.lifetime()).toMatchObject({
       studies: 3,
       unchanged: 1098612289 + 2 * 2197224578,
@@ -265,7 +266,9 @@ describe("a ledger", () => {
     }
     expect(most).toBeGreaterThan(1);
     const again = await Client.open(await repeated(), { ledger });
-    await expect(again.report({ color: "red" }, { change: true })).rejects.toThrow(InvalidParameter);
+    await expect(again.report({ color: "red" }, { round: 1, change: true })).rejects.toThrow(
+      InvalidParameter,
+    );
   });
 
   it("refuses a changed answer above the cap", async () => {

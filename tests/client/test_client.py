@@ -60,7 +60,7 @@ def test_what_leaves_is_readable_in_labels() -> None:
         assert (said["id"], said["round"]) == (report.id.hex(), 1)
     kept = dn.Study({"color": colors}, epsilon_first=2.0, epsilon_forever=2.0, protocol="dbitflip").plan(100)
     client = Client(kept, secret=bytes(32))
-    said = json.loads(client.readable(client.report({"color": "red"})))["report"]["color"]
+    said = json.loads(client.readable(client.report({"color": "red"}, round=1)))["report"]["color"]
     assert set(said["set"]) <= set(said["about"]) <= set(colors)
     income = dn.Study({"income": dn.Number(0, 1000)}, 1.0, protocol={"income": "duchi"}).plan(100)
     client = Client(income, secret=bytes(32))
@@ -125,7 +125,7 @@ def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
         for number in (1, 2, 3, 4, 5) * 10
     }
     assert len(named) == 1, "the sampled attribute was redrawn"
-    assert len({Client(again(), bytes([i]) * 32).report(ANSWER).body[0] for i in range(60)}) == 3
+    assert len({Client(again(), bytes([i]) * 32).report(ANSWER, round=1).body[0] for i in range(60)}) == 3
     for number in (0, 6):
         with pytest.raises(dn.InvalidParameter, match="from 1 to 5"):
             Client(again(), bytes(32)).report(ANSWER, round=number)
@@ -275,7 +275,7 @@ def test_programs_that_share_a_ledger_draw_once_and_keep_the_cap(tmp_path: Path)
     first = Client(again(), ledger=one, cap=2.1)
     other = vectors.of(dn.rsfd(vectors.KS, 1.0, "grr"))
     second = Client(other, ledger=two, cap=2.1)  # nothing is answered yet
-    first.report(ANSWER)
+    first.report(ANSWER, round=1)
     with pytest.raises(AboveCap, match=r"with all answers before 3, and this device's cap is 2\.1"):
         second.report(ANSWER)
     assert {entry.plan for entry in Ledger(path).entries} == {once().id, again().id}, (
@@ -470,7 +470,16 @@ def test_an_invitation_that_cannot_be_is_refused_at_once(invitation: str) -> Non
         client.send("http://localhost:1", client.report(ANSWER), invitation=invitation)
 
 
-@pytest.mark.parametrize("number", [0, 6, 1.0, "1", True, None])
+@pytest.mark.parametrize("number", [0, 6, 1.0, "1", True])
 def test_a_round_is_a_whole_number_of_the_plan(number: Any) -> None:
     with pytest.raises(dn.InvalidParameter, match="round must be a whole number from 1 to 5"):
         Client(again(), secret=bytes(32)).report(ANSWER, round=number)
+
+
+def test_a_plan_with_rounds_is_told_the_round() -> None:
+    client = Client(again(), secret=bytes(32))
+    for said in ({}, {"round": None}):  # a collector offers None while no round is open
+        with pytest.raises(dn.InvalidParameter, match="this plan has rounds 1 to 5: say which one"):
+            client.report(ANSWER, **said)
+    assert client.report(ANSWER, 3).round == 3
+    assert Client(once(), secret=bytes(32)).report(ANSWER).round == 1, "there is only one"

@@ -64,7 +64,7 @@ def test_a_changed_answer_is_a_second_report_that_is_counted() -> None:
         client.report(third, change=True)
     assert Client(plan, ledger=ledger, cap=4.6).report(third, change=True) != second
     with pytest.raises(dn.InvalidParameter, match="change the answer in the next"):
-        Client(again(), secret=bytes(32)).report(ANSWER, change=True)
+        Client(again(), secret=bytes(32)).report(ANSWER, round=1, change=True)
 
 
 def test_two_reports_of_one_person_do_not_hide_which_attribute_is_real() -> None:

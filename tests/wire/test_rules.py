@@ -142,7 +142,7 @@ def is_answered(case: Case) -> bool:
             client.report(first_answers(client.plan), number)
     try:
         client = dn.Client(Plan.from_json(case["plan"]), ledger=ledger, cap=case["cap"])
-        client.report(first_answers(client.plan))
+        client.report(first_answers(client.plan), 1)
     except dn.AboveCap as refusal:
         return refusal.reason != "cap"
     return True

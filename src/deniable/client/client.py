@@ -115,12 +115,13 @@ class Client:
     def report(
         self,
         answers: Mapping[str, object],
-        round: int = 1,  # noqa: A002 - the word for it everywhere
+        round: int | None = None,  # noqa: A002 - the word for it everywhere
         *,
         change: bool = False,
     ) -> Report:
         """One report of one person's answers; a round that was answered gives the same report again.
 
+        A plan with rounds needs to be told the round: `round=2`, which the collector's offer names.
         A question that is left out, or answered with None, has no answer; the plan decides whether that can
         be reported. Where several answers may apply, the answer is a list of them. What does not apply to
         the person is left out. Where only drawn questions are asked, only answers to `client.questions` are
@@ -131,9 +132,7 @@ class Client:
             raise InvalidParameter(
                 f"answers are a dictionary, a value for each name, got {type(answers).__name__}"
             )
-        if type(round) is not int or not 1 <= round <= self._wire.rounds:
-            allowed = f"a whole number from 1 to {self._wire.rounds}"
-            raise InvalidParameter(f"round must be {allowed}, got {round!r}; the plan's losses are for these")
+        round = self._check_round(round)  # noqa: A001 - the word for it everywhere
         answers = self._join_degrees(answers)
         known = [*list_questions(self.plan.content.attributes), *self._name_questions(self.plan.names)]
         for name in answers:
@@ -160,6 +159,23 @@ class Client:
 
         answer = self._ledger.change if change else self._ledger.once
         return Report.from_bytes(answer(self.plan, round, draw, self._cap))
+
+    def _check_round(self, number: object) -> int:
+        """The round that is answered; only a plan with a single round need not be told which."""
+        rounds = self._wire.rounds
+        if number is None and rounds == 1:
+            return 1
+        if number is None:
+            raise InvalidParameter(
+                f"this plan has rounds 1 to {rounds}: say which one is answered, client.report(answers, "
+                'round=1); a collector\'s GET /plans names the open one as "round"'
+            )
+        if type(number) is not int or not 1 <= number <= rounds:
+            allowed = f"a whole number from 1 to {rounds}"
+            raise InvalidParameter(
+                f"round must be {allowed}, got {number!r}; the plan's losses are for these"
+            )
+        return number
 
     def _join_degrees(self, answers: Mapping[str, object]) -> dict[str, object]:
         """Join a location that is given in two parts, `home.latitude` and `home.longitude`."""
