@@ -36,9 +36,9 @@ demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who
 tour: .venv/tour-ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
 	$(BIN)/deniable tour
 
-test: .venv/ready  ## everything that must hold; tests on public data use the folder DENIABLE_DATA where there is one
+test: .venv/ready  ## everything that must hold; needs nothing beside the clone, and takes real calls from the folder DENIABLE_DATA, if it has them
 	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
-	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/pytest -n 4 --dist worksteal
+	$(BIN)/pytest -n 4 --dist worksteal
 
 js/node_modules/ready: js/package.json js/pages/package.json
 	@echo "installing what the TypeScript client is built and tested with; this takes a minute, only this once"
@@ -70,10 +70,10 @@ format: .venv/ready
 	$(BIN)/ruff format .
 
 bench: .venv/ready  ## the speed table, with the peers, in an environment of their own
-	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py
 
 applications: .venv/ready  ## every application at full size beside its specification, in parts that are kept; an hour
-	DENIABLE_DATA="$${DENIABLE_DATA:-$(abspath ../shared/datasets)}" $(BIN)/python bench/applications.py
+	$(BIN)/python bench/applications.py
 
 load: .venv/ready  ## the collector under load, and what its parts can do alone
 	$(BIN)/python bench/load.py

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from itertools import combinations
@@ -27,8 +26,6 @@ WORK = {
 
 def rows() -> tuple[list[str], list[str]]:
     """The table in Markdown, and the bars that were missed."""
-    if "DENIABLE_DATA" not in os.environ:
-        return ["Not measured, the datasets are not here."], []
     found = {name: measure(__file__, name) for name in BARS}
     lines = ["| work | s | at most | MiB | at most |", "|---|--:|--:|--:|--:|"]
     missed = []

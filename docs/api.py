@@ -119,8 +119,8 @@ SECTIONS = (
     Section(
         "Public data",
         ("data",),
-        "Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache. Otherwise they are "
-        "downloaded and checked.",
+        "Files are looked for in the folder `$DENIABLE_DATA`, then in `papers/data` of a clone of the "
+        "project, then in the user's cache. Otherwise they are downloaded and checked.",
     ),
     Section("Errors", (), "All errors are a `DeniableError`. The warning is a `UserWarning`."),
 )

@@ -29,12 +29,11 @@ from deniable.attack.reidentification import Evidence, match
 from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.trained import features, require_classifier, simulate_reports
 from deniable.attack.values import guess_values
-from deniable.errors import DataUnavailable, suggest_install
+from deniable.errors import suggest_install
 from deniable.estimate import bounded
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
 from deniable.plan.references import name_protocol
 from tests import enumeration, statistics
-from tests.services import missing
 
 PEOPLE = 100_000
 """Simulated people: a success of one half is known to 0.0016, and an attack that is 1 % off lies beyond 6
@@ -54,14 +53,6 @@ FAKED: dict[str, dn.Faked] = {
     "rsrfd grr as published": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
     "rsrfd sue-r": dn.rsrfd(KS, 1.0, PRIORS, "sue-r", "published"),
 }
-
-
-def loaded(name: str) -> dn.data.Dataset:
-    try:
-        return dn.data.load(name)
-    except DataUnavailable as problem:
-        missing(f"{name} is not here: {problem}", "set DENIABLE_DATA to a folder that has it")
-        raise
 
 
 def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.ndarray:
@@ -1045,7 +1036,7 @@ SPEC_ACS = {"grr": (20.4, 24.0), "sue-r": (16.2, 24.1), "oue-r": (16.1, 18.3)}
 
 @pytest.mark.parametrize("protocol", SPEC_ACS)
 def test_sampled_attribute_of_the_census(protocol: str) -> None:
-    people = loaded("acs-employment")
+    people = dn.data.load("acs-employment")
     for epsilon, wanted in zip((1.0, 10.0), SPEC_ACS[protocol], strict=True):
         mechanism, right = dn.rsfd(people.ks, epsilon, protocol, "published"), []
         for seed in range(4):

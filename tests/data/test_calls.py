@@ -1,7 +1,8 @@
-"""The emergency calls are what was published, and a file that is something else is refused."""
+"""The emergency calls are what was published, or a stand-in that says so; other files are refused."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -9,27 +10,64 @@ import numpy as np
 import pytest
 
 from deniable.data import published
-from deniable.data.calls import in_county, load_calls
-from deniable.data.published import FOLDER
+from deniable.data.calls import REAL, STAND_IN, Calls, in_county, load_calls, simulate_calls
+from deniable.data.published import FILES, FOLDER
 from deniable.errors import DataUnavailable
-from tests.data.test_datasets import folder as folder
+from tests import statistics
+from tests.data.test_datasets import alone as alone
 
 ROW = "40.1,-75.3,A ST; X; Station 308A; 2015-12-10 @ 17:10:52;,19525,EMS: FALL,2015-12-10 17:40:00,X,A ST,1"
+FACTS = "montgomery-911-facts.json"
 HEADER = "lat,lng,desc,zip,title,timeStamp,twp,addr,e"
 
 
-@pytest.mark.usefixtures("folder")
-def test_calls_are_those_of_the_file() -> None:
-    calls = load_calls()
+def check_facts(calls: Calls) -> None:
+    """What holds of the calls of the file, and must hold of their stand-in."""
     assert calls.n == 9226
     assert (np.diff(calls.times.astype(np.int64)) >= 0).all()
     ends = [str(calls.times[0]), str(calls.times[-1])]
     assert ends == ["2015-12-10T17:40:00", "2016-01-04T19:37:00"]
     assert Counter(calls.kinds.tolist()) == {"EMS": 4607, "Traffic": 3354, "Fire": 1265}
-    busy = [name for name, many in Counter(calls.stations.tolist()).items() if name and many >= 40]
-    assert len(busy) == 35
-    assert Counter(calls.townships.tolist()).most_common(1) == [("LOWER MERION", 676)]
+    townships = Counter(calls.townships.tolist())
+    assert len(townships) == 68
+    assert townships.most_common(1) == [("LOWER MERION", 676)]
+    assert ((calls.stations != "") == (calls.kinds == "EMS")).all()
     assert in_county(calls).n == 9223
+
+
+def count_busy(calls: Calls) -> int:
+    return sum(many >= 40 for name, many in Counter(calls.stations.tolist()).items() if name)
+
+
+def test_calls_are_those_of_the_file_where_it_is() -> None:
+    calls = load_calls()
+    check_facts(calls)
+    if published.present(FILES["montgomery-911.csv"]) is None:
+        assert (calls.name, count_busy(calls)) == (STAND_IN, 33)
+    else:
+        assert (calls.name, count_busy(calls)) == (REAL, 35)
+
+
+def test_the_stand_in_has_the_facts_of_the_file_and_its_own_places() -> None:
+    calls = simulate_calls()
+    check_facts(calls)
+    assert calls.select(calls.kinds == "EMS").name == STAND_IN
+    again = simulate_calls()
+    assert np.array_equal(calls.locations, again.locations)
+    facts = json.loads((published.carried_folder() or Path()).joinpath(FACTS).read_text(encoding="utf-8"))
+    hours = calls.times.astype("datetime64[h]").astype(np.int64) % 24
+    length = np.datetime64(facts["last"], "m") - np.datetime64(facts["first"], "m")
+    minutes = np.arange(length.astype(np.int64) + 1) + np.datetime64(facts["first"], "m")
+    minutes_of_hours = np.bincount(minutes.astype("datetime64[h]").astype(np.int64) % 24)
+    rates = minutes_of_hours * np.array(facts["hours"])
+    statistics.goodness_of_fit(np.bincount(hours), calls.n * rates / rates.sum(), "calls by hour of the day")
+    assert len(np.unique(calls.locations, axis=0)) > 8500, "places are drawn around their centers"
+
+
+def test_without_the_project_there_is_no_stand_in(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.data.calls.carried_folder", lambda: None)
+    with pytest.raises(DataUnavailable, match=r"montgomery-911.csv is not here.*set \$DENIABLE_DATA"):
+        load_calls()
 
 
 @pytest.mark.parametrize(

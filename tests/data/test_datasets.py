@@ -1,7 +1,7 @@
 """Datasets are what the papers use, files that are not what they should be are refused, downloads are
 checked.
 
-Tests that read the public files skip where the folder is absent, and fail there when CI=true.
+The files are those that the project carries, or those of the folder `$DENIABLE_DATA`, where it has them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
+import lzma
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -24,12 +24,11 @@ import pytest
 import deniable as dn
 from deniable import data
 from deniable.data import published
-from deniable.data.published import FILES, FOLDER, rows_of
+from deniable.data.published import FILES, FOLDER, read_text, rows_of
 from deniable.errors import DataUnavailable
 from tests import statistics
 from tests.services import missing
 
-SHARED = Path(__file__).parents[2] / ".." / "shared" / "datasets"
 ADULT_KS = (7, 16, 7, 14, 6, 5, 2, 41, 2)
 SIZES = {
     "adult": (45_222, ADULT_KS),
@@ -45,25 +44,16 @@ SIZES = {
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The public files, from the folder in the environment or next to the project."""
-    path = Path(os.environ.get(FOLDER) or SHARED)
-    if not (path / "adult.data").is_file():
-        missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
-    monkeypatch.setenv(FOLDER, str(path))
-    return path
-
-
-@pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder and a cache of this test's own, both empty."""
+    """The package without the project: a folder of this test's own, and no cache."""
     monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setattr(published, "carried_folder", lambda: None)
     monkeypatch.setattr(published, "_cache", lambda: None)
     return tmp_path
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_datasets_have_the_sizes_of_the_papers(name: str, folder: Path) -> None:
+def test_datasets_have_the_sizes_of_the_papers(name: str) -> None:
     people = data.load(name)
     assert (people.n, people.ks) == SIZES[name]
     assert people.d == len(people.attributes) == len(people.labels) == people.table.shape[1]
@@ -75,7 +65,7 @@ def test_datasets_have_the_sizes_of_the_papers(name: str, folder: Path) -> None:
     split.privatize(people.table[:5, several])  # every value is in its domain
 
 
-def test_adult_is_known_down_to_its_counts(folder: Path) -> None:
+def test_adult_is_known_down_to_its_counts() -> None:
     people = data.load("adult")
     income, sex = people.attributes.index("income"), people.attributes.index("sex")
     assert dict(zip(people.labels[income], people.counts[income].tolist(), strict=True)) == {
@@ -95,10 +85,10 @@ def test_adult_is_known_down_to_its_counts(folder: Path) -> None:
     assert aged.labels[0][0] == "17"
 
 
-def test_integer_coded_tables_are_the_files(folder: Path) -> None:
+def test_integer_coded_tables_are_the_files() -> None:
     for name in ("adult-26k", "acs-coverage", "lsac"):
         people = data.load(name)
-        lines = (folder / f"{name}.csv").read_text().splitlines()
+        lines = read_text(FILES[f"{name}.csv"]).splitlines()
         assert people.attributes == tuple(lines[0].split(","))
         assert people.table[[0, 7, -1]].tolist() == [
             [int(cell) for cell in lines[row].split(",")] for row in (1, 8, -1)
@@ -106,7 +96,7 @@ def test_integer_coded_tables_are_the_files(folder: Path) -> None:
         assert np.array_equal(people.column(people.attributes[2]), people.table[:, 2])
 
 
-def test_census_income_is_read_whole_or_as_a_sample_that_says_so(folder: Path) -> None:
+def test_census_income_is_read_whole_or_as_a_sample_that_says_so() -> None:
     people = data.load("census-income")
     assert people.d == 33
     if people.n == 1891:
@@ -118,20 +108,19 @@ def test_census_income_is_read_whole_or_as_a_sample_that_says_so(folder: Path) -
         assert people.ks[:5] == (9, 52, 47, 17, 3)
 
 
-def test_the_whole_census_is_preferred_to_the_sample(
-    folder: Path, alone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = (folder / "census-income-sample.data").read_text().splitlines()
+def test_the_whole_census_is_preferred_to_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = read_text(FILES["census-income-sample.data"]).splitlines()
+    monkeypatch.setenv(FOLDER, str(tmp_path))
     for name, part in (("census-income.data", lines[:1000]), ("census-income.test", lines[1000:])):
-        (alone / name).write_text("\n".join(part))
+        (tmp_path / name).write_text("\n".join(part))
         monkeypatch.setitem(FILES, name, replace(FILES[name], rows=len(part)))
     assert data.load("census-income").n == 1891
     assert "sample" not in data.load("census-income").source
 
 
-def test_ms_fimu_is_a_stand_in_with_exact_marginals(folder: Path) -> None:
+def test_ms_fimu_is_a_stand_in_with_exact_marginals() -> None:
     people = data.load("ms-fimu")
-    published = json.loads((folder / "ms-fimu-marginals.json").read_text())["attributes"]
+    published = json.loads(read_text(FILES["ms-fimu-marginals.json"]))["attributes"]
     assert "stand-in" in people.source
     for name, labels, counts in zip(people.attributes, people.labels, people.counts, strict=True):
         assert dict(zip(labels, counts.tolist(), strict=True)) == published[name]
@@ -254,7 +243,8 @@ def test_the_originals_first_line_is_no_row(alone: Path, monkeypatch: pytest.Mon
     [
         (
             "acs-employment",
-            "acs-employment-montana.csv is not here, and is not an original .* set \\$DENIABLE_DATA",
+            "acs-employment-montana.csv is not here, and is not an original .* set \\$DENIABLE_DATA to that "
+            "folder; a clone of the project has public data in its folder papers/data",
         ),
         ("ms-fimu", "ms-fimu-marginals.json is not here"),
         ("census-income", "census-income.data and census-income.test are not here; unpack them from UCI"),
@@ -313,6 +303,7 @@ def publisher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
     cache = tmp_path / "cache"
     monkeypatch.delenv(FOLDER, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(published, "carried_folder", lambda: None)
     monkeypatch.setattr("pooch.os_cache", lambda _project: cache)
 
     def offer(body: bytes, sha256: str) -> Path:
@@ -378,11 +369,30 @@ def test_without_a_network_it_says_what_to_download_and_where_to_put_it(
     assert not kept.exists()
 
 
-def test_the_hashes_are_those_of_the_originals(folder: Path) -> None:
-    for name in ("adult.data", "adult.test", "nursery.data"):
-        content = (folder / name).read_bytes()
-        if name == "adult.test" and not content.startswith(b"|"):
-            content = (
-                b"|1x3 Cross validator\n" + content
-            )  # the original's first line, which the copy leaves out
-        assert hashlib.sha256(content).hexdigest() == FILES[name].sha256
+def test_a_folder_comes_before_the_project_and_the_project_before_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = FILES["lsac.csv"]
+    carried = published.carried_folder()
+    assert carried is not None
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(published, "_cache", lambda: tmp_path / "cache")
+    (tmp_path / "cache" / file.name).write_text("cached")
+    monkeypatch.delenv(FOLDER, raising=False)
+    assert published.present(file) == carried / "lsac.csv.xz"
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    assert published.present(file) == carried / "lsac.csv.xz"
+    (tmp_path / "lsac.csv.xz").write_bytes(lzma.compress(b"compressed"))
+    assert read_text(file) == "compressed"
+    (tmp_path / file.name).write_text("plain")
+    assert read_text(file) == "plain"
+    monkeypatch.delenv(FOLDER)
+    monkeypatch.setattr(published, "carried_folder", lambda: None)
+    assert read_text(file) == "cached"
+
+
+def test_a_damaged_file_is_refused(alone: Path) -> None:
+    damaged = lzma.compress(b"4,0,0,1,2,3,1\n" * 9)[:-9]
+    (alone / "lsac.csv.xz").write_bytes(damaged)
+    with pytest.raises(DataUnavailable, match=r"lsac.csv.xz is damaged"):
+        data.load("lsac")

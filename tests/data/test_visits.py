@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deniable.data.marginals import read_marginals
-from deniable.data.published import FOLDER
+from deniable.data.published import FILES, FOLDER, read_text
 from deniable.data.visits import DAYS, deal_attributes, load_visits, read_domestic
 from deniable.errors import DataUnavailable
 from deniable.learn import count_unions, list_unions
 from deniable.learn.unions import count_sets, find_first_visits
-from tests.data.test_datasets import SHARED
-from tests.services import missing
-
-
-@pytest.fixture(autouse=True)
-def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(os.environ.get(FOLDER) or SHARED)
-    if not (path / "ms-fimu-visits.csv").is_file():
-        missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
-    monkeypatch.setenv(FOLDER, str(path))
 
 
 def read_union_counts() -> dict[tuple[int, int], int]:
     """How many people were there on each union of consecutive days, by its first and last day."""
-    read = json.loads((Path(os.environ[FOLDER]) / "ms-fimu-marginals.json").read_text(encoding="utf-8"))
+    read = json.loads(read_text(FILES["ms-fimu-marginals.json"]))
     counts = {}
     for name, people in read["union_of_consecutive_days"].items():
         last, _, first = name.partition("-")  # `3-1`, or `3` for a day alone

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from deniable.client import AboveCap, Client
 from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
+from deniable.data.calls import in_county, load_calls
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.metric import (
@@ -45,7 +45,6 @@ from tests import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.plan.test_plan import SCHEMA, refuse_unfit
 from tests.running import Run
-from tests.services import missing
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 
 PLANS = vectors.metric()
@@ -706,16 +705,12 @@ def test_columns_of_locations_in_a_file(run: Run) -> None:
 
 
 def test_emergency_calls_of_a_county() -> None:
-    """Real locations: shares of quarters of the county, and the mean latitude, from reports alone."""
-    path = Path(os.environ.get("DENIABLE_DATA", "../shared/datasets")) / "montgomery-911.csv"
-    if not path.exists():
-        missing(f"the emergency calls are not in {path.parent}", "set $DENIABLE_DATA to their folder")
-    calls = pd.read_csv(path, usecols=["lat", "lng"])
+    """Crowded locations, real or of a stand-in: the mean latitude, from reports alone."""
+    calls = in_county(load_calls())
     box = dn.Grid(
         39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000)
     )
-    inside = calls["lat"].between(39.95, 40.5) & calls["lng"].between(-75.75, -75.0)
-    table = {"location.latitude": calls["lat"][inside], "location.longitude": calls["lng"][inside]}
+    table = {"location.latitude": calls.locations[:, 0], "location.longitude": calls.locations[:, 1]}
     plan = Study({"location": box}).plan(people=9000)
     result = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1))))
     latitude = box.centers[:, 0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,17 +20,6 @@ from deniable.studies.applications.fairness.cases import CASES
 from deniable.studies.applications.fairness.model import DROPPED, RAW, Fit, divide_budget, fit_model
 from deniable.studies.applications.fairness.published import SAME, compare
 from deniable.studies.plot.fairness import plot_fairness
-from tests.services import missing
-
-SHARED = Path(__file__).parents[2] / ".." / "shared" / "datasets"
-
-
-@pytest.fixture(autouse=True)
-def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(os.environ.get("DENIABLE_DATA") or SHARED)
-    if not (path / "lsac.csv").is_file():
-        missing(f"the tables of the fairness study are not in {path}", "set $DENIABLE_DATA to their folder")
-    monkeypatch.setenv("DENIABLE_DATA", str(path))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,22 +13,11 @@ from click.testing import CliRunner
 
 from deniable import learn
 from deniable.commands.reproduce import reproduce_paper
-from deniable.data.published import FOLDER
 from deniable.data.series import load_paris
 from deniable.errors import InvalidParameter
 from deniable.studies.applications import forecasting
 from deniable.studies.applications.forecasting_guarantee import TIMES, state_guarantees
 from deniable.studies.plot.forecasting import plot_forecasting
-from tests.data.test_datasets import SHARED
-from tests.services import missing
-
-
-@pytest.fixture(autouse=True)
-def _data(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(os.environ.get(FOLDER) or SHARED)
-    if not (path / "paris-mobility.csv").is_file():
-        missing(f"paris-mobility.csv is not in {path}", f"set ${FOLDER} to its folder")
-    monkeypatch.setenv(FOLDER, str(path))
 
 
 def test_the_counts_lack_a_day() -> None:

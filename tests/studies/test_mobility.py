@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from click.testing import CliRunner
 
 from deniable.arrays import Integers
 from deniable.commands.reproduce import reproduce_paper
-from deniable.data.published import FOLDER
 from deniable.errors import InvalidParameter
 from deniable.studies.applications import mobility
 from deniable.studies.applications.mobility import reports
@@ -22,19 +20,9 @@ from deniable.studies.applications.mobility.losses import WeekLoss, count_losses
 from deniable.studies.applications.mobility.reports import Method, Noise, make_reports, measure_errors
 from deniable.studies.applications.mobility.week import DURATION, Week
 from deniable.studies.plot.mobility import plot_mobility
-from tests.data.test_datasets import SHARED
-from tests.services import missing
 from tests.statistics import MOBILE_PEOPLE, MOBILE_RUNS
 
 KS = (2, 7, 12, 22, 11, 10)
-
-
-@pytest.fixture
-def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(os.environ.get(FOLDER) or SHARED)
-    if not (path / "ms-fimu-visits.csv").is_file():
-        missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
-    monkeypatch.setenv(FOLDER, str(path))
 
 
 def make_week(people: int = MOBILE_PEOPLE, seed: int = 1) -> Week:
@@ -117,7 +105,6 @@ def test_errors_are_those_of_the_estimates() -> None:
     assert reports.measure_uniform(week) < alone  # these people are uniform
 
 
-@pytest.mark.usefixtures("_folder")
 def test_errors_are_within_the_margins_of_the_specification_and_of_the_paper() -> None:
     rows = list(mobility.reproduce(["sample"], [2.0], runs=MOBILE_RUNS, processes=1))
     assert [row.consistency for row in rows] == ["norm-sub", "clip"]
@@ -131,7 +118,6 @@ def test_errors_are_within_the_margins_of_the_specification_and_of_the_paper() -
     assert "1.9 on average, up to 7; 53 % of people have several" in texts[1]
 
 
-@pytest.mark.usefixtures("_folder")
 def test_the_command_prints_draws_and_writes(tmp_path: Path) -> None:
     asked = ["mobility", "--method", "kept", "--epsilons", "4", "--runs", "1"]
     written = tmp_path / "week.json"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from deniable.commands.reproduce import reproduce_paper
-from deniable.data.published import FOLDER
 from deniable.errors import InvalidParameter
 from deniable.learn import maximum_entropy, round_counts, union_matrix
 from deniable.studies.applications import synthetic_mobility as study
@@ -19,17 +17,7 @@ from deniable.studies.applications.synthetic_mobility import SyntheticPoint, mea
 from deniable.studies.applications.synthetic_mobility.cases import ask_unions, load_people
 from deniable.studies.applications.synthetic_mobility.statement import find_sensitivity, measure_durations
 from deniable.words.simulated import seeded
-from tests.data.test_datasets import SHARED
-from tests.services import missing
 from tests.statistics import UNION_RUNS
-
-
-@pytest.fixture(autouse=True)
-def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(os.environ.get(FOLDER) or SHARED)
-    if not (path / "ms-fimu-visits.csv").is_file():
-        missing(f"the public datasets are not in {path}", f"set ${FOLDER} to their folder")
-    monkeypatch.setenv(FOLDER, str(path))
 
 
 def measure(case: str, *epsilons: float, runs: int = 1) -> SyntheticPoint:

@@ -11,7 +11,7 @@ import numpy as np
 from deniable.data import coded
 from deniable.data.dataset import Dataset, encode_columns
 from deniable.data.marginals import FOREIGN, UNKNOWN, deal_values, read_marginals
-from deniable.data.published import FILES, FOLDER, present, rows_of
+from deniable.data.published import FILES, FOLDER, present, rows_of, say_carried
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
 from deniable.words import below
 from deniable.words.simulated import seeded
@@ -147,6 +147,7 @@ def _census_income() -> Dataset:
         raise DataUnavailable(
             "census-income.data and census-income.test are not here; unpack them from UCI's Census-Income "
             f"(KDD), https://archive.ics.uci.edu/dataset/117, into a folder and set ${FOLDER} to that folder"
+            + say_carried()
         )
     source += (
         "; which of its columns are attributes is our choice: the nominal ones, an unknown value being a "

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.data.published import FILES, expected, find
+from deniable.data.published import FILES, expected, find, read_text
 from deniable.errors import DataUnavailable
 from deniable.words import Words
 
@@ -25,7 +25,7 @@ def read_marginals() -> dict[str, dict[str, int]]:
     try:
         marginals = {
             str(name): {str(label): int(n) for label, n in of.items()}
-            for name, of in json.loads(path.read_text(encoding="utf-8"))["attributes"].items()
+            for name, of in json.loads(read_text(file))["attributes"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise DataUnavailable(

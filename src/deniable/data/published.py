@@ -1,12 +1,13 @@
-"""Finds files that others publish in a folder or the user's cache, or fetches and checks them.
+"""Finds and reads files that others publish.
 
-Files are looked for in the folder `$DENIABLE_DATA`, then in the user's cache. A file that its publisher
-offers for download is then fetched, checked and kept in the cache. A wrong file is refused with what was
-found in it.
+Files are looked for in the folder `$DENIABLE_DATA`, then in `papers/data` of a clone of the project, which
+carries all that may be redistributed, then in the user's cache. A file that its publisher offers for download
+is then fetched, checked and kept in the cache. A wrong file is refused with what was found in it.
 """
 
 from __future__ import annotations
 
+import lzma
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = "DENIABLE_DATA"
 """The environment variable that names a folder of files."""
+_COMPRESSED = ".xz"
 
 
 @final
@@ -62,6 +64,8 @@ FILES = {
             "8e0389c3dd37590248a921c2726d869ee96b817761a35eb8416afa24f31f931d",
         ),
         File("acs-employment-montana.csv", 10_336, 18),
+        File("acs-weights-montana.csv", 10_336, 80),
+        File("acs-weights-delaware.csv", 9123, 80),
         File("census-income.data", 199_523, 42),
         File("census-income.test", 99_762, 42),
         File("census-income-sample.data", 1891, 42),
@@ -78,14 +82,14 @@ FILES = {
 
 
 def find(file: File) -> Path:
-    """The path of a file: in the folder, in the cache, or fetched into the cache; else says what to do."""
+    """The path of a file, which may be compressed; it is fetched into the cache if it is nowhere else."""
     here = present(file)
     if here is not None:
         return here
     if file.url is None or file.sha256 is None:
         raise DataUnavailable(
             f"{file.name} is not here, and is not an original that can be fetched from its publisher; put it "
-            f"in a folder and set ${FOLDER} to that folder"
+            f"in a folder and set ${FOLDER} to that folder{say_carried()}"
         )
     if find_spec("pooch") is None:
         raise DataUnavailable(
@@ -95,15 +99,47 @@ def find(file: File) -> Path:
     return _fetch(file, file.url, file.sha256)
 
 
+def say_carried() -> str:
+    """Where else the file may be, in words, for somebody who has the package without the project."""
+    return "" if carried_folder() else "; a clone of the project has public data in its folder papers/data"
+
+
 def present(file: File) -> Path | None:
-    """The path of a file in the folder or in the cache, if it is there."""
+    """The path of a file, as it is or compressed, in the folder, in the project or in the cache."""
+    for root in (_chosen_folder(), carried_folder(), _cache()):
+        if root is None:
+            continue
+        for path in (root / file.name, root / (file.name + _COMPRESSED)):
+            if path.is_file():
+                return path
+    return None
+
+
+def read_text(file: File) -> str:
+    """The text of a file, without its compression."""
+    path = find(file)
+    try:
+        content = path.read_bytes()
+        if path.suffix == _COMPRESSED:
+            content = lzma.decompress(content)
+        return content.decode("utf-8")
+    except lzma.LZMAError as problem:
+        raise DataUnavailable(f"{path} is damaged: {problem}") from None
+    except UnicodeDecodeError:
+        raise DataUnavailable(f"{path} is not text; {expected(file)}") from None
+
+
+def carried_folder() -> Path | None:
+    """The folder of public data in a clone of the project; None for a package that was installed alone."""
+    folder = Path(__file__).parents[3] / "papers" / "data"
+    return folder if folder.is_dir() else None
+
+
+def _chosen_folder() -> Path | None:
     folder = os.environ.get(FOLDER)
     if folder and not Path(folder).is_dir():
         raise DataUnavailable(f"${FOLDER} is {folder!r}, which is not a folder")
-    for root in (Path(folder) if folder else None, _cache()):
-        if root is not None and (root / file.name).is_file():
-            return root / file.name
-    return None
+    return Path(folder) if folder else None
 
 
 def _cache() -> Path | None:
@@ -174,14 +210,7 @@ class _Bar:
 def rows_of(file: File, header: Sequence[str] = ()) -> list[list[str]]:
     """The fields of a file without quotes, a list for each row; wrong columns or missing rows are refused."""
     path = find(file)
-    try:
-        lines = [
-            line
-            for line in path.read_text(encoding="utf-8").splitlines()
-            if line and not line.startswith("|")
-        ]
-    except UnicodeDecodeError:
-        raise DataUnavailable(f"{path} is not text; {expected(file)}") from None
+    lines = [line for line in read_text(file).splitlines() if line and not line.startswith("|")]
     rows = [[field.strip() for field in line.split(",")] for line in lines]
     if header:
         found = rows[0] if rows else []

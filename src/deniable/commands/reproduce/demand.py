@@ -27,6 +27,8 @@ def reproduce_demand(
 
     Every record reports its region once; its day is exact. A model learns from debiased counts of days. It is
     compared with the mean of equal weekdays, and with a forecast of the exact total times debiased shares.
+    Montgomery's calls are a simulated stand-in, and named so, unless the folder $DENIABLE_DATA has
+    montgomery-911.csv.
     """
     from deniable.studies.applications import demand
     from deniable.studies.plot.demand import plot_demand

@@ -26,8 +26,8 @@ def reproduce_forecasting(part: Sequence[str], epsilons: Sequence[float], choice
 
     Forecasts mobile phones by half hour in a commune and five of its zones. Noise is added to the counts once
     (input), or to the gradients of a network. The table has the true epsilon of each, and whom it protects.
-    Trees need the extra `learn`, the network and noisy gradients the extra `deep`. The data are read from the
-    folder $DENIABLE_DATA.
+    Trees need the extra `learn`, the network and noisy gradients the extra `deep`. The data come from the
+    folder $DENIABLE_DATA or from the clone.
     """
     from deniable.studies.applications import forecasting
     from deniable.studies.applications.forecasting_guarantee import state_guarantees

@@ -29,7 +29,8 @@ def reproduce_response_time(model: Sequence[str], radii: Sequence[float], choice
     """Response times, from noisy places.
 
     Places of emergency calls are moved by planar Laplace or planar geometric noise. Every feature of a place
-    is made from the noisy point. Minutes until help comes are simulated, since they are not public.
+    is made from the noisy point. Minutes until help comes are simulated, since they are not public. The calls
+    are a simulated stand-in, and named so, unless the folder $DENIABLE_DATA has montgomery-911.csv.
     """
     from deniable.studies.applications import response_time
     from deniable.studies.plot.response_time import plot_response_time
@@ -42,7 +43,8 @@ def reproduce_response_time(model: Sequence[str], radii: Sequence[float], choice
         rows = list(response_time.reproduce(models, meters, runs, choices.seed, heard))
     report_rows(
         choices,
-        f"{format_count(runs, 'run')}, seed {choices.seed}; errors in minutes; epsilon is ln 2 / radius",
+        f"{rows[0].dataset}, {format_count(runs, 'run')}, seed {choices.seed}; errors in minutes; epsilon is "
+        "ln 2 / radius",
         rows,
         plot_response_time,
         (

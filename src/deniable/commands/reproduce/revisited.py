@@ -32,8 +32,8 @@ def reproduce_revisited(
     """Error against attack success, by protocol.
 
     Compares classical and robust protocols, and names those that nothing beats. `published` has the study's
-    formulas, `exact` those of the law, `guess` what was measured. There are 100 values: Adult's ages (read
-    from the folder $DENIABLE_DATA, or fetched and kept), or those of 50,000 simulated people.
+    formulas, `exact` those of the law, `guess` what was measured. There are 100 values: Adult's ages (from
+    the folder $DENIABLE_DATA, from the clone, or fetched and kept), or those of 50,000 simulated people.
     """
     from deniable import data
     from deniable.studies import tradeoffs

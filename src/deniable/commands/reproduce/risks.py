@@ -47,7 +47,7 @@ def reproduce_risks(
     classifiers and need the extra `attack`; bayes needs no training. All classifiers on all datasets take
     DAYS of a core, most of it for adult and acs; you see how long once the first ones are trained. Name a
     figure, a dataset, an attack or epsilons, or begin with --quick. With -o, finished rows are kept. The
-    datasets are read from the folder $DENIABLE_DATA, or fetched and kept.
+    datasets come from the folder $DENIABLE_DATA or from the clone, or are fetched and kept.
 
     NK simulates people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid
     model).

@@ -65,6 +65,7 @@ class DemandPoint:
 
     figure: str = "demand"
     dataset: str
+    """Which counts these are; the name says whether calls are a simulated stand-in."""
     model: str
     protocol: str
     """How regions are reported: "none" for exact counts."""
@@ -141,7 +142,7 @@ def _summarize(task: _Task, found: Sequence[_Scores]) -> Iterator[DemandPoint]:
         maes = np.array([scores[model][0] for scores in found])
         spread = float(maes.std(ddof=1)) if len(maes) > 1 else 0.0
         yield DemandPoint(
-            dataset=task.dataset,
+            dataset=people.name,
             model=model,
             protocol=task.protocol,
             epsilon=task.epsilon,
@@ -152,7 +153,7 @@ def _summarize(task: _Task, found: Sequence[_Scores]) -> Iterator[DemandPoint]:
             noise_floor=floor,
             runs=len(found),
             seed=task.seed,
-            **state_mae(task.dataset, model, task.protocol, task.epsilon, len(found)),
+            **state_mae(people.name, model, task.protocol, task.epsilon, len(found)),
         )
 
 

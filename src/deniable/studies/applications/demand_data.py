@@ -1,4 +1,4 @@
-"""Makes what demand is forecast of: simulated days of a region's rescue service, and hours of real calls."""
+"""Makes what demand is forecast of: simulated days of a rescue service, and hours of emergency calls."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def simulate_demand(seed: int, days: int = DAYS) -> Demand:
 def count_montgomery() -> Demand:
     """Hours of the calls of Montgomery County: its 15 busiest townships, and all others; 4 days are forecast.
 
-    Which townships are busy is public.
+    Which townships are busy is public. The name says whether the calls are a simulated stand-in.
     """
     calls = load_calls()
     busiest = [name for name, _ in Counter(calls.townships.tolist()).most_common(_TOWNSHIPS)]
@@ -87,4 +87,4 @@ def count_montgomery() -> Demand:
     cells = hours * (_TOWNSHIPS + 1) + regions
     length = int(hours.max()) + 1
     counts = np.bincount(cells, minlength=length * (_TOWNSHIPS + 1)).reshape(length, -1)
-    return Demand("montgomery", counts.astype(np.int64), 24, 96)
+    return Demand(calls.name, counts.astype(np.int64), 24, 96)

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.data.calls import REAL
 from deniable.exact import number
 from deniable.metric import great_circle
 from deniable.simulate.population import numbers_from
@@ -49,7 +50,8 @@ class ResponsePoint:
     """How well one model predicts minutes of the last calls."""
 
     figure: str = "response-time"
-    dataset: str = "montgomery"
+    dataset: str
+    """Which calls these are; the name says whether they are a simulated stand-in."""
     model: str
     protocol: str
     """How places are reported: "none" for true ones."""
@@ -185,15 +187,17 @@ def _score(predicted: Floats, truth: Floats) -> tuple[float, float, float]:
 
 
 def _summarize(case: Case, found: Sequence[_Scores]) -> Iterator[ResponsePoint]:
+    dataset = load_emergencies(case.seed, case.run).calls.name
     for model in case.models:
         scores = np.array([each[model] for _, each in found])
         spread = float(scores[:, 1].std(ddof=1)) if len(scores) > 1 else 0.0
-        stated = _find_stated(case, model)
+        stated = _find_stated(case, model) if dataset == REAL else None
         given: dict[str, Any] = {}
         if stated is not None:
             margin = _TOLERANCE + 2 * _CHANCE / math.sqrt(len(found))
             given = {"stated": stated, "margin": margin * stated}
         yield ResponsePoint(
+            dataset=dataset,
             model=model,
             protocol=case.protocol,
             radius=case.radius,
@@ -208,9 +212,13 @@ def _summarize(case: Case, found: Sequence[_Scores]) -> Iterator[ResponsePoint]:
             r2=float(scores[:, 2].mean()),
             runs=len(found),
             seed=case.seed,
-            stated_moved=_MOVED.get((case.protocol, case.remapped), {}).get(case.radius or 0.0),
+            stated_moved=_find_stated_distance(case) if dataset == REAL else None,
             **given,
         )
+
+
+def _find_stated_distance(case: Case) -> float | None:
+    return _MOVED.get((case.protocol, case.remapped), {}).get(case.radius or 0.0)
 
 
 def _find_stated(case: Case, model: str) -> float | None:

@@ -51,7 +51,7 @@ def plot_response_time(rows: Sequence[ResponsePoint]) -> Figure:
         axes.set_xlabel("radius within which places lose ln 2, meters")
         axes.set_ylabel("root mean squared error, minutes")
 
-    title = "Response times of emergency calls, from noisy places"
+    title = f"Response times of emergency calls, from noisy places: {done[0].dataset}"
     return panels(groups, draw, title, columns=2, legend_columns=2)
 
 
