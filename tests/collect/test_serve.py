@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import random
 import signal
 import socket
 import stat
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import httpx
 import psutil
 import pytest
+import uvicorn
+import uvloop
 
 import deniable as dn
 from deniable.collect import serving
@@ -282,6 +286,174 @@ def test_endless_requests_are_cut_off(flooded: Running, begin: bytes, part: byte
         assert flood(raw, part, 200 << 20) < 60 << 20, "nobody reads all of that"
     assert process.memory_info().rss - before < 60 << 20
     assert HTTP.get(f"{flooded.url}/health").status_code == 200
+
+
+def answer_to(running: Running, sent: bytes) -> bytes:
+    """All that comes back to one message until its connection is closed, which it asks for or deserves."""
+    with connect(running) as raw:
+        raw.sendall(sent)
+        answer = b""
+        with suppress(ConnectionResetError):  # the rest of a message that nobody reads
+            while part := raw.recv(65536):
+                answer += part
+        return answer
+
+
+def request(*lines: bytes, first: bytes = b"GET /health HTTP/1.1", body: bytes = b"") -> bytes:
+    return b"\r\n".join([first, *lines, b"", body])
+
+
+def post(*lines: bytes, body: bytes) -> bytes:
+    return request(b"Host: x", *lines, first=b"POST /reports HTTP/1.1", body=body)
+
+
+LAST = b"Connection: close"
+CHUNKS = b"3\r\nabc\r\n0\r\n"
+REFUSED_HEADS = {
+    "a long header": (request(b"Host: x", b"X: " + b"a" * 66_000), b"431"),
+    "many headers": (request(b"Host: x", *[b"X: aaaa"] * 9000), b"431"),
+    "a long address": (request(b"Host: x", first=b"GET /" + b"a" * 66_000 + b" HTTP/1.1"), b"431"),
+    "long trailers": (
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKS + b"X: " + b"a" * 80_000,
+        b"431",
+    ),
+    "two hosts": (request(b"Host: x", b"Host: x"), b"400"),
+    "no host": (request(), b"400"),
+    "a host that is no name": (request(b"Host: x/y"), b"400"),
+    "HTTP/0.9": (request(first=b"GET /health"), b"400"),
+    "HTTP/2.0": (request(b"Host: x", first=b"GET /health HTTP/2.0"), b"400"),
+    "two tokens": (request(b"Host: x", b"Authorization: Bearer a", b"Authorization: Bearer b"), b"400"),
+    "two kinds": (post(b"Content-Type: a/b", b"Content-Type: c/d", b"Content-Length: 1", body=b"a"), b"400"),
+    "two lengths": (post(b"Content-Length: 3", b"Content-Length: 4", body=b"abcd"), b"400"),
+    "chunks and a length": (
+        post(b"Transfer-Encoding: chunked", b"Content-Length: 3", body=CHUNKS + b"\r\n"),
+        b"400",
+    ),
+    "another coding": (post(b"Transfer-Encoding: gzip, chunked", body=CHUNKS + b"\r\n"), b"400"),
+    "chunks in HTTP/1.0": (
+        request(b"Transfer-Encoding: chunked", first=b"POST /reports HTTP/1.0", body=CHUNKS + b"\r\n"),
+        b"400",
+    ),
+    "a folded header": (request(b"Host: x", b"X: a", b" b"), b"400"),
+    "a space before the colon": (request(b"Host : x"), b"400"),
+    "a zero byte": (request(b"Host: x", b"X: a\0b"), b"400"),
+    "another host in the address": (request(b"Host: x", first=b"GET http://y/health HTTP/1.1"), b"400"),
+    "no path": (request(b"Host: x", first=b"GET http://x HTTP/1.1"), b"400"),
+    "a tunnel": (request(b"Host: x:1", first=b"CONNECT x:1 HTTP/1.1"), b"400"),
+    "no line ends": (b"GET /health HTTP/1.1\nHost: x\n\n", b"400"),
+}
+TAKEN_HEADS = {
+    "just short enough": request(b"Host: x", LAST, b"X: " + b"a" * 65_000),
+    "HTTP/1.0 without a host": request(first=b"GET /health HTTP/1.0"),
+    "the host in the address": request(b"Host: x", LAST, first=b"GET http://x/health HTTP/1.1"),
+    "an address of IPv6": request(b"Host: [::1]:8000", LAST),
+    "no name": request(b"Host:", LAST),
+}
+
+
+def test_heads_that_can_be_read_in_two_ways_are_refused(flooded: Running) -> None:
+    """Each arrives at once, so that the parser has all of it before anybody counts."""
+    before = flooded.metrics()
+    for name, (sent, status) in REFUSED_HEADS.items():
+        answer = answer_to(flooded, sent)
+        assert answer.startswith(b"HTTP/1.1 " + status), (name, answer)
+        assert answer.count(b"content-length") == 1, (name, answer)
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["reason"] == (
+            "head" if status == b"431" else "malformed"
+        )
+    for name, sent in TAKEN_HEADS.items():
+        assert answer_to(flooded, sent).startswith(b"HTTP/1.1 200"), name
+    after = flooded.metrics()
+    for reason, status in (("head", b"431"), ("malformed", b"400")):
+        counted = f'deniable_refused_total{{reason="{reason}"}}'
+        assert after[counted] - before[counted] == sum(each == status for _, each in REFUSED_HEADS.values())
+    assert "Traceback" not in flooded.errors()
+
+
+def test_requests_before_a_refused_one_are_answered(flooded: Running) -> None:
+    """A refusal must not be taken for the answer to an earlier request of the same connection."""
+    good = request(b"Host: x")
+    for bad in (
+        request(b"Host: x", b"Host: y"),
+        b"\0\r\n\r\n",
+        post(b"Transfer-Encoding: chunked", body=b"z"),
+    ):
+        for times in (1, 3):
+            answer = answer_to(flooded, good * times + bad)
+            assert answer.count(b"HTTP/1.1 ") == answer.count(b"HTTP/1.1 200") == times, (bad, answer)
+
+
+def test_who_resets_a_connection_with_many_requests_leaves_no_traceback(flooded: Running) -> None:
+    """Each of 30 senders waits for the first of its answers, so that others are not given yet, and resets.
+
+    Without the cure a sender leaves a traceback in 1 case of 4 or more: the test misses it in 1 of 5,000.
+    With the cure it cannot fail.
+    """
+    process, ports = psutil.Process(flooded.process.pid), set()
+    for seed in range(30):
+        sent = b"".join(
+            post(
+                b"Content-Type: application/octet-stream",
+                b"Content-Length: %d" % len(report.to_bytes()),
+                body=report.to_bytes(),
+            )
+            for report in some_reports(PLAN, 20, seed=1000 + seed)
+        )
+        with connect(flooded) as raw:
+            ports.add(raw.getsockname()[1])
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            raw.sendall(sent)
+            assert raw.recv(8) == b"HTTP/1.1"
+    deadline = time.monotonic() + 20
+    while any(each.raddr and each.raddr.port in ports for each in process.net_connections()):
+        assert time.monotonic() < deadline, "a connection that was reset is still held"
+        time.sleep(0.02)
+    assert HTTP.get(f"{flooded.url}/health").status_code == 200
+    assert flooded.errors().count("Traceback") == 0
+
+
+def test_an_answer_after_a_reset_is_written_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    """The first of three requests is answered only when the connection is gone."""
+    outcomes: list[str] = []
+
+    async def serve() -> None:
+        is_lost = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await is_lost.wait()
+            outcomes.append((await receive())["type"])
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"too late"})
+
+        config = uvicorn.Config(app, http=serving.Punctual, lifespan="off", log_config=None, loop="uvloop")
+        server = uvicorn.Server(config)
+        taken = serving.listen("127.0.0.1", 0)
+        running = asyncio.create_task(server.serve(sockets=[taken]))
+        connections, tasks = server.server_state.connections, server.server_state.tasks
+        raw = await asyncio.to_thread(socket.create_connection, taken.getsockname())
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        raw.sendall(request(b"Host: x") * 3)
+        await wait_until(lambda: bool(tasks))
+        for connection in connections:  # as a handler that reads its message: the reset is seen at once
+            assert isinstance(connection, serving.Punctual)
+            connection.flow.resume_reading()
+        raw.close()
+        await wait_until(lambda: not connections)
+        is_lost.set()
+        await wait_until(lambda: not tasks)
+        server.should_exit = True
+        await running
+
+    async def wait_until(is_true: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 20
+        while not is_true():
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.005)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve())
+    assert outcomes == ["http.disconnect"], "the others are not begun"
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR]
 
 
 def hooked(folder: Path, setting: str) -> str:

@@ -35,6 +35,7 @@ REASONS: Mapping[str, tuple[int, str]] = {
     "few": (409, "There are too few reports so far."),
     "large": (413, "The message is longer than anything that is taken here."),
     "type": (415, "Send application/octet-stream or application/json."),
+    "head": (431, "The head of the request is longer than anything that is taken here."),
     "rate": (429, "There are too many requests from here; wait a little."),
     "busy": (503, "There is more to do than can be done now; send it again in a moment."),
     "store": (503, "The store cannot be reached now; send it again in a moment."),

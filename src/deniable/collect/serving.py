@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import re
 import secrets
 import signal
 import socket
@@ -12,13 +13,17 @@ import sys
 from pathlib import Path
 from typing import Any, final
 
+import msgspec
 import uvicorn
+from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from deniable.collect.app import Collector
 from deniable.collect.certificates import Certificate
 from deniable.collect.connections import Connections
+from deniable.collect.messages import Problem
+from deniable.collect.refusals import Refusal
 from deniable.errors import DeniableError, InvalidParameter
 
 HEAD_SECONDS = 10.0
@@ -36,6 +41,9 @@ FILES = 4096
 
 _WEAK = 16  # characters: a shorter token can be guessed
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_PIECE = 8 << 10  # bytes that are parsed before the length of a head is looked at again
+_SINGLE = (b"host", b"authorization", b"content-type", b"content-length", b"transfer-encoding")
+_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(:[0-9]*)?")
 
 
 @final
@@ -43,7 +51,8 @@ class Punctual(HttpToolsProtocol):
     """The server's protocol, in which slow and endless requests cannot hold memory or connections.
 
     The server itself waits without limit for the rest of a request, or until an answer is read, and accepts
-    headers of any length.
+    headers of any length. Of several requests that come at once it forgets all but the last when their
+    sender hangs up, and answers into a connection that is gone.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -51,7 +60,11 @@ class Punctual(HttpToolsProtocol):
     _arriving = True
     _has_head = False
     _beside = 0
+    _head = 0
     _before: RequestResponseCycle | None = None
+    _answered: RequestResponseCycle | None = None
+    _refusal: Refusal | None = None
+    _is_refused = False
     _crowd: Connections | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
@@ -69,7 +82,15 @@ class Punctual(HttpToolsProtocol):
             self._crowd.remove(self)
         self._stop_timer()
         self._stop_waiting()
+        self.pipeline.clear()  # nobody waits for their answers
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -97,12 +118,41 @@ class Punctual(HttpToolsProtocol):
             self._reader = None
 
     def data_received(self, data: bytes) -> None:
-        self._beside += len(data)
-        super().data_received(data)
-        if self._beside > HEAD:
-            self.transport.abort()
-        elif self._timer is None and (self._arriving or self._is_resting()):
+        for start in range(0, len(data), _PIECE):
+            if self._is_refused or self.transport.is_closing():
+                return
+            piece = data[start : start + _PIECE]
+            self._beside += len(piece)
+            super().data_received(piece)
+            if self._beside > HEAD and not self._is_refused:
+                self._refuse(_long_head())
+        if self._is_refused:
+            return
+        if self._timer is None and (self._arriving or self._is_resting()):
             self._start_timer(SECONDS if self._has_head else HEAD_SECONDS)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that the parser, or one of the checks below, has refused."""
+        self._refuse(self._refusal or Refusal("malformed", "This is no request of HTTP/1.1."))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Refuse the request that is arriving and close, once the requests before it are answered."""
+        self._is_refused = True
+        self._stop_timer()
+        if "metrics" in self.app_state:
+            self.app_state["metrics"].refused[refusal.reason] += 1
+        if self._has_head and self.pipeline and self._before is not None:
+            self.pipeline.popleft()  # its answer is not begun, and never will be
+            self.cycle, self._has_head = self._before, False
+        if not self._has_head and self.cycle is not None and not self.cycle.response_complete:
+            self._arriving = False
+            self.cycle.keep_alive = False  # the last of those that are answered
+            if self._crowd is not None:
+                self._crowd.answer(self)
+            return
+        if not self._has_head or not self.cycle.response_started:
+            self.transport.write(_format_refusal(refusal))
+        self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's closes at once
         """Answer each request that has arrived before closing, though its sender will send no more.
@@ -134,16 +184,35 @@ class Punctual(HttpToolsProtocol):
         return self.cycle is not None and self.cycle.response_complete
 
     def on_message_begin(self) -> None:
-        self._arriving, self._has_head, self._beside = True, False, 0
+        self._arriving, self._has_head, self._beside, self._head = True, False, 0, 0
         if self._crowd is not None:
             self._crowd.wait(self)
         super().on_message_begin()
 
+    def on_url(self, url: bytes) -> None:
+        self._lengthen_head(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._lengthen_head(len(name) + len(value) + 4)
+        if not self._has_head:  # else it comes after the body, and says nothing that is read here
+            super().on_header(name, value)
+
+    def _lengthen_head(self, length: int) -> None:
+        self._head += length
+        if self._head > HEAD:
+            self._refusal = _long_head()
+            raise self._refusal
+
     def on_headers_complete(self) -> None:
-        self._has_head = True
-        self._before = self.cycle
-        self._stop_timer()  # that of the head; if the body is not there yet, its own is started
+        problem = _find_ambiguity(self.parser.get_http_version(), self.url, self.headers)
+        if problem is not None:
+            self._refusal = Refusal("malformed", problem)
+            raise self._refusal
+        before = self.cycle
         super().on_headers_complete()
+        self._has_head, self._before = True, before
+        self._stop_timer()  # that of the head; if the body is not there yet, its own is started
 
     def on_body(self, body: bytes) -> None:
         self._beside -= len(body)
@@ -180,6 +249,50 @@ class Punctual(HttpToolsProtocol):
             if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
                 self.transport.write(_LATE)
         self.transport.close()
+
+
+def _long_head() -> Refusal:
+    return Refusal(
+        "head", f"The head of the request is longer than {HEAD:,} bytes, the most that is taken here."
+    )
+
+
+def _format_refusal(refusal: Refusal) -> bytes:
+    """The answer to a request that no handler sees."""
+    body = msgspec.json.encode(Problem(refusal.reason, refusal.detail))
+    head = (
+        b"content-type: application/json\r\nx-content-type-options: nosniff\r\nconnection: close\r\n"
+        b"content-length: %d\r\n\r\n" % len(body)
+    )
+    return STATUS_LINE[refusal.status] + head + body
+
+
+def _find_ambiguity(version: str, url: bytes, headers: list[tuple[bytes, bytes]]) -> str | None:
+    """Why another server could read the head of this request in another way, or None.
+
+    A proxy that reads it differently would let a request pass that it was told to stop.
+    """
+    if version not in ("1.0", "1.1"):
+        return f"This is HTTP/{version}, and only HTTP/1.1 and 1.0 are spoken here."
+    names = [name for name, _ in headers]
+    for single in _SINGLE:
+        if names.count(single) > 1:
+            return f"The request has {names.count(single)} headers '{single.decode()}', where one is allowed."
+    values = dict(headers)
+    host = values.get(b"host")
+    if host is None and version == "1.1":
+        return "The request has no header 'host', which HTTP/1.1 requires."
+    if host is not None and not _HOST.fullmatch(host):
+        return "The header 'host' must be a name or an address, with a port if you like."
+    coding = values.get(b"transfer-encoding")
+    if coding is not None and (version == "1.0" or coding.lower() != b"chunked"):
+        return "The only transfer encoding is 'chunked', in HTTP/1.1."
+    if (
+        not url.startswith((b"/", b"*"))
+        and url.lower().partition(b"://")[2].partition(b"/")[0] != (host or b"").lower()
+    ):
+        return "The address of the request names another host than its header."
+    return None
 
 
 def listen(host: str, port: int) -> socket.socket:
