@@ -1068,20 +1068,18 @@ def caps() -> Iterator[Case]:
     once = of(dn.grr(5, 1.0))
     again = of(dn.l_grr(5, 1.0, 2.0), rounds=5)
     flips = of(dn.dbitflip(20, 2.0, bits=4), rounds=2)
+    single_flip = of(dn.dbitflip(20, 2.0, bits=4), rounds=1)
     large, four = of(dn.oue(5, 4.5)), of(dn.oue(5, 4.0))
     data = document(again)
-    unbound = {**data["losses"], "repeated": {**data["losses"]["repeated"], "one_value_forever": None}}
+    unbound = {**data["losses"], "repeated": {**data["losses"]["repeated"], "changing_values": None}}
     without = Plan.from_json(sealed({**data, "losses": unbound}))
-    many = document(again)["losses"]["repeated"]["changing_values"]
     more = Plan.from_json(
         sealed({**document(once), "losses": {"record": 2 * 10**9, "attribute": 10**9, "repeated": None}})
     )
 
     def exactly(plan: Plan) -> float:
         losses = document(plan)["losses"]
-        return (
-            float((losses["repeated"] or {"one_value_forever": losses["record"]})["one_value_forever"]) / 1e9
-        )
+        return float((losses["repeated"] or {"changing_values": losses["record"]})["changing_values"]) / 1e9
 
     def asked(name: str, plan: Plan, cap: float | None, accepted: bool, *answered: tuple[Plan, int]) -> Case:
         before = [{"plan": other.to_json(), "rounds": rounds} for other, rounds in answered]
@@ -1092,22 +1090,23 @@ def caps() -> Iterator[Case]:
     yield asked("one report above its cap", once, exactly(once) - 1e-9, False)
     yield asked("what is stated counts, not what is lost", more, 1.5, False)
     yield asked("rounds, a cap for one report", again, 1.0, False)
-    yield asked("rounds, a cap that is almost enough", again, 1.99999, False)
-    yield asked("rounds, a cap for a value for ever", again, exactly(again), True)
+    yield asked("rounds, a cap for a value for ever", again, 2.0, False)
+    yield asked("rounds, a cap for answers that change", again, exactly(again), True)
     yield asked("rounds, a billionth less", again, exactly(again) - 1e-9, False)
     yield asked("rounds without a bound", without, 1e9, False)
-    yield asked("bit-flip, changes do not count before they are made", flips, 2.0, True)
+    yield asked("bit-flip, changes without a bound", flips, 1e9, False)
+    yield asked("bit-flip, one round", single_flip, 2.0, True)
+    yield asked("no cap, rounds with 4 nats at most", of(dn.l_grr(5, 1.0, 2.0), rounds=3), None, True)
+    yield asked("no cap, rounds with more", again, None, False)
     yield asked("no cap, 4 nats", four, None, True)
     yield asked("no cap, more than 4 nats", large, None, False)
     yield asked("no cap, a plan without a bound", without, None, False)
     yield asked("no cap, each plan alone", four, None, True, (again, 1), (once, 1))
-    yield asked("two plans below a cap", again, 3.0, True, (once, 1))
-    yield asked("two plans above a cap", again, 2.99, False, (once, 1))
+    yield asked("two plans below a cap", again, exactly(again) + 1.0, True, (once, 1))
+    yield asked("two plans above a cap", again, exactly(again) + 0.99, False, (once, 1))
     yield asked("a plan that was answered", again, 0.5, True, (again, 1))
-    yield asked("another plan with two rounds answered counts changes", once, 3.0, False, (again, 2))
-    yield asked("a cap with room for changes", once, many / 1e9 + 1.0, True, (again, 2))
-    yield asked("changes without a bound", once, 1e9, False, (flips, 2))
-    yield asked("one round of them", once, 3.0, True, (flips, 1))
+    yield asked("another plan with one round answered counts all rounds", once, 3.0, False, (again, 1))
+    yield asked("a cap with room for all rounds", once, exactly(again) + 1.0, True, (again, 2))
 
 
 def rounds() -> Iterator[Case]:
@@ -1116,7 +1115,7 @@ def rounds() -> Iterator[Case]:
     first, second = ({"city": f"city {number}"} for number in (1, 3))
 
     def device(name: str, plan: Plan, secret: bytes, steps: list[tuple[int, dict[str, str]]]) -> Case:
-        client = dn.Client(plan, secret=secret)
+        client = dn.Client(plan, secret=secret, cap=math.inf)
         sent = [
             {"round": number, "answers": answers, "report": client.report(answers, number).to_bytes().hex()}
             for number, answers in steps

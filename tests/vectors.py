@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -626,8 +627,8 @@ def asked_cases() -> Iterator[dict[str, Any]]:
             }
 
 
-ANY_CAP = 1e9
-"""A cap that no plan here reaches."""
+ANY_CAP = math.inf
+"""A cap that allows plans without a bound, too."""
 
 
 def one_of_each() -> dict[str, Plan]:

@@ -6,7 +6,8 @@
 
 import { AboveCap } from "../src/errors.js";
 import type { Plan, Report } from "../src/index.js";
-import { refuseAboveCap, statedForever } from "../src/ledger.js";
+import { refuseAboveCap } from "../src/ledger.js";
+import { lossOfAll } from "../src/losses.js";
 import { askJson, type Round, type Summary } from "./collector.js";
 import { type Child, h, quoted } from "./dom.js";
 import { check, drawnFirst, promise } from "./guarantee.js";
@@ -218,8 +219,8 @@ async function offered(
 function isAboveTogether(plans: readonly Plan[]): boolean {
   const { ledger } = shared;
   if (ledger.cap === null) return false;
-  const now = ledger.lifetime().counted ?? Number.POSITIVE_INFINITY;
-  const more = plans.map((plan) => (ledger.lifetime(plan).counted ?? Number.POSITIVE_INFINITY) - now);
+  const now = ledger.lifetime().changing ?? Number.POSITIVE_INFINITY;
+  const more = plans.map((plan) => (ledger.lifetime(plan).changing ?? Number.POSITIVE_INFINITY) - now);
   return now + more.reduce((sum, one) => sum + one, 0) > ledger.cap * 1e9;
 }
 
@@ -234,7 +235,7 @@ function listUninvited(parts: readonly Part[], tickets: Tickets | null): string[
 
 /** The promise of all parts: the sum of what they give away, and each promise below it. */
 function promises(parts: readonly Part[]): HTMLElement {
-  const losses = parts.map(({ plan }) => statedForever(plan).unchanged);
+  const losses = parts.map(({ plan }) => lossOfAll(plan.stated).counted);
   const total = losses.reduce(
     (sum: number | null, one) => (sum === null || one === null ? null : sum + one),
     0,

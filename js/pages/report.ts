@@ -6,7 +6,8 @@
  */
 
 import { Client, decode, NotSent, type Plan, type Report } from "../src/index.js";
-import { DEFAULT_CAP, statedForever } from "../src/ledger.js";
+import { DEFAULT_CAP } from "../src/ledger.js";
+import { lossOfAll } from "../src/losses.js";
 import { answersOf, cards } from "./cards.js";
 import { HERE, keepInvitation, type Round } from "./collector.js";
 import { persist, showDevice } from "./device.js";
@@ -54,7 +55,7 @@ export function limited(plan: Plan): HTMLElement {
   };
   const to = h("a", { href: "#cap", click: toLimit }, t("change_limit"));
   const isDefault = ledger.cap === null;
-  const given = isDefault ? statedForever(plan).unchanged : ledger.lifetime(plan).counted;
+  const given = isDefault ? lossOfAll(plan.stated).counted : ledger.lifetime(plan).changing;
   const total = isDefault
     ? t("limit_default", { loss: loss(given), cap: DEFAULT_CAP })
     : t("limit_above", { loss: loss(given), cap: ledger.cap as number });

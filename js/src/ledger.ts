@@ -6,6 +6,7 @@
 
 import { AboveCap, DeniableError, InvalidParameter } from "./errors.js";
 import { fromHexadecimal, hexadecimal } from "./hexadecimal.js";
+import { lossOfAll } from "./losses.js";
 import type { Plan } from "./plan.js";
 import { type Bytes, randomBytes } from "./words.js";
 
@@ -51,10 +52,8 @@ export interface Lifetime {
   readonly reports: number;
   /** If no answer changed between the rounds of a study; null where a plan has no bound. */
   readonly unchanged: number | null;
-  /** Whatever changed. */
+  /** Whatever changed: what a cap is compared with. */
   readonly changing: number | null;
-  /** What a cap is compared with: where several rounds were answered, answers may have changed. */
-  readonly counted: number | null;
 }
 
 /** Each entry is stored before its report can be sent. */
@@ -112,7 +111,7 @@ export class Ledger {
       title: plan.title,
       round,
       report: hexadecimal(report),
-      ...(loss === false ? statedForever(plan) : { unchanged: loss, changing: loss }),
+      ...(loss === false ? entryLosses(plan) : { unchanged: loss, changing: loss }),
     };
     this.write(secret, [...entries, entry]);
   }
@@ -127,23 +126,18 @@ export class Ledger {
       entries.map((entry) => [entry.plan, entry]),
     );
     if (plan)
-      plans.set(plan.id, loss === undefined ? statedForever(plan) : { unchanged: loss, changing: loss });
-    const total = (
-      of: (one: Pick<Entry, "unchanged" | "changing">, id: string) => number | null,
-    ): number | null => {
-      const figures = [...plans].map(([id, one]) => of(one, id));
+      plans.set(plan.id, loss === undefined ? entryLosses(plan) : { unchanged: loss, changing: loss });
+    const total = (side: "unchanged" | "changing"): number | null => {
+      const figures = [...plans.values()].map((one) => one[side]);
       return figures.every(Number.isInteger)
         ? (figures as number[]).reduce((sum, one) => sum + one, 0)
         : null;
     };
-    const isAgain = (id: string): boolean =>
-      new Set(entries.filter((entry) => entry.plan === id).map(({ round }) => round)).size > 1;
     return {
       studies: plans.size,
       reports: entries.length,
-      unchanged: total((one) => one.unchanged),
-      changing: total((one) => one.changing),
-      counted: total((one, id) => (isAgain(id) ? one.changing : one.unchanged)),
+      unchanged: total("unchanged"),
+      changing: total("changing"),
     };
   }
 
@@ -190,13 +184,11 @@ export class Ledger {
   }
 }
 
-/** What all reports of a plan give away together, in billionths. */
-export const statedForever = ({
-  stated: { record, repeated },
-}: Plan): Pick<Entry, "unchanged" | "changing"> => ({
-  unchanged: repeated ? repeated.one_value_forever : record,
-  changing: repeated ? repeated.changing_values : record,
-});
+/** What is written down of a plan that is answered. */
+const entryLosses = ({ stated }: Plan): Pick<Entry, "unchanged" | "changing"> => {
+  const { counted, unchanged } = lossOfAll(stated);
+  return { unchanged, changing: counted };
+};
 
 /**
  * Refuse a plan that lifts the device's loss above its cap; without one, a plan that loses more than 4 nats.
@@ -212,16 +204,16 @@ export const refuseAboveCap = (
   if (changed === undefined && ledger.entries.some((entry) => entry.plan === plan.id)) return;
   const limit = cap ?? DEFAULT_CAP;
   const total =
-    cap === null ? (changed ?? statedForever(plan).unchanged) : ledger.lifetime(plan, changed).counted;
-  if (total === null || total > limit * 1e9) {
+    cap === null ? (changed ?? lossOfAll(plan.stated).counted) : ledger.lifetime(plan, changed).changing;
+  if ((total ?? Infinity) > limit * 1e9) {
     const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;
     throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${limit}`);
   }
 };
 
 export const checkedCap = (cap: number): number => {
-  if (cap > 0 && cap < 1 / 0) return cap;
-  throw new InvalidParameter(`a cap is a positive number, got ${cap}`);
+  if (cap > 0) return cap;
+  throw new InvalidParameter(`a cap is a positive number, or Infinity for plans without a bound, got ${cap}`);
 };
 
 /** A store that lasts as long as the page. */

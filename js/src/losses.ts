@@ -30,6 +30,18 @@ export interface MetricLosses {
   }[];
 }
 
+/**
+ * What all reports of a person to the plan give away together, in billionths: whatever changes, which is what devices
+ * count and people are told, and if no answer changes. Null where there is no bound.
+ */
+export const lossOfAll = ({
+  record,
+  repeated,
+}: Losses): { readonly counted: number | null; readonly unchanged: number | null } => ({
+  counted: repeated ? repeated.changing_values : record,
+  unchanged: repeated ? repeated.same_value : record,
+});
+
 /** What a plan says. */
 export const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
   const metric = isObject(data) && data.metric;

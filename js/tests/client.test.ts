@@ -17,12 +17,12 @@ const unary = (k: number, one: bigint, zero: bigint): Document => ({
 const repeated = (losses: Document = {}): Promise<string> =>
   small((data) => {
     const [first, second] = [unary(3, (FULL * 3n) / 4n, FULL / 4n), unary(3, (FULL * 2n) / 3n, FULL / 3n)];
-    const figure = 2 ** 53 - 1;
+    const figure = 3_900_000_000;
     data.mechanism.parts = [{ first, kind: "memoized", second }];
     data.rounds = 3;
     const figures = {
       changing_values: figure,
-      changing_values_usual: figure,
+      changing_values_usual: 2 ** 53 - 1,
       one_report: figure,
       one_value_forever: 2197224578,
       same_value: figure,
@@ -231,15 +231,14 @@ describe("a ledger", () => {
     expect(ledger.lifetime()).toEqual({
       studies: 2,
       reports: 3,
-      unchanged: 1098612289 + 2197224578,
-      changing: 1098612288 + 2 ** 53,
-      counted: 1098612288 + 2 ** 53, // two rounds: answers may have changed
+      unchanged: 1098612289 + 3_900_000_000,
+      changing: 1098612289 + 3_900_000_000,
     });
-    const unbounded = await Client.open(await repeated({ changing_values: null }), { ledger });
+    const unbounded = await Client.open(await repeated({ changing_values: null }), { ledger, cap: Infinity });
     await unbounded.report({ color: "red" }, { round: 1 });
     expect(ledger.lifetime()).toMatchObject({
       studies: 3,
-      unchanged: 1098612289 + 2 * 2197224578,
+      unchanged: 1098612289 + 2 * 3_900_000_000,
       changing: null,
     });
   });
@@ -250,7 +249,7 @@ describe("a ledger", () => {
     const first = await client.report({ color: "red" });
     expect((await client.report({ color: "blue" })).json).toBe(first.json);
     expect((await client.report({ color: "red" }, { change: true })).json).toBe(first.json);
-    expect(ledger.lifetime()).toMatchObject({ reports: 1, counted: 1098612289 });
+    expect(ledger.lifetime()).toMatchObject({ reports: 1, changing: 1098612289 });
     // some devices report two answers alike; then nothing is new
     const colors = ["red", "green", "blue"];
     let most = 0;
@@ -261,7 +260,7 @@ describe("a ledger", () => {
       for (const color of [...colors, ...colors])
         said.add((await one.report({ color }, { change: true })).json);
       expect(own.entries.length).toBe(said.size);
-      expect(own.lifetime().counted).toBe(said.size * 1098612289);
+      expect(own.lifetime().changing).toBe(said.size * 1098612289);
       most = Math.max(most, said.size);
     }
     expect(most).toBeGreaterThan(1);
@@ -288,7 +287,7 @@ describe("a ledger", () => {
 
   it("allows 4 nats in a study, and more on purpose", async () => {
     const above = await small((data) => (data.losses.record = 4_000_000_001));
-    const plans = [above, await repeated({ one_value_forever: 4_000_000_001 })];
+    const plans = [above, await repeated({ changing_values: 4_000_000_001 })];
     for (const plan of plans) {
       for (const given of [{ secret: new Uint8Array(32) }, { ledger: new Ledger() }]) {
         await expect(Client.open(plan, given)).rejects.toThrow("its cap is 4");
@@ -313,9 +312,9 @@ describe("a ledger", () => {
     await expect(Client.open(await small(), { ...FRESH, cap: 1.098612288 })).rejects.toThrow(AboveCap);
     await expect(Client.open(await small(), { ...FRESH, cap: 1.098612289 })).resolves.toBeTruthy();
     await expect(
-      Client.open(await repeated({ one_value_forever: null }), { ledger: new Ledger(), cap: 1000 }),
+      Client.open(await repeated({ changing_values: null }), { ledger: new Ledger(), cap: 1000 }),
     ).rejects.toThrow("without a bound");
-    for (const cap of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    for (const cap of [0, -1, Number.NaN]) {
       await expect(Client.open(await small(), { ...FRESH, cap })).rejects.toThrow(InvalidParameter);
       expect(() => (ledger.cap = cap)).toThrow(InvalidParameter);
     }

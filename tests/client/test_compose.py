@@ -96,8 +96,11 @@ def test_plans_that_one_person_answers_add_up() -> None:
     )
     assert again.loss.repeated is not None
     total = composed_loss([once, again])
-    assert once.loss.record + again.loss.repeated.one_value_forever <= total + 1e-12
-    assert total == pytest.approx(2.5, abs=2e-9)
+    assert once.loss.record + again.loss.repeated.changing_values <= total + 1e-12
+    assert total == pytest.approx(once.loss.record + again.loss.counted, abs=2e-9)
+    unbounded = Plan.of({"color": asked["color"]}, dn.dbitflip(3, 1.0, bits=2), people=1000, rounds=2)
+    with pytest.raises(dn.InvalidParameter, match="if answers change"):
+        composed_loss([once, unbounded])
 
 
 def test_a_mechanism_that_answers_an_unknown_number_of_times_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def plan_of(epsilon: float) -> Plan:
 
 
 def again() -> Plan:
-    return vectors.of(dn.Split(tuple(dn.l_grr(k, 0.3, 0.6) for k in vectors.KS)), rounds=5)
+    return vectors.of(dn.Split(tuple(dn.l_grr(k, 0.2, 0.4) for k in vectors.KS)), rounds=2)
 
 
 def test_a_plan_gives_away_four_nats_unless_a_cap_allows_more() -> None:
@@ -38,11 +39,11 @@ def test_a_plan_gives_away_four_nats_unless_a_cap_allows_more() -> None:
             Client(plan_of(4.1), **given)
     Client(plan_of(4.1), secret=bytes(32), cap=4.2).report(ANSWER)
     with pytest.raises(AboveCap, match="without a cap of its own"):
-        Client(vectors.of(dn.l_grr(5, 1.0, 4.5), rounds=3), secret=bytes(32))  # 1 in one report
+        Client(vectors.of(dn.l_grr(5, 2.0, 4.5), rounds=3), secret=bytes(32))  # 2 in one report
     for title in ("one", "two"):  # each plan by itself
         plan = Plan.of(vectors.QUESTIONS, dn.spl(vectors.KS, 3.0, "oue"), people=1000, title=title)
         Client(plan, ledger=ledger).report(ANSWER)
-    assert ledger.lifetime().counted == 2 * plan_of(3.0).stated.record
+    assert ledger.lifetime().changing == 2 * plan_of(3.0).stated.record
 
 
 def test_a_changed_answer_is_a_second_report_that_is_counted() -> None:
@@ -51,14 +52,14 @@ def test_a_changed_answer_is_a_second_report_that_is_counted() -> None:
     first = client.report(ANSWER)
     assert client.report(CHANGED) == first, "without saying so, a round is answered once"
     assert client.report(ANSWER, change=True) == first, "nothing has changed"
-    assert ledger.lifetime().counted == plan.stated.record
+    assert ledger.lifetime().changing == plan.stated.record
     second = client.report(CHANGED, change=True)
     assert second != first
     assert second.id != first.id
     assert client.report(CHANGED, change=True) == client.report(ANSWER) == second
     lifetime = ledger.lifetime()
     assert (lifetime.studies, lifetime.reports) == (1, 2)
-    assert lifetime.counted == lifetime.unchanged == 2 * plan.stated.record
+    assert lifetime.changing == lifetime.unchanged == 2 * plan.stated.record
     third = {**CHANGED, "color": "green"}
     with pytest.raises(AboveCap, match=r"with a changed answer the plan gives away up to 4\.5"):
         client.report(third, change=True)
@@ -80,22 +81,42 @@ def test_two_reports_of_one_person_do_not_hide_which_attribute_is_real() -> None
         answers = {**ANSWER, "age": age, "smokes": "yes" if age % 20 else "no"}
         reports.add(Client(plan, ledger=ledger, cap=20.0).report(answers, change=True).to_bytes())
     assert ledger.lifetime().reports == len(reports) > 1
-    assert ledger.lifetime().counted == len(reports) * bound_linked_loss(plan)
+    assert ledger.lifetime().changing == len(reports) * bound_linked_loss(plan)
 
 
-def test_answers_of_several_rounds_count_as_ones_that_may_have_changed() -> None:
+def test_a_plan_with_rounds_counts_answers_that_change_from_the_first_report_on() -> None:
     plan, ledger = again(), Ledger()
     assert plan.stated.repeated is not None
+    _, unchanged, _, changing, _ = plan.stated.repeated
+    assert changing is not None
+    assert unchanged is not None
+    assert plan.stated.counted == changing > plan.stated.unchanged == unchanged
     client = Client(plan, ledger=ledger)
-    client.report(ANSWER, round=1)
-    assert ledger.lifetime().counted == plan.stated.repeated[2]
-    client.report(ANSWER, round=2)
-    assert ledger.lifetime().counted == plan.stated.repeated[3]
-    client.report(CHANGED, round=3)  # the plan was accepted for all of its rounds
-    forever = plan.stated.repeated[2]
-    assert forever is not None
+    for number, answer in enumerate((ANSWER, CHANGED), 1):
+        client.report(answer, round=number)
+        assert ledger.lifetime().changing == changing
+        assert ledger.lifetime().unchanged == unchanged
     with pytest.raises(AboveCap, match="with all answers before"):
-        Client(plan_of(0.5), ledger=ledger, cap=forever / 1e9 + 0.6)
+        Client(plan_of(0.5), ledger=ledger, cap=unchanged / 1e9 + 0.6)
+
+
+def test_a_mood_that_changes_is_refused_after_three_weeks() -> None:
+    """Unchanged answers lose 2 nats in any number of rounds, and changing ones 4.902 in 4 rounds."""
+    weekly = [vectors.of(dn.l_grr(5, 1.0, 2.0), rounds=rounds) for rounds in (1, 2, 3, 4)]
+    assert [round(plan.loss.counted, 3) for plan in weekly] == [1.0, 2.254, 3.572, 4.902]
+    for plan in weekly[:3]:
+        Client(plan, secret=bytes(32))
+    with pytest.raises(AboveCap, match=r"up to 4\.90183, and a device without a cap of its own allows 4"):
+        Client(weekly[3], secret=bytes(32))
+
+
+def test_a_plan_without_a_bound_is_refused_unless_a_person_asks_for_no_limit() -> None:
+    plan = vectors.of(dn.dbitflip(20, 2.0, bits=4), rounds=2)
+    assert plan.stated.counted is None
+    for cap in (None, 1e12):
+        with pytest.raises(AboveCap, match="there is no bound .* if answers change"):
+            Client(plan, secret=bytes(32), cap=cap)
+    Client(plan, secret=bytes(32), cap=math.inf)
 
 
 @pytest.mark.parametrize("loss", [-1, -(10**12), 0.5, True, "1"])

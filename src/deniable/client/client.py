@@ -74,9 +74,10 @@ class Client:
         self.plan = _read(plan)
         self.plan.verify()
         _check_memory(secret, ledger, fresh, self.plan.content.rounds is not None)
-        if cap is not None and not 0 < cap < math.inf:
+        if cap is not None and not cap > 0:
             raise InvalidParameter(
-                f"cap, the most that a person is willing to give away, is a positive number, got {cap}"
+                f"cap, the most that a person is willing to give away, is a positive number, or math.inf for "
+                f"plans without a bound, got {cap}"
             )
         if secret is not None:
             device(secret)  # refuses one that is too short

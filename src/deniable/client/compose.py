@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -18,7 +19,7 @@ def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
     """The largest ratio of two people's probabilities of all these reports together: the product.
 
     Each answer is a mechanism, a record mechanism, a plan, or a ratio, e^loss. A plan that asks again counts
-    once, for all of its rounds, as long as the answer does not change. A repeated mechanism by itself is
+    once, for all of its rounds, whatever changes from one to the next; one without a bound for that is refused. A repeated mechanism by itself is
     refused, since how often it answers is not known: give its `ratio_after(t)`. Per attribute, the answer in
     which two people differ is taken to be asked for in each of them.
     """
@@ -39,10 +40,18 @@ def composed_loss(answers: Iterable[Answer], per: Per = "record") -> float:
     return log_up(composed_ratio(answers, per))
 
 
+def _ratio_of_rounds(counted: float) -> Fraction:
+    if math.isinf(counted):
+        raise InvalidParameter(
+            "there is no bound on what the reports of this plan give away together if answers change"
+        )
+    return exp_up(counted)
+
+
 def _ratio(answer: Answer, per: Per) -> Fraction:
     if isinstance(answer, Plan):
         if answer.loss.repeated is not None:
-            return exp_up(answer.loss.repeated.one_value_forever)
+            return _ratio_of_rounds(answer.loss.counted)
         answer = answer.mechanism
     if isinstance(answer, RecordMechanism):
         return answer.ratio(per)

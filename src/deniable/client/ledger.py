@@ -23,7 +23,7 @@ from deniable.client.marker import Marker
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
 from deniable.plan import NANO, InvalidPlan, Plan
-from deniable.plan.limit import DEFAULT_CAP, bound_losses
+from deniable.plan.limit import DEFAULT_CAP
 from deniable.tables import replacing
 
 try:
@@ -64,9 +64,7 @@ class Lifetime:
     unchanged: int | None
     """If no answer changed between the rounds of a study; None where a plan has no bound for that."""
     changing: int | None
-    """Whatever changed."""
-    counted: int | None
-    """What a cap is compared with: where a person answered several rounds, answers may have changed."""
+    """Whatever changed: what a cap is compared with."""
 
 
 class AboveCap(InvalidPlan):
@@ -115,7 +113,7 @@ class Ledger:
             if before:
                 return before[-1]
             self.refuse_above(cap, plan)
-            return self._add(plan, number, draw(self.secret), *bound_losses(plan.stated))
+            return self._add(plan, number, draw(self.secret), plan.stated.unchanged, plan.stated.counted)
 
     def change(
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
@@ -134,7 +132,7 @@ class Ledger:
                 return report
             loss = (len(before) + 1) * bound_linked_loss(plan)
             others = _add_up(one for one in self._entries if one.plan != plan.id)
-            _refuse_total(cap, loss, others.counted, "with a changed answer the plan")
+            _refuse_total(cap, loss, others.changing, "with a changed answer the plan")
             return self._add(plan, number, report, loss, loss)
 
     def _reports(self, plan: Plan, number: int) -> list[bytes]:
@@ -149,10 +147,7 @@ class Ledger:
         return report
 
     def lifetime(self, also: Plan | None = None) -> Lifetime:
-        """The losses of all studies, and of this one if it were answered; all rounds of a plan count once.
-
-        A plan that was answered in several rounds counts as if answers had changed: the ledger does not know.
-        """
+        """The losses of all studies, and of this one if it were answered; all rounds of a plan count once."""
         return _add_up(self._entries, also)
 
     def refuse_above(self, cap: float | None, plan: Plan) -> None:
@@ -161,8 +156,7 @@ class Ledger:
         Without a cap, the plan alone may give away 4 nats.
         """
         if not any(entry.plan == plan.id for entry in self._entries):
-            alone, _ = bound_losses(plan.stated)
-            _refuse_total(cap, alone, self.lifetime().counted, "the plan")
+            _refuse_total(cap, plan.stated.counted, self.lifetime().changing, "the plan")
 
     def forget(self) -> None:
         """Delete everything, the secret too; answers are drawn again then, giving away more."""
@@ -223,12 +217,10 @@ def bound_linked_loss(plan: Plan) -> int:
 def _add_up(entries: Iterable[Entry], also: Plan | None = None) -> Lifetime:
     known = tuple(entries)
     plans = {entry.plan: (entry.unchanged, entry.changing) for entry in known}
-    rounds = {plan: len({one.round for one in known if one.plan == plan}) for plan in plans}
     if also is not None:
-        plans.setdefault(also.id, bound_losses(also.stated))
+        plans.setdefault(also.id, (also.stated.unchanged, also.stated.counted))
     unchanged, changing = ([pair[side] for pair in plans.values()] for side in (0, 1))
-    counted = [pair[rounds.get(plan, 0) > 1] for plan, pair in plans.items()]
-    return Lifetime(len(plans), len(known), _total(unchanged), _total(changing), _total(counted))
+    return Lifetime(len(plans), len(known), _total(unchanged), _total(changing))
 
 
 def _refuse_total(cap: float | None, alone: int | None, before: int | None, what: str) -> None:
@@ -240,8 +232,12 @@ def _refuse_total(cap: float | None, alone: int | None, before: int | None, what
             f"a device without a cap of its own allows {limit:g}; a larger cap=... allows more",
         )
     total = _total([alone, before])
+    if math.isinf(limit):
+        return
     if total is None or alone is None:
-        raise AboveCap(f"there is no bound on what the plan's reports give away, and {shown}", "cap")
+        raise AboveCap(
+            f"there is no bound on what the plan's reports give away if answers change, and {shown}", "cap"
+        )
     if total > limit * NANO:
         others = f", with all answers before {total / NANO:.6g}" if total > alone else ""
         raise AboveCap(f"{what} gives away up to {alone / NANO:.6g}{others}, and {shown}", "cap")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("plan", type=FILE)
-@click.option("--cap", type=POSITIVE, help="Refuse a plan that loses more per record.")
+@click.option(
+    "--cap", type=POSITIVE, help="Refuse a plan that loses more per record, over all of its rounds."
+)
 @console.as_json
 def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     """Recompute what a plan gives away.
@@ -33,10 +35,11 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
 
     read = reading.read_plan(plan)
     loss = read.verify()
-    most = loss.record if loss.repeated is None else max(loss.record, loss.repeated.one_value_forever)
-    if cap is not None and not most <= cap:
+    if cap is not None and not loss.counted <= cap:
+        lost = f"loses {loss.counted:.9g}" if math.isfinite(loss.counted) else "has no bound on what it loses"
+        changing = "" if loss.repeated is None else " over all rounds if answers change"
         raise InvalidPlan(
-            f"{plan.name} is refused: it loses {most:.9g} per record, more than the cap of {cap:g}"
+            f"{plan.name} is refused: it {lost} per record{changing}, more than the cap of {cap:g}"
         )
     if as_json:
         again = None if loss.repeated is None else _finite(asdict(loss.repeated))
@@ -45,6 +48,7 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             "plan": read.id,
             "loss_record": loss.record,
             "loss_attribute": loss.attribute,
+            "loss_counted": loss.counted if math.isfinite(loss.counted) else None,
             "repeated": again,
             "cap": cap,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from deniable.domain.grid import Grid
-from deniable.formatting import format_up
+from deniable.formatting import format_count, format_up
 from deniable.plan.acceptance import advise_accepted, find_accepted
 from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Stated
@@ -13,32 +13,55 @@ from deniable.plan.losses import NANO, Stated
 DEFAULT_CAP = 4.0
 """The most that a plan may give away on a device whose owner has set no cap, in nats."""
 
-
-def bound_losses(stated: Stated) -> tuple[int | None, int | None]:
-    """Bound what all reports of a plan give away, in billionths: for an unchanged answer, and in any case."""
-    if stated.repeated is None:
-        return stated.record, stated.record
-    _, _, unchanged, changing, _ = stated.repeated
-    return unchanged, changing
+_MOST_FEWER = 12  # rounds that are tried: more lose at least as much
 
 
 def warn_limit(content: Content, stated: Stated) -> str | None:
     """Warn that a device whose person has set no limit refuses the plan, or None."""
-    alone, _ = bound_losses(stated)
-    if alone is None:
+    if stated.counted is None:
         return (
-            "Every device refuses this survey: there is no bound on what its reports give away together. "
-            "Ask fewer times."
+            "Every device refuses this survey: if answers change from round to round, there is no bound on what "
+            f"the reports give away together. Ask once, with one epsilon and no rounds{_name_bounded(content)}."
         )
-    if alone <= DEFAULT_CAP * NANO:
+    if stated.counted <= DEFAULT_CAP * NANO:
         return None
-    what = "its reports of one answer give away together" if stated.repeated else "a report gives away"
+    refuses = (
+        f"A device refuses this survey unless its person raises the limit from {DEFAULT_CAP:g} to "
+        f"{round_limit(stated.counted):g}: that is what"
+    )
+    if stated.repeated is not None:
+        return (
+            f"{refuses} its reports give away together if answers change from round to round. You cannot raise "
+            f"it for them. {_advise_rounds(content)}"
+        )
     worst = " in the worst case" if stated.metric else ""
     return (
-        f"A device refuses this survey unless its person raises the limit from {DEFAULT_CAP:g} to "
-        f"{round_limit(alone):g}: that is what {what}{worst}. You cannot raise it for them. "
+        f"{refuses} a report gives away{worst}. You cannot raise it for them. "
         f"{_remedy(content, stated)}{advise_accepted(find_accepted(content, stated, DEFAULT_CAP))}"
     )
+
+
+def _name_bounded(content: Content) -> str:
+    """What helps where answers are kept as they are and nothing is fresh."""
+    metric = any(part.metric for part in content.parts)
+    return ', or with privacy = "equal"' if metric else ", or with another protocol"
+
+
+def _advise_rounds(content: Content) -> str:
+    """In how many rounds devices accept the plan, with everything else as it is."""
+    rounds = content.rounds or 1
+    tried = range(min(rounds - 1, _MOST_FEWER), 0, -1)
+    accepted = next((fewer for fewer in tried if _is_accepted(content, fewer)), None)
+    if accepted is None:
+        return "A smaller epsilon_first and epsilon_forever help."
+    return (
+        f"They accept it with {format_count(accepted, 'round')}; a smaller epsilon_first and epsilon_forever "
+        "allow more."
+    )
+
+
+def _is_accepted(content: Content, rounds: int) -> bool:
+    return content.mechanism.losses(rounds, rounds).changing_values <= DEFAULT_CAP
 
 
 def round_limit(nanos: int) -> float:

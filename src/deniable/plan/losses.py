@@ -42,6 +42,13 @@ class Loss:
     answer: float | None = None
     """Of one answer, at most, where one can change several attributes; None where each changes one."""
 
+    @property
+    def counted(self) -> float:
+        """What all reports of a person to the plan give away together, whatever changes: the loss that devices
+        count and that people are told. It is infinite where there is no bound.
+        """
+        return self.record if self.repeated is None else self.repeated.changing_values
+
     def __str__(self) -> str:
         lines = [f"{loss} {about}" for about, loss in self._rows()]
         if self.repeated is None:
@@ -113,6 +120,18 @@ class Stated:
     attribute: int
     repeated: tuple[int | None, ...] | None = None
     metric: StatedMetric | None = None
+
+    @property
+    def counted(self) -> int | None:
+        """What all reports of a person to the plan give away together, whatever changes: the loss that devices
+        count and that people are told. None where there is no bound.
+        """
+        return self.record if self.repeated is None else self.repeated[_FIGURES.index("changing_values")]
+
+    @property
+    def unchanged(self) -> int | None:
+        """What all reports of a person whose answers never change give away together."""
+        return self.record if self.repeated is None else self.repeated[_FIGURES.index("same_value")]
 
     @staticmethod
     def of(loss: Loss) -> Stated:
