@@ -121,8 +121,7 @@ def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
     with pytest.raises(dn.InvalidParameter, match="keep a secret"):
         Client(again())
     named = {
-        Client(again(), bytes(range(32))).report(ANSWER, round=number).body[0]
-        for number in (1, 2, 3) * 10
+        Client(again(), bytes(range(32))).report(ANSWER, round=number).body[0] for number in (1, 2, 3) * 10
     }
     assert len(named) == 1, "the sampled attribute was redrawn"
     assert len({Client(again(), bytes([i]) * 32).report(ANSWER, round=1).body[0] for i in range(60)}) == 3

@@ -114,7 +114,7 @@ def test_a_plan_without_a_bound_is_refused_unless_a_person_asks_for_no_limit() -
     plan = vectors.of(dn.dbitflip(20, 2.0, bits=4), rounds=2)
     assert plan.stated.counted is None
     for cap in (None, 1e12):
-        with pytest.raises(AboveCap, match="there is no bound .* if answers change"):
+        with pytest.raises(AboveCap, match=r"there is no bound .* if answers change"):
             Client(plan, secret=bytes(32), cap=cap)
     Client(plan, secret=bytes(32), cap=math.inf)
 

@@ -131,8 +131,33 @@ def test_a_generated_consent_states_the_loss_of_the_plan(language: str) -> None:
         decimals = [float(one.replace(",", ".")) for one in re.findall(r"\d+[.,]\d+", text)]
         (times,) = decimals
         assert math.exp(plan.loss.record) <= times <= 1.01 * math.exp(plan.loss.record)
-    again = Plan.of({"smokes": ["yes", "no"]}, dn.l_grr(2, 0.5, 1.0), 100, rounds=7)
-    assert " 7 " in generate_consent(again, language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_consent_to_rounds_counts_answers_that_change(language: str) -> None:
+    """A mood of five values: 2.72, 9.53 and 135 times in 1, 2 and 4 rounds."""
+    for rounds, changing, same in ((1, 2.72, 2.72), (2, 9.53, 5.44), (4, 135, 7.3)):
+        plan = Plan.of({"mood": list("abcde")}, dn.l_grr(5, 1.0, 2.0), 100, rounds=rounds)
+        text = generate_consent(plan, language)
+        line = next(one for one in text.splitlines() if f" {rounds} " in one)
+        numbers = [float(one.replace(",", ".")) for one in re.findall(r"\d+(?:[.,]\d+)?", line)]
+        assert numbers == [rounds, changing, same]
+        assert "7.39" not in text.replace(",", ".")
+    unbounded = Plan.of({"mood": list("abcde")}, dn.dbitflip(5, 2.0, bits=3), 100, rounds=4)
+    line = next(one for one in generate_consent(unbounded, language).splitlines() if " 4 " in one)
+    assert [one.replace(",", ".") for one in re.findall(r"\d+(?:[.,]\d+)?", line)] == ["4", "7.39"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_consent_says_how_well_answers_are_protected(language: str) -> None:
+    """Up to 75 of 100 guesses between two answers are well, up to 90 a little, and more hardly."""
+    levels = []
+    for epsilon, level, percent in ((1.0, "well", 74), (2.0, "a little", 89), (4.6, "hardly", 100)):
+        plan = Plan.of({"smokes": ["yes", "no"]}, dn.rr(epsilon), 100)
+        assert (plan.protection.level, plan.protection.percent) == (level, percent)
+        levels.append(next(one for one in generate_consent(plan, language).splitlines() if "100" in one))
+        assert f"{percent}" in levels[-1]
+    assert len(set(levels)) == 3
 
 
 def test_a_consent_in_another_language_is_written_by_hand() -> None:

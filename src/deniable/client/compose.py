@@ -19,9 +19,10 @@ def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
     """The largest ratio of two people's probabilities of all these reports together: the product.
 
     Each answer is a mechanism, a record mechanism, a plan, or a ratio, e^loss. A plan that asks again counts
-    once, for all of its rounds, whatever changes from one to the next; one without a bound for that is refused. A repeated mechanism by itself is
-    refused, since how often it answers is not known: give its `ratio_after(t)`. Per attribute, the answer in
-    which two people differ is taken to be asked for in each of them.
+    once, for all of its rounds, whatever changes from one to the next; one without a bound for that is
+    refused. A repeated mechanism by itself is refused, since how often it answers is not known: give its
+    `ratio_after(t)`. Per attribute, the answer in which two people differ is taken to be asked for in each
+    of them.
     """
     checked_per(per)
     product = Fraction(1)

@@ -11,6 +11,7 @@ from deniable.collect.letter_texts import LANGUAGES, TEXTS
 from deniable.collect.offers import Times
 from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Plan
+from deniable.plan.protection import PICKS, RATINGS
 from deniable.plan.texts import Text
 
 
@@ -77,6 +78,18 @@ def announce_plans(plans: Sequence[Announced], language: str, now: float) -> lis
     ]
     again = [TEXTS[language].again] if any(one.is_repeated for one in plans) else []
     return ["\n".join(lines), *again] if lines else again
+
+
+def rate_plans(plans: Sequence[Announced], language: str) -> str:
+    """The paragraph of a letter about how well each plan protects answers, counting answers that change."""
+    lines = []
+    for one in plans:
+        protection = one.plan.protection
+        rating = RATINGS[language][protection.level]
+        title = one.title(language)
+        said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(plans) > 1 and title else rating
+        lines.append(f"{said}. {PICKS[language].format(n=protection.percent)}")
+    return "\n".join(lines)
 
 
 def choose_language(plans: Sequence[Announced], given: str | None) -> str:

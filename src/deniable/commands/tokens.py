@@ -252,12 +252,12 @@ def _warn_of_address(url: str) -> None:
 
 
 def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language: str) -> Letter:
-    from deniable.collect.letter_plans import announce_plans
+    from deniable.collect.letter_plans import announce_plans, rate_plans
     from deniable.collect.letters import Letter
 
     titles = [found for one in plans if (found := one.title(language))]
     senders = list(dict.fromkeys(sender for one in plans for sender in one.senders(language)))
-    when = announce_plans(plans, language, time.time())
+    when = [*announce_plans(plans, language, time.time()), rate_plans(plans, language)]
     return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
 
 

@@ -48,6 +48,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             "plan": read.id,
             "loss_record": loss.record,
             "loss_attribute": loss.attribute,
+            "protects": read.protection.level,
+            "best_pick": read.protection.guess,
             "loss_counted": loss.counted if math.isfinite(loss.counted) else None,
             "repeated": again,
             "cap": cap,
@@ -76,8 +78,11 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     if loss.answer is not None:
         click.echo(f"loss per answer     {format_nats(loss.answer)}")
     if loss.repeated is not None:
+        counted = "no bound" if read.stated.counted is None else format_nanos(read.stated.counted)
+        click.echo(f"loss of all rounds  {counted}  even if answers change: what devices count")
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
+    click.echo(f"the plan {read.protection}")
     for line in explain_questions(read.content):
         click.echo(line)
     _print_texts(read.content.texts)

@@ -28,8 +28,19 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "metric": "The report hides my answer among answers near it. In the worst case it is at most {times} "
         "times likelier from me than from {other}.",
         "plain": "The report hides my answer among answers near it. It can rule out answers far from mine.",
-        "again": "I may be asked in {rounds} rounds. If my answers do not change, all reports together are at "
-        "most {times} times likelier from me than from {other}.",
+        "again": "I may be asked in {rounds} rounds. All reports together are at most {times} times likelier from me "
+        "than from {other}, even if my answers change; if they do not change, at most {unchanged} times.",
+        "unbounded": "I may be asked in {rounds} rounds. If my answers change, there is no limit to what all reports "
+        "together give away about me; if they do not change, the reports are at most {unchanged} times likelier from me "
+        "than from {other}.",
+        "endless": "I may be asked in {rounds} rounds. There is no useful limit to what all reports together give "
+        "away about me.",
+        "well": "This survey protects my answers well: of two answers that seemed equally likely, anyone who "
+        "sees all my reports picks mine at most {n} times in 100.",
+        "a little": "This survey protects my answers a little: of two answers that seemed equally likely, anyone who "
+        "sees all my reports picks mine at most {n} times in 100.",
+        "hardly": "This survey hardly protects my answers: of two answers that seemed equally likely, anyone who "
+        "sees all my reports picks mine up to {n} times in 100.",
         "other": "anyone else",
         "member": "anyone else of the same group",
         "known": "What those who invite me know anyway is sent as it is: {names}. It is not randomized.",
@@ -47,8 +58,22 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "höchstens {times}-mal so wahrscheinlich von mir wie von {other}.",
         "plain": "Der Bericht verbirgt meine Antwort unter ähnlichen Antworten. Er kann Antworten ausschließen, "
         "die weit von meiner entfernt sind.",
-        "again": "Ich kann in {rounds} Runden gefragt werden. Wenn sich meine Antworten nicht ändern, stammen "
-        "alle Berichte zusammen höchstens {times}-mal so wahrscheinlich von mir wie von {other}.",
+        "again": "Ich kann in {rounds} Runden gefragt werden. Alle Berichte zusammen stammen höchstens {times}-mal so "
+        "wahrscheinlich von mir wie von {other}, auch wenn sich meine Antworten ändern; wenn sie sich nicht ändern, "
+        "höchstens {unchanged}-mal.",
+        "unbounded": "Ich kann in {rounds} Runden gefragt werden. Wenn sich meine Antworten ändern, gibt es keine Grenze "
+        "für das, was alle Berichte zusammen über mich verraten; wenn sie sich nicht ändern, stammen die Berichte "
+        "höchstens {unchanged}-mal so wahrscheinlich von mir wie von {other}.",
+        "endless": "Ich kann in {rounds} Runden gefragt werden. Es gibt keine brauchbare Grenze für das, was alle "
+        "Berichte zusammen über mich verraten.",
+        "well": "Diese Umfrage schützt meine Antworten gut: Von zwei Antworten, die vorher gleich wahrscheinlich "
+        "schienen, wählt jemand, der alle meine Berichte sieht, höchstens {n}-mal von 100 meine.",
+        "a little": "Diese Umfrage schützt meine Antworten ein wenig: Von zwei Antworten, die vorher gleich "
+        "wahrscheinlich schienen, wählt jemand, der alle meine Berichte sieht, höchstens {n}-mal von 100 "
+        "meine.",
+        "hardly": "Diese Umfrage schützt meine Antworten kaum: Von zwei Antworten, die vorher gleich "
+        "wahrscheinlich schienen, wählt jemand, der alle meine Berichte sieht, bis zu {n}-mal von 100 "
+        "meine.",
         "other": "irgendjemand anderem",
         "member": "irgendjemand anderem derselben Gruppe",
         "known": "Was die Einladenden ohnehin wissen, wird so gesendet, wie es ist: {names}. Es wird nicht "
@@ -67,8 +92,20 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "{times} fois plus probable venant de moi que de {other}.",
         "plain": "Le rapport cache ma réponse parmi les réponses proches. Il peut exclure des réponses "
         "éloignées de la mienne.",
-        "again": "Je peux être interrogé·e lors de {rounds} vagues. Si mes réponses ne changent pas, tous les "
-        "rapports ensemble sont au plus {times} fois plus probables venant de moi que de {other}.",
+        "again": "Je peux être interrogé·e lors de {rounds} vagues. Tous les rapports ensemble sont au plus {times} fois "
+        "plus probables venant de moi que de {other}, même si mes réponses changent ; si elles ne changent pas, au plus "
+        "{unchanged} fois.",
+        "unbounded": "Je peux être interrogé·e lors de {rounds} vagues. Si mes réponses changent, il n’y a pas de limite à "
+        "ce que tous les rapports ensemble révèlent de moi ; si elles ne changent pas, ils sont au plus {unchanged} fois "
+        "plus probables venant de moi que de {other}.",
+        "endless": "Je peux être interrogé·e lors de {rounds} vagues. Il n’y a pas de limite utile à ce que tous "
+        "les rapports ensemble révèlent de moi.",
+        "well": "Cette enquête protège bien mes réponses : entre deux réponses qui semblaient aussi probables, "
+        "une personne qui voit tous mes rapports choisit la mienne au plus {n} fois sur 100.",
+        "a little": "Cette enquête protège un peu mes réponses : entre deux réponses qui semblaient aussi probables, "
+        "une personne qui voit tous mes rapports choisit la mienne au plus {n} fois sur 100.",
+        "hardly": "Cette enquête ne protège guère mes réponses : entre deux réponses qui semblaient aussi "
+        "probables, une personne qui voit tous mes rapports choisit la mienne jusqu’à {n} fois sur 100.",
         "other": "n’importe qui d’autre",
         "member": "n’importe qui d’autre du même groupe",
         "known": "Ce que savent déjà les personnes qui m’invitent est envoyé tel quel : {names}. Ce n’est pas "
@@ -87,8 +124,20 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "{times} veces más probable viniendo de mí que de {other}.",
         "plain": "El informe oculta mi respuesta entre las respuestas cercanas. Puede descartar respuestas "
         "lejanas a la mía.",
-        "again": "Me pueden preguntar en {rounds} rondas. Si mis respuestas no cambian, todos los informes "
-        "juntos son como máximo {times} veces más probables viniendo de mí que de {other}.",
+        "again": "Me pueden preguntar en {rounds} rondas. Todos los informes juntos son como máximo {times} veces más "
+        "probables viniendo de mí que de {other}, aunque mis respuestas cambien; si no cambian, como máximo {unchanged} "
+        "veces.",
+        "unbounded": "Me pueden preguntar en {rounds} rondas. Si mis respuestas cambian, no hay límite para lo que todos "
+        "los informes juntos revelan sobre mí; si no cambian, son como máximo {unchanged} veces más probables viniendo de "
+        "mí que de {other}.",
+        "endless": "Me pueden preguntar en {rounds} rondas. No hay un límite útil para lo que todos los informes "
+        "juntos revelan sobre mí.",
+        "well": "Esta encuesta protege bien mis respuestas: entre dos respuestas que parecían igual de "
+        "probables, quien ve todos mis informes elige la mía como máximo {n} veces de cada 100.",
+        "a little": "Esta encuesta protege un poco mis respuestas: entre dos respuestas que parecían igual de "
+        "probables, quien ve todos mis informes elige la mía como máximo {n} veces de cada 100.",
+        "hardly": "Esta encuesta apenas protege mis respuestas: entre dos respuestas que parecían igual de "
+        "probables, quien ve todos mis informes elige la mía hasta {n} veces de cada 100.",
         "other": "cualquier otra persona",
         "member": "cualquier otra persona del mismo grupo",
         "known": "Lo que ya saben quienes me invitan se envía tal cual: {names}. No se modifica.",
@@ -106,8 +155,21 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "{times} vezes mais provável vindo de mim do que de {other}.",
         "plain": "O relatório esconde a minha resposta entre respostas próximas. Pode excluir respostas "
         "distantes da minha.",
-        "again": "Posso ser questionado em {rounds} rondas. Se as minhas respostas não mudarem, todos os "
-        "relatórios juntos são no máximo {times} vezes mais prováveis vindo de mim do que de {other}.",
+        "again": "Posso ser questionado em {rounds} rondas. Todos os relatórios juntos são no máximo {times} vezes mais "
+        "prováveis vindo de mim do que de {other}, mesmo que as minhas respostas mudem; se não mudarem, no máximo "
+        "{unchanged} vezes.",
+        "unbounded": "Posso ser questionado em {rounds} rondas. Se as minhas respostas mudarem, não há limite para o que "
+        "todos os relatórios juntos revelam sobre mim; se não mudarem, são no máximo {unchanged} vezes mais prováveis "
+        "vindo de mim do que de {other}.",
+        "endless": "Posso ser questionado em {rounds} rondas. Não há um limite útil para o que todos os relatórios "
+        "juntos revelam sobre mim.",
+        "well": "Esta pesquisa protege bem as minhas respostas: entre duas respostas que pareciam igualmente "
+        "prováveis, quem vê todos os meus relatórios escolhe a minha no máximo {n} vezes em 100.",
+        "a little": "Esta pesquisa protege um pouco as minhas respostas: entre duas respostas que pareciam "
+        "igualmente prováveis, quem vê todos os meus relatórios escolhe a minha no máximo {n} vezes em "
+        "100.",
+        "hardly": "Esta pesquisa quase não protege as minhas respostas: entre duas respostas que pareciam "
+        "igualmente prováveis, quem vê todos os meus relatórios escolhe a minha até {n} vezes em 100.",
         "other": "qualquer outra pessoa",
         "member": "qualquer outra pessoa do mesmo grupo",
         "known": "O que quem me convida já sabe é enviado tal como é: {names}. Não é alterado.",
@@ -135,14 +197,32 @@ def generate_consent(plan: Plan, language: str = "en") -> str:
         lines.append(words["known"].format(names=", ".join(known.names)))
     other, times = words["other" if known is None else "member"], _times(loss.record, language)
     if any(part.metric for part in parts):
-        is_finite = math.exp(min(loss.record, 100)) < _ENOUGH
-        lines.append(words["metric" if is_finite else "plain"].format(times=times, other=other))
-    else:
+        lines.append(words["metric" if _is_useful(loss.record) else "plain"].format(times=times, other=other))
+    elif loss.repeated is None:
         lines.append(words["loss"].format(times=times, other=other))
     if loss.repeated is not None:
-        times = _times(loss.repeated.one_value_forever, language)
-        lines.append(words["again"].format(rounds=plan.content.rounds, times=times, other=other))
+        lines.append(_consent_to_rounds(plan, words, other, language))
+    lines.append(words[plan.protection.level].format(n=plan.protection.percent))
     return "\n".join([*lines, words["end"]])
+
+
+def _consent_to_rounds(plan: Plan, words: Mapping[str, str], other: str, language: str) -> str:
+    """What all rounds give away together, counting answers that change; and if none changes."""
+    repeated = plan.loss.repeated
+    assert repeated is not None
+    rounds = plan.content.rounds
+    if not _is_useful(repeated.same_value):
+        return words["endless"].format(rounds=rounds)
+    unchanged = _times(repeated.same_value, language)
+    if not _is_useful(plan.loss.counted):
+        return words["unbounded"].format(rounds=rounds, unchanged=unchanged, other=other)
+    times = _times(plan.loss.counted, language)
+    return words["again"].format(rounds=rounds, times=times, unchanged=unchanged, other=other)
+
+
+def _is_useful(loss: float) -> bool:
+    """Whether a person is told how many times likelier a report is."""
+    return math.exp(min(loss, 100)) < _ENOUGH
 
 
 def complete_texts(texts: Texts, plan: Plan) -> Texts:
@@ -159,8 +239,6 @@ def _count_bytes(plan: Plan) -> int:
 
 def _times(loss: float, language: str) -> str:
     """How many times likelier, rounded up to three digits and written as the language does."""
-    if math.isinf(loss):
-        raise InvalidParameter("reports of changing answers have no bound; write the consent yourself")
     times = math.exp(loss)
     digits = max(0, 2 - math.floor(math.log10(times)))
     unit = 10.0 ** (2 - math.floor(math.log10(times)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from deniable.domain import Range
-from deniable.formatting import format_nats, format_ratio
+from deniable.formatting import format_count, format_nats, format_ratio
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
+from deniable.plan.protection import Protection
 
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 
@@ -32,11 +35,13 @@ def explain_losses(content: Content, loss: Loss) -> str:
             f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "
             f"from one person than from {another}"
         )
+    lines.append(f"  {_rate(Protection.of(content, loss))}")
     lines.append(
         "  This holds against any attacker, if the report is made on the person's own device from secret "
         "random words."
     )
     if loss.repeated is not None:
+        lines.append(_headline_rounds(content, loss))
         lines.append("What many reports of one person give away together, per record:")
         lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
         lines.append(
@@ -55,6 +60,26 @@ def explain_losses(content: Content, loss: Loss) -> str:
             "it tells people of different groups apart."
         )
     return "\n".join(lines)
+
+
+def _rate(protection: Protection) -> str:
+    text = str(protection)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _headline_rounds(content: Content, loss: Loss) -> str:
+    """What consent, survey and devices count of a plan with rounds: answers that change."""
+    rounds = format_count(content.rounds or 1, "round")
+    if math.isinf(loss.counted):
+        return (
+            f"  no bound for {rounds} together, if answers change: nothing is fresh, so that a change shows, "
+            "and every device refuses that"
+        )
+    return (
+        f"  {format_nats(loss.counted)} for {rounds} together, even if answers change, which consent, survey "
+        f"and devices count: all reports are at most {format_ratio(loss.counted)} likelier from one person "
+        "than from another"
+    )
 
 
 def _promises(content: Content, loss: Loss) -> list[str]:

@@ -20,8 +20,9 @@ def warn_limit(content: Content, stated: Stated) -> str | None:
     """Warn that a device whose person has set no limit refuses the plan, or None."""
     if stated.counted is None:
         return (
-            "Every device refuses this survey: if answers change from round to round, there is no bound on what "
-            f"the reports give away together. Ask once, with one epsilon and no rounds{_name_bounded(content)}."
+            "Every device refuses this survey: if answers change from round to round, there is no bound on "
+            "what the reports give away together. Ask once, with one epsilon and no rounds"
+            f"{_name_bounded(content)}."
         )
     if stated.counted <= DEFAULT_CAP * NANO:
         return None
@@ -31,8 +32,8 @@ def warn_limit(content: Content, stated: Stated) -> str | None:
     )
     if stated.repeated is not None:
         return (
-            f"{refuses} its reports give away together if answers change from round to round. You cannot raise "
-            f"it for them. {_advise_rounds(content)}"
+            f"{refuses} its reports give away together if answers change from round to round. You cannot "
+            f"raise it for them. {_advise_rounds(content)}"
         )
     worst = " in the worst case" if stated.metric else ""
     return (

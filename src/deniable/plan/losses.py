@@ -44,8 +44,8 @@ class Loss:
 
     @property
     def counted(self) -> float:
-        """What all reports of a person to the plan give away together, whatever changes: the loss that devices
-        count and that people are told. It is infinite where there is no bound.
+        """What all reports of a person to the plan give away together, whatever changes: the loss that
+        devices count and that people are told. It is infinite where there is no bound.
         """
         return self.record if self.repeated is None else self.repeated.changing_values
 
@@ -123,8 +123,8 @@ class Stated:
 
     @property
     def counted(self) -> int | None:
-        """What all reports of a person to the plan give away together, whatever changes: the loss that devices
-        count and that people are told. None where there is no bound.
+        """What all reports of a person to the plan give away together, whatever changes: the loss that
+        devices count and that people are told. None where there is no bound.
         """
         return self.record if self.repeated is None else self.repeated[_FIGURES.index("changing_values")]
 

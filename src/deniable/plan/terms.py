@@ -23,6 +23,7 @@ from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.maps import Map
 from deniable.plan.notation import InvalidPlan, canonical
+from deniable.plan.protection import Protection
 from deniable.plan.reading import encode_text, read_document, refuse_reformatted, refuse_study
 from deniable.plan.texts import Texts
 from deniable.records import RecordMechanism
@@ -127,6 +128,11 @@ class Terms(ABC):
     def loss(self) -> Loss:
         """The exact losses, recomputed from the integers and rounded up."""
         return self.content.loss()
+
+    @cached_property
+    def protection(self) -> Protection:
+        """How well the answer is protected that is the easiest to guess, over all rounds."""
+        return Protection.of(self.content, self.loss)
 
     @cached_property
     def id(self) -> str:

@@ -1,0 +1,38 @@
+"""Tests how well a plan is said to protect answers."""
+
+from __future__ import annotations
+
+import math
+
+import deniable as dn
+from deniable.plan import Plan
+from deniable.plan.consent import LANGUAGES
+from deniable.plan.protection import MOST_LITTLE, MOST_WELL, PICKS, RATINGS, rate_loss
+
+
+def test_the_thresholds_are_guesses_of_75_and_90_in_100() -> None:
+    for nanos, guess in ((MOST_WELL, 0.75), (MOST_LITTLE, 0.9)):
+        assert math.isclose(1 / (1 + math.exp(-nanos / 1e9)), guess, abs_tol=1e-9)
+    assert [rate_loss(one) for one in (MOST_WELL, MOST_WELL + 1, MOST_LITTLE, MOST_LITTLE + 1)] == [
+        "well",
+        "a little",
+        "a little",
+        "hardly",
+    ]
+
+
+def test_the_easiest_answer_is_rated_over_all_rounds() -> None:
+    mood = {"mood": list("abcde")}
+    weekly = [Plan.of(mood, dn.l_grr(5, 1.0, 2.0), 100, rounds=rounds) for rounds in (1, 2, 4)]
+    assert [plan.protection.level for plan in weekly] == ["well", "hardly", "hardly"]
+    two = {"mood": list("abcde"), "smokes": ["yes", "no"]}
+    assert Plan.of(two, dn.spl([5, 2], 2.0, "grr"), 100).protection.level == "well", "1 for each answer"
+    assert Plan.of(two, dn.smp([5, 2], 2.0, "grr"), 100).protection.level == "a little", "2 for the one"
+    unbounded = Plan.of(mood, dn.dbitflip(5, 0.5, bits=3), 100, rounds=4)
+    assert (unbounded.protection.level, unbounded.protection.loss) == ("hardly", None)
+
+
+def test_ratings_are_said_in_every_language() -> None:
+    assert set(RATINGS) == set(PICKS) == set(LANGUAGES)
+    said = [text for levels in RATINGS.values() for text in levels.values()]
+    assert len(set(said)) == 3 * len(LANGUAGES)
