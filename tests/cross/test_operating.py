@@ -17,7 +17,7 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.hypothesis import find_dependence, find_null, find_power, weigh_dependence, weigh_trend
+from deniable.cross.hypothesis import find_dependence, find_null, find_power
 from deniable.cross.spread import OneReport
 from deniable.law import Law
 from deniable.mechanisms import Tally
@@ -63,7 +63,7 @@ class Case(NamedTuple):
         return np.asarray((counts / self.n - law.q) / law.gain).reshape(studies, *self.cells.shape)
 
     def spread(self, tables: Floats) -> Floats:
-        """The covariance of one report's cells, for each of these tables."""
+        """The covariance of one report's cells, for a table or for each of some."""
         flat = tables.reshape(*tables.shape[:-2], -1)
         return OneReport(self.law).covariance(flat, np.eye(self.cells.size))
 
@@ -123,13 +123,19 @@ def _read(case: Case, cells: Floats) -> CrossTable:
     return CrossTable.of_estimate(estimate, rows, columns)
 
 
+def _weigh(case: Case, tables: Floats) -> tuple[Floats, Floats]:
+    """The statistics of independence and the squared ones of a trend, of all studies at once."""
+    evidence = _read(case, tables[0]).evidence
+    fit = evidence.fit(tables, evidence.stack_covariances(case.cells))
+    rows, columns = (np.arange(size, dtype=float) for size in case.cells.shape)
+    return fit.dependence(tables), fit.trend(tables, (rows, columns)) ** 2
+
+
 @pytest.mark.parametrize("case", [CASES[2], CASES[27]], ids=lambda case: case.name)
 def test_stacks_say_what_single_tables_say(case: Case) -> None:
     tables = case.draw(20, 3)
     low, high = _find_ends(case, tables)
-    each = case.n * weigh_dependence(tables, case.spread(find_null(tables)))
-    points = (np.arange(5.0), np.arange(2.0))
-    trends = case.n * weigh_trend(tables, case.spread(find_null(tables)), points)
+    each, trends = _weigh(case, tables)
     for i, cells in enumerate(tables):
         table = _read(case, cells)
         np.testing.assert_allclose([table.low[0, 0], table.high[0, 0]], [low[i], high[i]], atol=1e-9)
@@ -141,13 +147,10 @@ def test_sizes_of_tests_are_right_for_all_nulls() -> None:
     """Of independence, and of no trend."""
     found, trends = [], []
     for i, case in enumerate(INDEPENDENT):
-        tables = case.draw(STACKED_STUDIES, 100 + i)
-        spread = case.spread(find_null(tables))
+        statistics, squares = _weigh(case, case.draw(STACKED_STUDIES, 100 + i))
         rows, columns = case.cells.shape
-        statistics = case.n * weigh_dependence(tables, spread)
         found.append(float((statistics > stats.chi2.isf(0.05, (rows - 1) * (columns - 1))).mean()))
-        points = (np.arange(rows, dtype=float), np.arange(columns, dtype=float))
-        trends.append(float((case.n * weigh_trend(tables, spread, points) > stats.chi2.isf(0.05, 1)).mean()))
+        trends.append(float((squares > stats.chi2.isf(0.05, 1)).mean()))
     assert len(found) == 18
     for sizes in (found, trends):
         assert max(sizes) <= STACKED_SIZE[1]
@@ -184,6 +187,6 @@ def test_faults_have_other_sizes() -> None:
 def test_power_is_as_predicted(case: Case) -> None:
     each, degrees = find_dependence(case.cells, case.spread)
     tables = case.draw(STACKED_STUDIES, 7)
-    statistics = case.n * weigh_dependence(tables, case.spread(find_null(tables)))
+    statistics, _ = _weigh(case, tables)
     found = float((statistics > stats.chi2.isf(0.05, degrees)).mean())
     assert found == pytest.approx(find_power(each, degrees, case.n), abs=STACKED_POWER)

@@ -128,18 +128,21 @@ def _read(plan: Plan, tallies: Tallies) -> CrossTable:
 
 
 def test_the_test_is_that_of_homogeneity() -> None:
-    """W = (F1 - F2)' [C(pooled) (1/n1 + 1/n2)]^-1 (F1 - F2) of two known groups, without the last value."""
+    """T = (F1 - F2)' [C(pooled) (1/n1 + 1/n2)]^-1 (F1 - F2) of two known groups, without the last value.
+
+    The pooled shares are those of half a person more with each value.
+    """
     sizes = (700, 300)
     law: Any = COLORS.mechanism.mechanisms[0].law
     shares = np.array([[0.5, 0.3, 0.2], [0.3, 0.3, 0.4]])
     table = _read(COLORS, _count(COLORS, shares, sizes, np.random.default_rng(2)))
     one, other = table.shares
-    pooled = (700 * one + 300 * other) / 1000
+    pooled = (700 * one + 300 * other + 0.5) / 1001.5
     covariance = OneReport(law).covariance(pooled, np.eye(3))[:2, :2] * (1 / 700 + 1 / 300)
     apart = (one - other)[:2]
     test = table.test()
     assert test.degrees == 2
-    assert test.statistic == pytest.approx(apart @ np.linalg.solve(covariance, apart), rel=1e-9)
+    assert test.statistic == pytest.approx(apart @ np.linalg.solve(covariance, apart), rel=1e-8)
 
 
 @pytest.mark.parametrize(("sizes", "seed"), [((500, 500), 1), ((200, 1800), 2)])

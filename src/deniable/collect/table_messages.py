@@ -27,7 +27,16 @@ class CrossTest(Message, frozen=True):
 
     statistic: float
     degrees: int
-    p: float
+    p: Annotated[
+        float | None,
+        explain(
+            "How often chance alone has such a statistic; null where there is no test, as of few reports."
+        ),
+    ]
+    verdict: Annotated[
+        Literal["found", "not found", "cannot tell"],
+        explain('At 5 %; "cannot tell" where there is no test, or hardly a chance to find anything.'),
+    ]
     detectable: Annotated[
         float | None,
         explain("The difference or change of a row's share that four of five such studies find."),

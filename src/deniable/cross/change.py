@@ -143,7 +143,8 @@ class TableChange:
         moves = list_moves(self._pooled) @ vectors[:, kept]
         least = float((moves**2 / values[kept]).sum(axis=1).min())
         missed = math.sqrt(find_noncentral(degrees) / least) if least > 0 else math.inf
-        return Test(statistic, degrees, self.earlier.n + self.later.n, "change", missed)
+        sizes = self.earlier.n, self.later.n
+        return Test(statistic, degrees, sum(sizes), "change", missed, fewest=min(sizes))
 
     def records(self) -> list[dict[str, Any]]:
         """A dictionary for each cell: the change of the share of the row's people, and of all people."""

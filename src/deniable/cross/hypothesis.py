@@ -14,11 +14,21 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
 from deniable.exact import number, whole_number
+from deniable.formatting import format_count, keep_finite
 
 Covariance = Callable[[Floats], Floats]
 """The covariance of the cells of a table from one report, if this is the true table, row by row."""
+Sought = Literal["dependence", "trend", "change"]
+Verdict = Literal["found", "not found", "cannot tell"]
+LEAST_REPORTS = 10
+"""With fewer there is no verdict."""
 LEVEL = 0.05
 """How often a test may find what is not there, unless another level is given."""
+_QUESTIONS: dict[Sought, str] = {
+    "dependence": "the answers depend on each other",
+    "trend": "there is a trend",
+    "change": "anything changed",
+}
 _POWER = 0.8
 _TINY = 1e-12
 _MOST_PEOPLE = 1e15
@@ -36,19 +46,39 @@ class Test:
     """0 where all reports are of one row or column: then there is nothing to test."""
     n: int
     """How many reports it is of."""
-    sought: Literal["dependence", "trend", "change"] = "dependence"
+    sought: Sought = "dependence"
     """What is looked for."""
     detectable: float | None = None
     """How much the share of any column in any one row must differ from that of the others, or change, to be
-    found by 80 % of studies like this one; None where that is not the question.
+    found by 80 % of studies like this one; of a trend, as a part of the strongest that is possible. None
+    where it is not computed.
     """
     direction: str = ""
     """Where a trend goes by the estimate, found or not: "wait rises from f to m"."""
+    fewest: int | None = None
+    """How many reports the smaller round has, where two are compared."""
+    simulated: float | None = None
+    """The p-value by simulated studies of independent answers; None where the chi-square law needs no check.
+    """
 
     @property
     def p(self) -> float:
-        """How often reports have a statistic at least as large where nothing is there."""
-        return float(chdtrc(self.degrees, self.statistic)) if self.degrees else 1.0
+        """How often reports have a statistic at least as large where nothing is there.
+
+        It is the larger one of the chi-square law and of simulated studies; nan where there is no test.
+        """
+        if self._missing:
+            return math.nan
+        return max(float(chdtrc(self.degrees, self.statistic)), self.simulated or 0.0)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is found at 5 %; "cannot tell" where there is no test, or hardly a chance to find it."""
+        if self._missing:
+            return "cannot tell"
+        if self.p < LEVEL:
+            return "found"
+        return "cannot tell" if self.detectable is not None and self.detectable >= 1 else "not found"
 
     @property
     def effect(self) -> float:
@@ -60,20 +90,20 @@ class Test:
         return find_power(self.effect if effect is None else effect, self.degrees, n, level)
 
     def about(self) -> dict[str, Any]:
-        """Everything, ready for JSON; an infinite number is null."""
-        finite = self.detectable is not None and math.isfinite(self.detectable)
+        """Everything, ready for JSON; an infinite number is null, and so is p where there is no test."""
         return {
             "statistic": self.statistic,
             "degrees": self.degrees,
-            "p": self.p,
-            "detectable": self.detectable if finite else None,
+            "p": keep_finite(self.p),
+            "verdict": self.verdict,
+            "detectable": None if self.detectable is None else keep_finite(self.detectable),
             "sentence": str(self),
         }
 
     def __str__(self) -> str:
-        if not self.degrees:
-            return f"{self.sought} cannot be tested: all reports are of one row or column"
-        is_found = self.p < LEVEL
+        if self.verdict == "cannot tell":
+            return f"this study cannot tell whether {_QUESTIONS[self.sought]}: {self._say_why()}"
+        is_found = self.verdict == "found"
         what = f"no {self.sought}"
         if is_found:
             what = self.sought if self.sought == "dependence" else f"a {self.sought}"
@@ -85,12 +115,31 @@ class Test:
             f"freedom{more}"
         )
 
+    @property
+    def _missing(self) -> str:
+        """Why there is no test; empty where there is one."""
+        if not self.degrees:
+            return "all reports are of one row or column"
+        if self.fewest is not None and self.fewest < LEAST_REPORTS:
+            return f"a round has {format_count(self.fewest, 'report')}, and a test needs {LEAST_REPORTS}"
+        if self.n < LEAST_REPORTS:
+            return f"it has {format_count(self.n, 'report')}, and a test needs {LEAST_REPORTS}"
+        return ""
+
+    def _say_why(self) -> str:
+        """Why the study cannot tell."""
+        if self._missing:
+            return self._missing
+        if self.sought == "trend":
+            return f"not even the strongest trend is found in four studies of five (p = {self.p:.3f})"
+        if self.sought == "change":
+            return f"its smallest row has too few reports to find a change in it (p = {self.p:.3f})"
+        return f"its smallest row has too few reports to find a difference in it (p = {self.p:.3f})"
+
     def _say_detectable(self) -> str:
         """What a test that finds nothing would have found."""
-        if self.detectable is None or self.p < LEVEL:
+        if self.detectable is None or self.verdict == "found" or self.sought == "trend":
             return ""
-        if self.detectable >= 1:
-            return "; its smallest row has too few reports to find a difference in it"
         points, moved = f"{100 * self.detectable:.2g}", "is {} points off"
         if self.sought == "change":
             moved = "changes by {} points"
@@ -124,37 +173,17 @@ def _power_of(noncentral: float, degrees: int, level: float) -> float:
 
 
 def find_dependence(cells: Floats, covariance: Covariance) -> tuple[float, int]:
-    """What each report adds to the statistic of independence, and the degrees of freedom."""
+    """What each of many reports adds to the statistic of independence, and the degrees of freedom.
+
+    The differences from independence are weighed by their own covariance under the nearest independent table,
+    to first order: that is for planning. Tests of few reports need more (see `independence`).
+    """
     rows, columns = cells.shape
-    return float(weigh_dependence(cells, covariance(find_null(cells)))), (rows - 1) * (columns - 1)
-
-
-def weigh_dependence(cells: Floats, spread: Floats) -> Floats:
-    """What each report adds to the statistic of independence, of a table or of a stack of them.
-
-    The differences from independence are weighed by their own covariance under the nearest independent
-    table, for which `spread` is that of the cells.
-    """
-    total = cells.sum(axis=(-2, -1), keepdims=True)
-    apart = cells * total - cells.sum(axis=-1, keepdims=True) * cells.sum(axis=-2, keepdims=True)
-    slopes = find_slopes(find_null(cells))
-    error = slopes @ spread @ slopes.swapaxes(-2, -1)
-    wanted = apart[..., :-1, :-1].reshape(*cells.shape[:-2], -1, 1)
-    return np.asarray((wanted * np.linalg.solve(error, wanted)).sum(axis=(-2, -1)))
-
-
-def find_detectable(cells: Floats, covariance: Covariance, n: int) -> float:
-    """How much any share of one row must differ from the others' to be found by 80 % of such studies.
-
-    The other columns of the row give what one of them takes, as they have it.
-    """
     null = find_null(cells)
+    apart = (cells * cells.sum() - np.outer(cells.sum(axis=1), cells.sum(axis=0)))[:-1, :-1].ravel()
     slopes = find_slopes(null)
-    apart = slopes @ list_moves(null).T
-    effects = (apart * np.linalg.solve(slopes @ covariance(null) @ slopes.T, apart)).sum(axis=0)
-    least = float(effects.min())
-    degrees = (null.shape[0] - 1) * (null.shape[1] - 1)
-    return math.sqrt(find_noncentral(degrees) / (n * least)) if least > 0 else math.inf
+    each = apart @ np.linalg.solve(slopes @ covariance(null) @ slopes.T, apart)
+    return float(each), (rows - 1) * (columns - 1)
 
 
 def list_moves(cells: Floats) -> Floats:
@@ -171,30 +200,12 @@ def list_moves(cells: Floats) -> Floats:
 
 
 def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floats]) -> float:
-    """What each report adds to the squared statistic of a linear trend of these positions."""
-    return float(weigh_trend(cells, covariance(find_null(cells)), points))
-
-
-def weigh_trend(cells: Floats, spread: Floats, points: tuple[Floats, Floats]) -> Floats:
-    """The same of a table or of a stack of them, with the covariance under the nearest independent table."""
-    weights = _weigh_points(cells, points)
-    error = np.einsum("...i,...ij,...j->...", weights, spread, weights)
-    return np.asarray(find_association(cells, points) ** 2 / error)
-
-
-def find_association(cells: Floats, points: tuple[Floats, Floats]) -> Floats:
-    """The covariance of both positions in a table: above 0 where one rises with the other."""
-    weights = _weigh_points(cells, points)
-    return np.asarray((weights * cells.reshape(weights.shape)).sum(axis=-1))
-
-
-def _weigh_points(cells: Floats, points: tuple[Floats, Floats]) -> Floats:
-    """The products of both positions, each from its mean."""
-    total = cells.sum(axis=(-2, -1))
+    """What each of many reports adds to the squared statistic of a linear trend of these positions."""
     by_row, by_column = (
-        at - (cells.sum(axis=axis) @ at / total)[..., None] for axis, at in zip((-1, -2), points, strict=True)
+        at - cells.sum(axis=axis) @ at / cells.sum() for axis, at in zip((1, 0), points, strict=True)
     )
-    return np.asarray((by_row[..., :, None] * by_column[..., None, :]).reshape(*cells.shape[:-2], -1))
+    weights = np.outer(by_row, by_column).ravel()
+    return float((weights @ cells.ravel()) ** 2 / (weights @ covariance(find_null(cells)) @ weights))
 
 
 def find_null(cells: Floats) -> Floats:

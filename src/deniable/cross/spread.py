@@ -10,6 +10,7 @@ from typing import Protocol, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
+from deniable.cross.draws import draw_counts, draw_normal
 from deniable.law import Law, Marginal
 
 Supports = Law | Marginal
@@ -27,6 +28,12 @@ class Spread(Protocol):
 
     def sampling(self, cells: Floats, sums: Floats) -> Floats:
         """The part of it that is due to which people were sampled, and not to noise."""
+
+    def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+        """The unbiased cells of so many studies of n reports each, if these are the true ones."""
+
+    def count_supports(self, cells: Floats, n: int) -> float:
+        """How many of n reports support the rarest cell, if these are the true ones."""
 
 
 @final
@@ -49,6 +56,13 @@ class OneReport:
     def sampling(self, cells: Floats, sums: Floats) -> Floats:
         return sampling_covariance(cells, sums)
 
+    def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+        counts = draw_counts(self.law, cells, n, runs, generator)
+        return fix_total((counts / n - self.law.q) / self.law.gain)
+
+    def count_supports(self, cells: Floats, n: int) -> float:
+        return n * float((self.law.q + self.law.gain * cells).min())
+
 
 @final
 @dataclass(frozen=True)
@@ -70,6 +84,28 @@ class TwoReports:
     def sampling(self, cells: Floats, sums: Floats) -> Floats:
         return sampling_covariance(cells, sums)
 
+    def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+        """Exact where both reports name one value; by the normal law of the cells elsewhere."""
+        laws = self.by_row, self.by_column
+        if not all(isinstance(law, Law) and law.sizes.tolist() == [1] for law in laws):
+            errors = draw_normal(self.covariance(cells, np.eye(cells.size)) / n, runs, generator)
+            return fix_total(cells + errors)
+        named = [law.q + law.gain * np.eye(law.k) for law in laws]
+        inverses = [(np.eye(law.k) - law.q) / law.gain for law in laws]
+        shares = cells.clip(0.0, None).reshape(self.by_row.k, self.by_column.k)
+        chances = named[0].T @ shares @ named[1]
+        drawn = generator.multinomial(n, (chances / chances.sum()).ravel(), size=runs) / n
+        found = inverses[0] @ drawn.reshape(runs, *shares.shape) @ inverses[1].T
+        return fix_total(found.reshape(runs, -1))
+
+    def count_supports(self, cells: Floats, n: int) -> float:
+        shares = cells.reshape(self.by_row.k, self.by_column.k)
+        by_row, by_column = self.by_row, self.by_column
+        alone = np.multiply.outer(shares.sum(axis=1), np.ones(by_column.k)), shares.sum(axis=0)
+        both = by_row.gain * by_column.gain * shares + by_row.q * by_column.q
+        both = both + by_row.gain * by_column.q * alone[0] + by_row.q * by_column.gain * alone[1]
+        return n * float(both.min())
+
     @cached_property
     def _squares(self) -> tuple[Floats, Floats]:
         return _mean_products(self.by_row), _mean_products(self.by_column)
@@ -90,12 +126,42 @@ class GroupedReport:
     """How many cells a group has."""
     named: float = 1.0
     """How many reports name their group, for one that is about the question."""
+    sizes: tuple[int, ...] = ()
+    """How many reports of each group are about the question, where they are counted already."""
 
     def covariance(self, cells: Floats, sums: Floats) -> Floats:
         return self._join(OneReport(self.law).covariance, cells, sums)
 
     def sampling(self, cells: Floats, sums: Floats) -> Floats:
         return self._join(sampling_covariance, cells, sums)
+
+    def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+        """Each group at its size, and weighted by it."""
+        found = np.zeros((runs, cells.size))
+        for here, size in zip(self.positions, self.sizes, strict=True):
+            base = float(cells[here].sum())
+            if size and base > 0:
+                drawn = OneReport(self.law).draw(cells[here] / base, size, runs, generator)
+                found[:, here] = size / n * drawn
+        return found
+
+    def count_supports(self, cells: Floats, n: int) -> float:
+        law = OneReport(self.law)
+        counts = [
+            law.count_supports(cells[here] / cells[here].sum(), size)
+            for here, size in zip(self.positions, self.sizes, strict=True)
+            if size and cells[here].sum() > 0
+        ]
+        return min(counts, default=0.0)
+
+    def weigh_by_sizes(self, cells: Floats) -> Floats:
+        """The cells with each group weighted by its reports about the question, whose number is no chance."""
+        found, n = np.zeros(cells.size), max(sum(self.sizes), 1)
+        for here, size in zip(self.positions, self.sizes, strict=True):
+            base = float(cells[here].sum())
+            if size and base > 0:
+                found[here] = size / n * cells[here] / base
+        return found
 
     def _join(self, within: _Within, cells: Floats, sums: Floats) -> Floats:
         """What varies within the groups, and their sizes."""
@@ -135,8 +201,8 @@ def _mean_products(law: Supports) -> Floats:
 
 
 def fix_total(cells: Floats) -> Floats:
-    """Cells that add up to 1, all moved alike."""
-    return np.asarray(cells - (cells.sum() - 1) / cells.size)
+    """Cells that add up to 1, all moved alike; of a table, each row by a row."""
+    return np.asarray(cells - (cells.sum(axis=-1, keepdims=True) - 1) / cells.shape[-1])
 
 
 def _fix_total_of(sums: Floats) -> Floats:

@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Floats
 from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
-from deniable.cross.hypothesis import (
-    Test,
-    find_association,
-    find_dependence,
-    find_detectable,
-    find_null,
-    find_trend,
-)
+from deniable.cross.hypothesis import Test
+from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable, project_cells
 from deniable.cross.means import find_mean, find_mean_difference
 from deniable.cross.ratios import find_odds, find_ratio
@@ -75,7 +69,9 @@ class CrossTable:
     sampling: Callable[[Floats], Floats] = field(repr=False)
     """The part of it that is due to which people were sampled."""
     own: Floats = field(repr=False)
-    """The cells by the reports about both questions alone, which tests are of."""
+    """The cells by the reports about both questions alone."""
+    evidence: Evidence = field(repr=False)
+    """These cells as tests of dependence look at them."""
     level: float = 0.95
     plan_id: str = ""
     """The plan that the reports were made for, where it is known."""
@@ -103,15 +99,26 @@ class CrossTable:
         cells, one = fix_total(estimate.frequencies), OneReport(estimate.law)
         each = np.eye(estimate.k)
         table = cells.reshape(by.size, of.size)
+
+        def spread(other: Floats) -> Floats:
+            return one.covariance(other.ravel(), each)
+
+        def draw(other: Floats, runs: int, generator: np.random.Generator) -> Floats:
+            return one.draw(other.ravel(), estimate.n, runs, generator).reshape(-1, *other.shape)
+
+        def count_supports(other: Floats) -> float:
+            return one.count_supports(other.ravel(), estimate.n)
+
         return CrossTable(
             by,
             of,
             estimate.n,
             table,
             one.covariance(cells, each) / estimate.n,
-            lambda other: one.covariance(other.ravel(), each),
+            spread,
             lambda other: one.sampling(other.ravel(), each),
             table,
+            Evidence(table, estimate.n, spread, draw, count_supports),
             number("a confidence level", level, 0.0, 1.0),
         )
 
@@ -224,15 +231,16 @@ class CrossTable:
         return self._sum(weights.ravel())
 
     def test(self) -> Test:
-        """Whether the two answers are independent, by a chi-square statistic that knows the noise."""
-        rows, columns = self._reported
-        if min(len(rows), len(columns)) < 2:
-            return Test(0.0, 0, self.n)
-        own, here = self.own[np.ix_(rows, columns)], np.ravel(self._positions[np.ix_(rows, columns)])
-        spread = self.spread(find_null(self.own))[np.ix_(here, here)]  # most of the work
-        each, degrees = find_dependence(own, lambda _: spread)
-        missed = find_detectable(own, lambda _: spread, self.n)
-        return Test(self.n * each, degrees, self.n, detectable=missed)
+        """Whether the two answers are independent, by a chi-square statistic that knows the noise.
+
+        Where few reports or much noise make that law doubtful, simulated studies of independent answers must
+        agree. With fewer than 10 reports there is no verdict.
+        """
+        return self._test
+
+    @cached_property
+    def _test(self) -> Test:
+        return self.evidence.test()
 
     def trend(self, rows: Sequence[float] | None = None, columns: Sequence[float] | None = None) -> Test:
         """Whether one answer grows or falls with the other.
@@ -240,14 +248,12 @@ class CrossTable:
         Positions are those of the answers on a scale of numbers, unless they are given; else 0, 1, 2, ...
         """
         points = self.by.positions(rows), self.of.positions(columns)
-        if min(len(set(side[kept])) for side, kept in zip(points, self._reported, strict=True)) < 2:
-            return Test(0.0, 0, self.n, "trend")
-        each = find_trend(self.own, self.spread, points)
-        is_rising = float(find_association(self.own, points)) > 0
+        test = self.evidence.trend(points)
+        if not test.degrees:
+            return test
         is_scale = self.of.points is not None or columns is not None
-        return Test(
-            self.n * each, 1, self.n, "trend", direction=self._say_direction(points, is_rising, is_scale)
-        )
+        is_rising = self.evidence.find_slope(points) > 0
+        return replace(test, direction=self._say_direction(points, is_rising, is_scale))
 
     def _say_direction(self, points: tuple[Floats, Floats], is_rising: bool, is_scale: bool) -> str:
         first, last = (self.rows[int(find(points[0]))] for find in (np.argmin, np.argmax))
@@ -255,15 +261,6 @@ class CrossTable:
         if not is_scale:  # names neither rise nor fall
             goes = f"moves toward {self.columns[int((np.argmax if is_rising else np.argmin)(points[1]))]}"
         return f"{self.of.name} {goes} from {first} to {last}"
-
-    @property
-    def _positions(self) -> Integers:
-        return np.arange(self.own.size).reshape(self.own.shape)
-
-    @property
-    def _reported(self) -> tuple[Integers, Integers]:
-        """The rows and columns that reports tell of: a known group may have none yet."""
-        return np.flatnonzero(self.own.any(axis=1)), np.flatnonzero(self.own.any(axis=0))
 
     def difference(self, row: str, other: str, column: str | None = None) -> Summary:
         """How much larger a column's share is in one row than in another, to first order."""

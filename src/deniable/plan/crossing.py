@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from deniable.arrays import Floats
 from deniable.cross import CrossTable, Source
 from deniable.cross.agreement import Agreed, agree
 from deniable.cross.change import Repeats
+from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
 from deniable.errors import InvalidParameter
@@ -154,14 +156,47 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         sums = sum_of(held[0].source)
         cells, covariance = sums @ held[0].values, held[0].covariance(sums)
 
+    def expand(source: Source, table: Floats) -> Floats:
+        return source.expand((by, of), rows.spread(columns.spread(table.T).T))
+
     def spread(table: Floats, sampled: bool = False) -> Floats:
         found = np.zeros((table.size, table.size))
         for source in own:
-            true = source.expand((by, of), rows.spread(columns.spread(table.T).T))
             vary = source.spread.sampling if sampled else source.spread.covariance
-            found += source.n / n * vary(true, sum_of(source))
+            found += source.n / n * vary(expand(source, table), sum_of(source))
         return found
 
+    tested = [_fix_sizes(source) for source in own]
+    weights = [(source, source.n / n, sum_of(source)) for source in tested]
+
+    def covariance_of(table: Floats) -> Floats:
+        return _add(
+            part * source.spread.covariance(expand(source, table), sums) for source, part, sums in weights
+        )
+
+    def draw(table: Floats, runs: int, generator: np.random.Generator) -> Floats:
+        found = _add(
+            part * source.spread.draw(expand(source, table), source.n, runs, generator) @ sums.T
+            for source, part, sums in weights
+        )
+        return found.reshape(runs, *shape)
+
+    def count_supports(table: Floats) -> float:
+        return min(source.spread.count_supports(expand(source, table), source.n) for source, _, _ in weights)
+
+    is_grouped = any(isinstance(source.spread, GroupedReport) for source in tested)
+    is_complete = all(source.is_complete for source in tested)
+    known = () if content.known is None else content.known.names
+    known_side: Literal["rows", "columns"] = "rows" if by in known else "columns"
+    evidence = Evidence(
+        _add(part * (sums @ source.values) for source, part, sums in weights).reshape(shape),
+        n,
+        covariance_of,
+        draw,
+        count_supports,
+        known_side if is_grouped and is_complete else None,
+        is_complete or not is_grouped,
+    )
     return CrossTable(
         rows.side,
         columns.side,
@@ -171,8 +206,21 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         spread,
         partial(spread, sampled=True),
         np.asarray(raw).reshape(shape),
+        evidence,
         number("a confidence level", level, 0.0, 1.0),
     )
+
+
+def _add(arrays: Iterable[Floats]) -> Floats:
+    return np.asarray(sum(arrays))
+
+
+def _fix_sizes(source: Source) -> Source:
+    """What tests are of: where groups are known, their sizes are no chance."""
+    if not isinstance(source.spread, GroupedReport):
+        return source
+    values = source.spread.weigh_by_sizes(source.values)
+    return replace(source, values=values, spread=replace(source.spread, named=math.inf))
 
 
 def find_read(content: Content, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
@@ -251,7 +299,9 @@ def join_groups(
     n = sum(tally.n for tally in groups)
     # a group without reports about the attribute has no share of anything
     everybody = sum(size for tally, size in zip(groups, named, strict=True) if tally.n)
-    spread = GroupedReport(law, known.size, one.domain.k, max(everybody / max(n, 1), 1.0))
+    spread = GroupedReport(
+        law, known.size, one.domain.k, max(everybody / max(n, 1), 1.0), tuple(tally.n for tally in groups)
+    )
     values = np.zeros(known.size * law.k)
     for tally, size, here in zip(groups, named, spread.positions, strict=True):
         if tally.n:
