@@ -81,9 +81,8 @@ def make_rows(plan: Plan, reports: Sequence[Report]) -> list[dict[str, Any]]:
 
 
 def write_tally(tallies: Tallies, refused: dict[str, int]) -> dict[str, Any]:
-    """The tally of a vector, whose plan is told already."""
-    written = tallies.to_dict()
-    del written["plan"]
+    """The tally of a vector, whose plan and round are told already."""
+    written = {key: value for key, value in tallies.to_dict().items() if key not in ("plan", "round")}
     return written | {"refused": refused}
 
 

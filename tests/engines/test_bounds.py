@@ -23,7 +23,7 @@ def write_file(path: Path, plan: dn.Plan, seed: int) -> None:
     """Reports of many people, with ids of which some come twice."""
     answers = vectors.answers_of(plan)
     people = [answers[i % len(answers)] for i in range(ROWS)]
-    plan.write_reports(path, plan.privatize(people, dn.remembering(seed, dn.seeded(seed))))
+    plan.write_reports(path, plan.privatize(people, dn.remembering(seed, round=1)))
     table = parquet.read_table(path)
     ids = [f"{seed} {i * 7 % (ROWS - 500)}" for i in range(ROWS)]
     parquet.write_table(table.append_column("id", [ids]), path, row_group_size=ROWS // 4)

@@ -34,7 +34,7 @@ def draw_case(seed: int) -> tuple[TableForm, pa.Table, tuple[str, ...], int | No
     mechanism = draw_mechanism(generator, seed)
     group = ("arm", 3) if seed % 3 == 0 else None
     names = tuple(f'a {j}."' for j in range(mechanism.d))
-    form = TableForm(PLAN_ID, names, mechanism, group, rounds=1 + seed % 2)
+    form = TableForm(PLAN_ID, names, mechanism, group, rounds=2 if seed % 10 == 5 else 1)
     table = break_rows(form, draw_table(form, 300, generator), generator)
     n = table.num_rows
     plans = [PLAN_ID] * 8 + ["f" * 64, None]

@@ -293,7 +293,7 @@ class Handlers:
         return respond({"plan": one.plan.id, "round": number, "question": question} | found.to_dict())
 
     def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
-        return (one.wire.reports(bodies) for bodies in self._store.bodies(one.plan.id, number))
+        return (one.wire.reports(bodies, number) for bodies in self._store.bodies(one.plan.id, number))
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access

@@ -46,4 +46,4 @@ class Histories:
             self._kept[key] = kept
         assert kept is not None
         rows = [*[row for row in kept.rows if row[0] < n], *[now] * bool(n)]
-        return [known.sums.tallies(row) for row in rows]
+        return [known.sums.tallies(row, number) for row in rows]

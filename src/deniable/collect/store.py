@@ -235,7 +235,7 @@ class Store:
             asked = ", ".join(map(str, found))
             raise InvalidParameter(f"the same people answered in rounds {asked}; ask for one of them")
         number, row = next(iter(found.items()), (number, known.sums.zero()))
-        return number, known.sums.tallies(row)
+        return number, known.sums.tallies(row, number)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """The tallies of growing numbers of reports, by random id and not by time; the last are of all.

@@ -49,13 +49,13 @@ class Sums:
                 pieces += [[cells.n], cells.counts, *([] if cells.asked is None else [cells.asked])]
         return np.concatenate(pieces)
 
-    def tallies(self, row: Integers) -> Tallies:
-        """Tallies from a row; numbers that no reports can give are refused."""
+    def tallies(self, row: Integers, number: int | None) -> Tallies:
+        """Tallies of a round from its row; numbers that no reports can give are refused."""
         if self._known is None:
-            return Tallies(self._plan_id, int(row[0]), self._read_block(row, 1))
+            return Tallies(self._plan_id, int(row[0]), self._read_block(row, 1), round=number)
         step = (self.size - 1) // self._known.size
         groups = tuple(self._read_block(row, start) for start in range(1, self.size, step))
-        return Tallies(self._plan_id, int(row[0]), add_groups(groups), groups)
+        return Tallies(self._plan_id, int(row[0]), add_groups(groups), groups, round=number)
 
     def _read_block(self, row: Integers, position: int) -> dict[str, Tally]:
         """The tallies of everybody, or of a group, from where they begin."""

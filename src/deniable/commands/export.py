@@ -27,7 +27,7 @@ _BYTES = 32 << 20  # or as many as have so many bytes
 @click.command("export")
 @click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
 @store_option
-@click.option("--round", "number", type=ROUND, help="The round.  [default: all; in a file, round 1]")
+@click.option("--round", "number", type=ROUND, help="The round.  [default: all, in a folder]")
 @click.option(
     "-o",
     "--out",
@@ -47,7 +47,7 @@ def export_reports(plan_file: Path | None, store: str, number: int | None, out: 
     """
     if out.suffix.lower() == ".parquet":
         console.refuse_existing([out], force)
-        _export_file(store, plan_file, number or 1, out)
+        _export_file(store, plan_file, number, out)
         return
     if out.is_file():
         raise InvalidParameter(f"{out} is a file; reports go to a folder, or to a file ending in .parquet")
@@ -124,11 +124,9 @@ def name_file(folder: Path, plan: Plan, each: Round) -> Path:
 
     A folder is called like a column unless an attribute is called so, too.
     """
-    from deniable.engines.form import ROUND
-
     form = plan.table_form
-    of_round = f"{ROUND}={each.number}" if ROUND in form.more_columns else f"{ROUND}-{each.number}"
-    return folder / f"{form.plan_column}={plan.id}" / of_round / f"part-{each.scrubbed}.parquet"
+    of_plan, of_round = f"{form.plan_column}={plan.id}", f"{form.round_column}={each.number}"
+    return folder / of_plan / of_round / f"part-{each.scrubbed}.parquet"
 
 
 def _count_rows(path: Path) -> int:
@@ -144,12 +142,19 @@ def _count_rows(path: Path) -> int:
         ) from None
 
 
-def _export_file(address: str, plan_file: Path | None, number: int, out: Path) -> None:
+def _export_file(address: str, plan_file: Path | None, number: int | None, out: Path) -> None:
     """Write the reports of one round to one file."""
     from deniable.collect.offers import no_round
 
     with open_existing(address) as opened:
         plan = choose_plan(opened, plan_file)
+        if number is None and plan.table_form.rounds > 1:
+            raise InvalidParameter(
+                "a file has the reports of one round, and this plan has rounds 1 to "
+                f"{plan.table_form.rounds}: choose one with --round, or name a folder, which gets a file for "
+                "each"
+            )
+        number = number or 1
         found = {each.number: each for each in opened.rounds(plan.id)}
         if number not in found:
             raise no_round(plan, number)
@@ -179,8 +184,8 @@ def _read_reports(
         size += sum(map(len, bodies))
         done += len(bodies)
         if len(held) >= _AT_ONCE or size >= _BYTES:
-            yield wire.reports(held)
+            yield wire.reports(held, number)
             held, size = [], 0
         show(min(done, total), total)
     if held:
-        yield wire.reports(held)
+        yield wire.reports(held, number)

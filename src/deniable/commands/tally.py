@@ -70,7 +70,7 @@ def keep_tallies(
         changes = KeptTallies.update(
             keep, read, address, table, by=by, number=number, again=again, gone=gone, show=show
         )
-    total = KeptTallies.read(keep, read).tally()
+    total = KeptTallies.read(keep, read)
     if total.refused:
         click.echo(describe_refused(total.refused), err=True)
     if changes.late:
@@ -80,7 +80,7 @@ def keep_tallies(
         )
     if as_json:
         facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone, "late": changes.late}
-        console.print_json({"n": total.n, "not_counted": dict(total.refused)} | facts)
+        console.print_json({"n": total.n, "not_counted": total.refused} | facts)
         return
     counted = f"{format_count(len(changes.new), 'new partition')}, {len(changes.changed):,} changed"
     click.echo(f"counted {counted}; {keep} has {format_count(total.n, 'record')}")

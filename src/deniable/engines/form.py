@@ -22,8 +22,8 @@ from deniable.records import RecordMechanism
 PLAN, ROUND, ID = "plan", "round", "id"
 """Columns that a table of reports may have too: its plan, the round, and the id of each report."""
 
-OTHER_PLAN = "deniable.plan"
-"""The column of the plan where an attribute is called `plan`."""
+OTHER_PLAN, OTHER_ROUND = "deniable.plan", "deniable.round"
+"""The columns of the plan and of the round where an attribute is called `plan` or `round`."""
 
 REASONS = ("counted", "plan", "round", "form", "repeated")
 """What becomes of a row: it is counted, or refused as of another plan, of a round that was not asked for, not
@@ -90,13 +90,23 @@ class TableForm:
     @cached_property
     def plan_column(self) -> str:
         """The column that says of which plan a row is, whatever attributes are called."""
-        taken = {name.lower() for name in (*self.names, *self.list_keys(()))}
-        return OTHER_PLAN if PLAN in taken else PLAN
+        return OTHER_PLAN if PLAN in self._taken else PLAN
+
+    @cached_property
+    def round_column(self) -> str:
+        """The column that says of which round a row is, whatever attributes are called."""
+        return OTHER_ROUND if ROUND in self._taken else ROUND
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        return frozenset(name.lower() for name in (*self.column_names, *self.names))
 
     @cached_property
     def more_columns(self) -> frozenset[str]:
-        """The column of the plan, and those of `round` and `id` that no attribute has, in capitals or not."""
-        return frozenset({ROUND, ID} - {name.lower() for name in self.column_names}) | {self.plan_column}
+        """The columns of the plan and of the round, and `id` if no attribute is called so, in capitals or
+        not.
+        """
+        return frozenset({ID} - self._taken) | {self.plan_column, self.round_column}
 
 
 @final
@@ -107,6 +117,8 @@ class Counted:
     n: int
     tallies: tuple[Tally, ...]
     refused: Mapping[str, int]
+    round: int | None = None
+    """The round that all of them are of, where several were told apart."""
 
     def __add__(self, other: Counted) -> Counted:
         refused = {
@@ -115,7 +127,7 @@ class Counted:
             if why in self.refused or why in other.refused
         }
         tallies = tuple(one + more for one, more in zip(self.tallies, other.tallies, strict=True))
-        return Counted(self.n + other.n, tallies, refused)
+        return Counted(self.n + other.n, tallies, refused, other.round if self.round is None else self.round)
 
     def finish(self, mechanism: RecordMechanism) -> Counted:
         """The tallies, of what blocks of rows added up to."""
@@ -154,10 +166,13 @@ def check_columns(
             f"{form.plan_column!r} with the plan's id, or the name of a folder; if it holds answers, "
             f"privatize them first{mend}"
         )
-    if number is not None and (ROUND not in kinds or ROUND not in form.more_columns):
-        raise InvalidReport(f"round {number} is asked for, and {this} has no column {ROUND!r}")
+    if form.rounds > 1 and form.round_column not in kinds:
+        raise InvalidReport(explain_no_round(form, this))
+    if number is not None and form.round_column not in kinds:
+        raise InvalidReport(f"round {number} is asked for, and {this} has no column {form.round_column!r}")
     wanted[form.plan_column] = ("text",)
-    wanted |= {name: allowed for name, allowed in _MORE.items() if name in form.more_columns & set(kinds)}
+    more: dict[str, tuple[str, ...]] = {form.round_column: ("integer",), ID: ("text", "integer")}
+    wanted |= {name: allowed for name, allowed in more.items() if name in form.more_columns & set(kinds)}
     wanted = dict.fromkeys(keys, _WINDOWS) | wanted
     for name, allowed in wanted.items():
         if name not in kinds:
@@ -170,6 +185,17 @@ def check_columns(
             mend = "; of a time, make a column of its days" if name in keys else mend
             there = "a table of reports" if path is None else path
             raise InvalidReport(f"the column {name!r} of {there} must hold {holds}{mend}")
+
+
+def explain_no_round(form: TableForm, table: str) -> str:
+    """Why a table that does not say the round of its reports is refused, and how to say it."""
+    name = form.round_column
+    column = name if name == ROUND else f'"{name}"'
+    return (
+        f"{table} does not say of which round its reports are, and this plan has rounds 1 to {form.rounds}: "
+        f"the same people answer in each, so that rounds are not added up. Say it in a column {name!r} "
+        f"(SELECT *, 2 AS {column} FROM ...), or put the file into a folder {name}=2"
+    )
 
 
 def _suggest_plan(form: TableForm) -> str:
@@ -201,7 +227,6 @@ _HOLDS = {
     "date": "dates",
     "bool": "booleans",
 }
-_MORE: Mapping[str, tuple[str, ...]] = {ROUND: ("integer",), ID: ("text", "integer")}
 _WINDOWS = ("text", "integer", "date", "bool")
 
 

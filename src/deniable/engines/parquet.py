@@ -6,13 +6,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.engines.form import Column, TableForm, check_beside, integer_type, to_columns
-from deniable.engines.pieces import name_kind
+from deniable.engines.form import (
+    Column,
+    TableForm,
+    check_beside,
+    explain_no_round,
+    integer_type,
+    to_columns,
+)
+from deniable.engines.pieces import name_kind, read_folders
 from deniable.engines.rows import RowReader
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.formatting import format_count
@@ -24,19 +31,28 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 
-def write_reports(path: Path, form: TableForm, blocks: Iterable[tuple[Records, pa.Table | None]]) -> int:
+class Block(NamedTuple):
+    """Reports that are written at once: the round that they are of, and columns that stand beside them."""
+
+    records: Records
+    round: int | None
+    beside: pa.Table | None = None
+
+
+def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
     """Write blocks of reports to a Parquet file, with columns that stand beside them; how many records."""
     require_pyarrow()
     from pyarrow import parquet
 
     if path.suffix.lower() != ".parquet":
         raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
-    pairs = iter(blocks)
-    first = list(islice(pairs, 1))  # whose columns are those of the file
-    plain_schema = reports_schema(form)
+    parts = iter(blocks)
+    first = list(islice(parts, 1))  # whose columns are those of the file
+    plain_schema = _file_schema(form)
     schema = plain_schema
-    for _, beside in first:
-        schema = plain_schema if beside is None else _join_schemas(form, plain_schema, beside.schema)
+    for block in first:
+        if block.beside is not None:
+            schema = _join_schemas(form, plain_schema, block.beside.schema)
     n = 0
     # words of packed bits are noise: to compress them only takes time
     plain = {column.name for columns in form.columns for column in columns if column.word is not None}
@@ -45,13 +61,31 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[tuple[Records, p
         "compression": {name: "NONE" if name in plain else "SNAPPY" for name in schema.names},
     }
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
-        for records, beside in chain(first, pairs):
-            batch = to_batch(records, form, plain_schema)
-            if beside is not None:
-                batch = _join_columns(batch, beside, schema)
+        for block in chain(first, parts):
+            batch = _add_round(to_batch(block.records, form, reports_schema(form)), form, block.round)
+            if block.beside is not None:
+                batch = _join_columns(batch, block.beside, schema)
             writer.write_batch(batch)
-            n += records.n
+            n += block.records.n
     return n
+
+
+def _add_round(batch: pa.RecordBatch, form: TableForm, number: int | None) -> pa.RecordBatch:
+    """The rows with the round that they are of, where the plan has several."""
+    import pyarrow as pa
+
+    if form.rounds == 1:
+        return batch
+    if number is None and batch.num_rows:
+        raise InvalidReport(
+            f"these reports do not say of which round they are, and this plan has rounds 1 to {form.rounds}: "
+            "make them with dn.remembering(seed, round=1), or say it: dataclasses.replace(reports, round=1)"
+        )
+    number = number or 1  # of no rows
+    if not 1 <= number <= form.rounds:
+        raise InvalidReport(f"reports are of round {number}, and this plan has rounds 1 to {form.rounds}")
+    rounds = pa.array(np.full(batch.num_rows, number, dtype=np.int32))
+    return pa.RecordBatch.from_arrays([*batch.columns, rounds], schema=_file_schema(form))
 
 
 def _join_schemas(form: TableForm, schema: pa.Schema, beside: pa.Schema) -> pa.Schema:
@@ -88,29 +122,57 @@ def is_flat(path: Path, form: TableForm) -> bool:
         return False
     names = set(schema.names)
     if PLAN_KEY in (schema.metadata or {}):
-        return bool(names & form.more_columns)
+        return bool(names & (form.more_columns - {form.round_column}))
     return form.plan_column in names or any(
         part.startswith(f"{form.plan_column}=") for part in path.parent.parts
     )
 
 
-def read_reports(path: Path, form: TableForm, show: Show | None = None) -> Iterator[Records]:
-    """Blocks of reports from a Parquet file; a file that was not made for this plan is refused at once."""
+def read_reports(
+    path: Path, form: TableForm, show: Show | None = None
+) -> Iterator[tuple[Records, int | None]]:
+    """Blocks of reports from a Parquet file, and the round of each; a file that was not made for this plan is
+    refused at once.
+    """
     require_pyarrow()
     with _open_reports(path, form):
         pass
     return _read_blocks(path, form, show)
 
 
-def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[Records]:
+def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[tuple[Records, int | None]]:
     reader = RowReader(form)
     with _open_reports(path, form) as file:
         total, done = file.metadata.num_rows, 0
-        for batch in file.iter_batches(batch_size=ROWS, columns=list(form.column_names)):
-            yield reader.read_records(batch)
+        names = list(form.column_names)
+        names += [form.round_column] if form.round_column in file.schema_arrow.names else []
+        for batch in file.iter_batches(batch_size=ROWS, columns=names):
+            for number, rows in _split_rounds(batch, form, path):
+                yield reader.read_records(rows), number
             done += batch.num_rows
             if show is not None:
                 show(done, total)
+
+
+def _split_rounds(
+    batch: pa.RecordBatch, form: TableForm, path: Path
+) -> Iterator[tuple[int | None, pa.RecordBatch]]:
+    """The rows of each round, by the column that names it, or by the folder of the file."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if form.rounds == 1:
+        yield 1, batch
+        return
+    in_rows = form.round_column in batch.schema.names
+    folder = read_folders(path, form).get(form.round_column)
+    rounds = batch.column(form.round_column) if in_rows else pa.array([folder])
+    for number in rounds.unique().to_pylist():
+        if not isinstance(number, int) or not 1 <= number <= form.rounds:
+            raise InvalidReport(
+                f"{path.name} has reports of round {number!r}, and this plan has rounds 1 to {form.rounds}"
+            )
+        yield number, batch.filter(compute.equal(rounds, number)) if in_rows else batch
 
 
 @contextmanager
@@ -142,6 +204,9 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
         found_columns = {one.name: one.type for one in file.schema_arrow}
         if any(found_columns.get(one.name) != one.type for one in reports_schema(form)):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
+        told = form.round_column in found_columns or form.round_column in read_folders(path, form)
+        if form.rounds > 1 and not told:
+            raise InvalidReport(explain_no_round(form, path.name))
         yield file
 
 
@@ -153,6 +218,16 @@ def reports_schema(form: TableForm) -> pa.Schema:
     if form.group is not None:
         fields.append(pa.field(form.group[0], pa.int16()))
     return pa.schema(fields, metadata={PLAN_KEY: form.plan_id.encode()})
+
+
+def _file_schema(form: TableForm) -> pa.Schema:
+    """The columns of a file that this program writes: those of reports, and the round where there are
+    several.
+    """
+    import pyarrow as pa
+
+    schema = reports_schema(form)
+    return schema if form.rounds == 1 else schema.append(pa.field(form.round_column, pa.int32()))
 
 
 def _arrow_type(column: Column) -> pa.DataType:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from deniable.engines.form import ROUND, TableForm
+from deniable.engines.form import TableForm
 from deniable.errors import InvalidReport
 from deniable.tables import PLAN_KEY, ROWS
 
@@ -113,7 +113,7 @@ def open_file(path: Path, form: TableForm) -> File:
             metadata, schema = file.metadata, file.schema_arrow
     except (pa.ArrowException, OSError) as problem:
         raise InvalidReport(f"{path} is not a file of reports, or is damaged: {problem}") from None
-    folders = _read_folders(path, form)
+    folders = read_folders(path, form)
     header = (schema.metadata or {}).get(PLAN_KEY)
     if form.plan_column not in schema.names and header is not None:
         folders[form.plan_column] = header.decode("ascii", "replace")
@@ -138,11 +138,11 @@ def read_first(piece: RowSource, name: str) -> str | None:
     return batch.column(0)[0].as_py() if batch is not None and batch.num_rows else None
 
 
-def _read_folders(path: Path, form: TableForm) -> dict[str, Any]:
+def read_folders(path: Path, form: TableForm) -> dict[str, Any]:
     """What the names of folders say (`day=2026-11-15`): text, as zeros in front matter; rounds and groups are
     numbers.
     """
-    numbers = {ROUND} | ({form.group[0]} if form.group else set())
+    numbers = {form.round_column} | ({form.group[0]} if form.group else set())
     found: dict[str, Any] = {}
     for part in path.parent.parts:
         name, equals, value = (unquote(one) for one in part.partition("="))

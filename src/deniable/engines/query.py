@@ -143,7 +143,9 @@ class Query:
         columns = [quote(column.name) for one in self.countings for column in one.columns]
         by = self.form.list_keys(self.keys)
         keys = list(map(name_key, by))
-        more = {PLAN: self.form.plan_column} | {name: name for name in (ROUND, ID) if name in self.extra}
+        more = {PLAN: self.form.plan_column}
+        more |= {ROUND: self.form.round_column} if self.form.round_column in self.extra else {}
+        more |= {ID: ID} if ID in self.extra else {}
         kept = [*keys, *map(quote, more)]
         typed = [
             f"CAST({quote(one.name)} AS BIGINT{'' if one.length is None else '[]'}) AS {text}"
@@ -170,7 +172,7 @@ class Query:
     def _state(self) -> str:
         """Which of the reasons a row has."""
         cases = [f'WHEN "plan" IS NULL OR "plan" <> \'{self.form.plan_id}\' THEN 1']
-        if ROUND in self.extra:
+        if self.form.round_column in self.extra:
             others = f'"round" < 1 OR "round" > {self.form.rounds}'
             others = others if self.round is None else f'"round" <> {self.round}'
             cases.append(f'WHEN "round" IS NULL OR {others} THEN 2')

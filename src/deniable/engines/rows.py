@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.engines.form import ID, REASONS, ROUND, Column, Counted, TableForm, from_columns
+from deniable.engines.form import ID, REASONS, Column, Counted, TableForm, from_columns
 from deniable.engines.words import Flags, PackedWords, pack_words
 from deniable.errors import InvalidReport
 from deniable.mechanisms import ExactMechanism, Tally
@@ -63,7 +63,7 @@ class RowReader:
     @cached_property
     def names(self) -> list[str]:
         """The columns that are read."""
-        more = [name for name in (self.form.plan_column, ROUND, ID) if name in self.extra]
+        more = [name for name in (self.form.plan_column, self.form.round_column, ID) if name in self.extra]
         return [*self.form.column_names, *more]
 
     def read(self, batch: pa.RecordBatch) -> Rows:
@@ -100,8 +100,8 @@ class RowReader:
         states = np.zeros(n, dtype=np.int8)
         if not sound.all():
             states[~sound] = _FORM
-        if ROUND in self.extra:
-            _mark_others(batch.column(ROUND), self._has_round, states, _ROUND)
+        if self.form.round_column in self.extra:
+            _mark_others(batch.column(self.form.round_column), self._has_round, states, _ROUND)
         if self.form.plan_column in self.extra:  # it is not asked for where a file's header said it
             _mark_others(batch.column(self.form.plan_column), self._has_plan, states, _PLAN)
         return Rows(states, tuple(reports))

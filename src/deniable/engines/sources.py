@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import date
@@ -25,7 +25,7 @@ from deniable.engines.databases import (
 )
 from deniable.engines.fetching import EngineRows
 from deniable.engines.files import FilesCount, Key, merge_counted, open_files, open_frame
-from deniable.engines.form import ID, ROUND, Counted, TableForm, check_columns
+from deniable.engines.form import ID, Counted, TableForm, check_columns
 from deniable.engines.pieces import read_first, read_plan
 from deniable.engines.query import Query
 from deniable.engines.reports import TableReports, list_hashes
@@ -84,9 +84,9 @@ def count_source(
         files = open_frame(form, source, by, number)
     if gathered is not None:
         files = replace(files, sink=gathered.add)
-    if not _mixes_rounds(form, files.extra, by, number, kept):
+    if not _mixes_rounds(form, by, number, kept):
         return files.run(show)
-    return _join_rounds(replace(files, keys=(*by, ROUND)).run(show))
+    return _join_rounds(replace(files, keys=(*by, form.round_column)).run(show))
 
 
 def gather_source(
@@ -206,9 +206,9 @@ def _count_inside(
         if hashes:
             return _count_hashes(engine, form, source, hashes, keys, number, gathered, show)
         query = Query(form, source, form.more_columns & set(kinds), number, keys)
-        if not _mixes_rounds(form, query.extra, keys, number, kept):
+        if not _mixes_rounds(form, keys, number, kept):
             return query.run(engine.run)
-        return _join_rounds(replace(query, keys=(*keys, ROUND)).run(engine.run))
+        return _join_rounds(replace(query, keys=(*keys, form.round_column)).run(engine.run))
 
 
 def _count_hashes(
@@ -254,11 +254,9 @@ def _write_value(value: object) -> str:
     return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
 
 
-def _mixes_rounds(
-    form: TableForm, extra: Collection[str], keys: Sequence[str], number: int | None, kept: bool
-) -> bool:
+def _mixes_rounds(form: TableForm, keys: Sequence[str], number: int | None, kept: bool) -> bool:
     """Whether a count could add up the reports of several rounds; what is kept is added to other counts."""
-    mixes = form.rounds > 1 and number is None and ROUND in extra and ROUND not in keys
+    mixes = form.rounds > 1 and number is None and form.round_column not in keys
     if mixes and kept:
         raise InvalidParameter(
             "these reports are of rounds, which are not added up: choose one with --round (number=1 in "
@@ -271,11 +269,12 @@ def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:
     """Counts without the round, which is the last key; refuses several rounds where one is meant."""
     joined: dict[Key, Counted] = {}
     rounds: dict[Key, list[Hashable]] = {}
-    for (*some, number), counted in found.items():
-        key = tuple(some)
-        joined[key] = joined[key] + counted if key in joined else counted
-        if counted.n:
+    for (*values, number), counted in found.items():
+        key = tuple(values)
+        if counted.n and isinstance(number, int):
+            counted = replace(counted, round=number)
             rounds.setdefault(key, []).append(number)
+        joined[key] = joined[key] + counted if key in joined else counted
     several = max(rounds.values(), key=len, default=[])
     if len(several) > 1:
         named = format_members("round", sorted(several, key=str))

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.engines import parquet
+from deniable.engines.parquet import Block
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
 from deniable.plan.reports import Reports
-from deniable.records import Records
 from deniable.tables import column_names, columns_of
 from deniable.tables.files import refuse_existing
 
@@ -33,13 +33,14 @@ def refuse_beside(plan: Plan, read: Sequence[str], beside: Sequence[str], column
         raise InvalidParameter(f"a column is named twice beside reports: {', '.join(beside)}")
 
 
-def align_blocks(blocks: Iterable[Records], beside: object) -> Iterator[tuple[Records, pa.Table | None]]:
+def align_blocks(blocks: Iterable[Reports], beside: object) -> Iterator[Block]:
     """Each block of reports with its rows of a table."""
     table = None if beside is None else _to_arrow(beside)
     start = 0
-    for records in blocks:
-        yield records, None if table is None else table.slice(start, records.n)
-        start += records.n
+    for reports in blocks:
+        rows = None if table is None else table.slice(start, reports.n)
+        yield Block(reports.records, reports.round, rows)
+        start += reports.n
     if table is not None and table.num_rows != start:
         raise InvalidValue(
             f"columns beside reports have a row for each, got {table.num_rows:,} rows for "
@@ -52,8 +53,8 @@ def write_blocks(
 ) -> int:
     """Write blocks of reports, each with the columns beside it, to a Parquet file; how many records."""
     refuse_existing(path, overwrite)
-    pairs = ((reports.records, beside) for reports, beside in blocks)
-    return parquet.write_reports(path, plan.table_form, pairs)
+    parts = (Block(reports.records, reports.round, beside) for reports, beside in blocks)
+    return parquet.write_reports(path, plan.table_form, parts)
 
 
 def _to_arrow(table: Any) -> pa.Table:

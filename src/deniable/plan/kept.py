@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, final
@@ -18,8 +19,8 @@ from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import format_count, shorten_names
 from deniable.plan.plan import Plan
-from deniable.plan.reports import Tallies, refuse_other_plan
-from deniable.plan.windows import Windows, count_windows, order_window, refuse_nothing
+from deniable.plan.reports import Tallies, add_refused, refuse_other_plan
+from deniable.plan.windows import Windows, count_windows, find_round, order_window, refuse_nothing
 from deniable.tables import Show, replacing
 
 try:
@@ -90,9 +91,7 @@ class KeptTallies:
     """Where reports are: a folder, as it is found from the file of tallies, or the address of a database."""
 
     def __str__(self) -> str:
-        counted = (
-            f"{format_count(self.tally().n, 'report')} in {format_count(len(self.partitions), 'partition')}"
-        )
+        counted = f"{format_count(self.n, 'report')} in {format_count(len(self.partitions), 'partition')}"
         return f"Kept tallies of plan {self.plan.id[:12]}: {counted}"
 
     def __repr__(self) -> str:
@@ -179,11 +178,37 @@ class KeptTallies:
             )
         return self._count_windows(source, again)
 
+    @property
+    def n(self) -> int:
+        """How many records were reported, in all rounds."""
+        return sum(one.n for part in self.partitions.values() for one in part.windows.values())
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many rows of all partitions were not counted, by reason."""
+        nothing: dict[str, int] = {}
+        windows = (one.refused for part in self.partitions.values() for one in part.windows.values())
+        return reduce(add_refused, windows, nothing)
+
     def tally(self) -> Tallies:
-        """The tallies of all partitions."""
+        """The tallies of all partitions, which must be of one round."""
         return sum(
             (one for part in self.partitions.values() for one in part.windows.values()), self.plan.tally([])
         )
+
+    def choose_round(self, number: int) -> KeptTallies:
+        """These tallies of one round alone, where they are kept of it, or by round."""
+        if number == self.number:
+            return self
+        if self.plan.table_form.round_column not in self.by:
+            raise InvalidParameter(f"these tallies are kept of round {self.number or 'any'}, got {number}")
+        partitions = {
+            name: replace(
+                part, windows={key: one for key, one in part.windows.items() if one.round == number}
+            )
+            for name, part in self.partitions.items()
+        }
+        return replace(self, partitions=partitions)
 
     def tally_windows(self, by: str | Sequence[str]) -> Windows:
         """The tallies of each window, by columns that they are kept by."""
@@ -207,7 +232,7 @@ class KeptTallies:
                 "digest": part.digest,
                 "windows": [
                     {"values": [_encode(value) for value in values]}
-                    | {name: told for name, told in one.to_dict().items() if name != "plan"}
+                    | {name: told for name, told in one.to_dict().items() if name not in ("plan", "round")}
                     for values, one in sorted(part.windows.items(), key=order_window)
                 ],
             }
@@ -229,7 +254,7 @@ class KeptTallies:
             if told["kept_tallies"] != _VERSION:
                 raise ValueError(f"version {told['kept_tallies']}")
             refuse_other_plan(told["plan"], plan.id)
-            parts = [_read_partition(plan, one) for one in told["partitions"]]
+            parts = [_read_partition(plan, told, one) for one in told["partitions"]]
             named = {one.name: one for one in parts}
             where = told["table"], named, told.get("source")
             return KeptTallies(plan, tuple(told["by"]), told["round"], *where)
@@ -310,12 +335,13 @@ def _require_growth(column: str, value: Hashable) -> None:
         )
 
 
-def _read_partition(plan: Plan, told: Mapping[str, Any]) -> Partition:
+def _read_partition(plan: Plan, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
     windows = {}
     for one in told["windows"]:
         values = tuple(map(_decode, one["values"]))
         plain = {name: told for name, told in one.items() if name != "values"}
-        windows[values] = Tallies.from_dict(plain | {"plan": plan.id})
+        number = find_round(plan.table_form, kept["by"], values, kept["round"])
+        windows[values] = Tallies.from_dict(plain | {"plan": plan.id, "round": number})
     return Partition(told["name"], told["digest"], windows)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from deniable.domain import Range
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.formatting import format_count
-from deniable.plan.reports import Reports, Tallies, records_of, refuse_other_plan
+from deniable.plan.reports import Reports, Tallies, records_of_round, refuse_other_plan
 from deniable.plan.result import bins_of
 from deniable.records import Faked, Records
 from deniable.tables import frame_of
@@ -91,7 +91,7 @@ def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLike
     """The most likely shares of every attribute; whole reports where there are fakes."""
     from deniable.likelihood import mle, mle_record
 
-    blocks = list(records_of(reports, plan.id))
+    blocks = list(records_of_round(reports, plan.id, plan.table_form.rounds))
     if not sum(block.n for block in blocks):
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     records = Records.stack(blocks)
@@ -155,7 +155,9 @@ def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikeli
             "with fakes it is not known which reports of linked rounds are real; each round has its "
             "own shares: plan.mle(reports)"
         )
-    every = [Records.stack(list(records_of(reports, plan.id))) for reports in rounds]
+    every = [
+        Records.stack(list(records_of_round(reports, plan.id, plan.table_form.rounds))) for reports in rounds
+    ]
     if not every or not every[0].n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     found: dict[str, Likelihood] = {}

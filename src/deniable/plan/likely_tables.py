@@ -17,7 +17,7 @@ from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.mechanisms import Tally
 from deniable.plan.margins import find_margins
 from deniable.plan.question_pairs import check_questions
-from deniable.plan.reports import Tallies, records_of
+from deniable.plan.reports import Tallies, records_of_round
 from deniable.records import Faked, Records
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def find_likely_table(plan: Plan, data: object, of: str, by: str, **options: Any
     if isinstance(data, Tallies):
         given = {j: data[name] for j, name in enumerate(plan.names)}
     else:
-        records = Records.stack(list(records_of(data, plan.id)))
+        records = Records.stack(list(records_of_round(data, plan.id, plan.table_form.rounds)))
         given = dict(enumerate(records.columns))
     chosen = _choose(list(_list_parts(plan)), of, by, _MOST_SEARCHED)
     if chosen is None:

@@ -13,7 +13,7 @@ from deniable.cross import TableChange
 from deniable.errors import InvalidParameter
 from deniable.plan.crossing import list_sources
 from deniable.plan.margins import find_margins, sum_source
-from deniable.plan.reports import Reports, records_of
+from deniable.plan.reports import Reports, records_of_round
 from deniable.records import Records
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ def compare_linked(
             f"a table by {plan.content.known.name!r}, which is known, is compared from round to round by its "
             "results: later.change(earlier), in the shell without --people linked"
         )
-    rounds = [Records.stack(list(records_of(reports, plan.id))) for reports in (earlier, later)]
+    rounds = [
+        Records.stack(list(records_of_round(reports, plan.id, plan.table_form.rounds)))
+        for reports in (earlier, later)
+    ]
     if rounds[0].n != rounds[1].n:
         raise InvalidParameter(
             f"row i of both rounds is person i, and there are {rounds[0].n:,} and {rounds[1].n:,} rows; "

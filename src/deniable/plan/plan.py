@@ -27,7 +27,7 @@ from deniable.plan.losses import Loss, Stated
 from deniable.plan.notation import InvalidPlan
 from deniable.plan.portrait import describe_plan, summarize_plan, write_html
 from deniable.plan.reporting import encode_answers, make_reports, privatize_answers
-from deniable.plan.reports import Reports, Tallies, records_of
+from deniable.plan.reports import Reports, Tallies, blocks_of, records_of_round
 from deniable.plan.result import Result
 from deniable.plan.terms import Terms
 from deniable.plan.texts import Texts
@@ -229,14 +229,15 @@ class Plan(Terms):
         nothing = Records(0, tuple(part.blank(0) for part in self.content.parts))
         if self.content.known is not None:
             nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))
-        blocks = iter(records_of(reports, self.id))
-        return sum(map(self._tally, blocks), self._tally(next(blocks, nothing)))
+        blocks = blocks_of(reports, self.id)
+        return sum(map(self._tally, blocks), self._tally(next(blocks, Reports(self.id, nothing))))
 
-    def _tally(self, records: Records) -> Tallies:
+    def _tally(self, reports: Reports) -> Tallies:
+        records, number = reports.records, 1 if self.table_form.rounds == 1 else reports.round
         if self.content.known is None or records.groups is None:
-            return Tallies(self.id, records.n, self._count(records))
+            return Tallies(self.id, records.n, self._count(records), round=number)
         groups = tuple(map(self._count, self.content.known.split(records)))
-        return Tallies(self.id, records.n, add_groups(groups), groups)
+        return Tallies(self.id, records.n, add_groups(groups), groups, round=number)
 
     def _count(self, records: Records) -> dict[str, Tally]:
         return dict(zip(self.names, self.mechanism.tally(records), strict=True))
@@ -339,7 +340,7 @@ class Plan(Terms):
 
         if any({of, by} == set(pair) for pair in list_tables(self.content)):
             return self.estimate(self.tally(reports)).cross(of, by, level)
-        return cross_reports(self, records_of(reports, self.id), of, by, level)
+        return cross_reports(self, records_of_round(reports, self.id, self.table_form.rounds), of, by, level)
 
     def mle_cross(
         self, data: Tallies | Reports | Iterable[Reports], of: str, by: str, **options: Any
@@ -381,12 +382,13 @@ class Plan(Terms):
         """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were.
 
         Columns that stand `beside` them, such as the day, are a table with a row for each report. They are
-        written as they are, and no loss counts them: `plan.tally(path, by="day")` counts by them.
+        written as they are, and no loss counts them: `plan.tally(path, by="day")` counts by them. Reports of
+        a plan with rounds must know their round, which is written in a column.
         """
         from deniable.plan.beside import align_blocks
 
         files.refuse_existing(Path(path), overwrite)
-        blocks = align_blocks(records_of(reports, self.id), beside)
+        blocks = align_blocks(blocks_of(reports, self.id), beside)
         return parquet.write_reports(Path(path), self.table_form, blocks)
 
     def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
@@ -395,7 +397,7 @@ class Plan(Terms):
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
         blocks = parquet.read_reports(Path(path), self.table_form, show)
-        return (Reports(self.id, records) for records in blocks)
+        return (Reports(self.id, records, number) for records, number in blocks)
 
     def describe(self) -> str:
         return describe_plan(self)

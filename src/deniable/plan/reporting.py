@@ -63,4 +63,5 @@ def make_reports(plan: Plan, codes: Integers, words: Words | None, people: Seque
                 codes[j, absent] = attribute.domain.draw(drawn)
     enough = rows.columns(0, plan.mechanism.words)
     made = plan.mechanism.encode(np.ascontiguousarray(codes), enough)
-    return Reports(plan.id, made if groups is None else replace(made, groups=groups))
+    number = 1 if plan.table_form.rounds == 1 else checked_source(words).round
+    return Reports(plan.id, made if groups is None else replace(made, groups=groups), number)

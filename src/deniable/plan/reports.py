@@ -10,7 +10,7 @@ from typing import Any, final
 from deniable.engines.form import REASONS
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_members
 from deniable.mechanisms import Tally
 from deniable.plan.known import add_groups
 from deniable.records import Records
@@ -23,6 +23,8 @@ class Reports:
 
     plan_id: str
     records: Records
+    round: int | None = None
+    """The round that they are of, 1 where the plan asks once; None where nobody said it."""
 
     @property
     def n(self) -> int:
@@ -50,6 +52,8 @@ class Tallies:
     refused: Mapping[str, int] = field(default_factory=dict)
     """How many rows of a table were not counted, by reason: of another `plan` or `round`, not in canonical
     `form`, or `repeated`."""
+    round: int | None = None
+    """The round that they are of, 1 where the plan asks once; None where nobody said it."""
 
     def __str__(self) -> str:
         title = f"Tallies of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}"
@@ -64,12 +68,14 @@ class Tallies:
         if not isinstance(other, Tallies):
             return NotImplemented
         refuse_other_plan(other.plan_id, self.plan_id)
+        number = self._join_round(other)
         return replace(
             self,
             n=self.n + other.n,
             tallies=_add(self.tallies, other.tallies),
             groups=tuple(map(_add, self.groups, self._check_groups(other))),
             refused=add_refused(self.refused, other.refused),
+            round=number,
         )
 
     def __radd__(self, other: int) -> Tallies:
@@ -80,12 +86,20 @@ class Tallies:
         if not isinstance(other, Tallies):
             return NotImplemented
         refuse_other_plan(other.plan_id, self.plan_id)
+        number = self._join_round(other)
         return replace(
             self,
             n=self.n - other.n,
             tallies=_subtract(self.tallies, other.tallies),
             groups=tuple(map(_subtract, self.groups, self._check_groups(other))),
+            round=number,
         )
+
+    def _join_round(self, other: Tallies) -> int | None:
+        """The round of both; the same people answer in every round, so that rounds are not added up."""
+        rounds = [tallies.round for tallies in (self, other) if tallies.n]
+        refuse_rounds(rounds)
+        return rounds[0] if rounds else self.round
 
     def _check_groups(self, other: Tallies) -> tuple[Mapping[str, Tally], ...]:
         if len(self.groups) != len(other.groups):
@@ -95,12 +109,13 @@ class Tallies:
     def to_dict(self) -> dict[str, Any]:
         """Writes plain numbers, ready for JSON."""
         found: dict[str, Any] = {"plan": self.plan_id, "n": self.n, "tallies": _write(self.tallies)}
+        found |= {} if self.round is None else {"round": self.round}
         found |= {"groups": [_write(group) for group in self.groups]} if self.groups else {}
         return found | ({"refused": dict(self.refused)} if self.refused else {})
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
-        """Reads what `to_dict` wrote; a collector also gives the round."""
+        """Reads what `to_dict` wrote."""
         if (
             not isinstance(data, Mapping)
             or set(data) - {"round", "groups", "refused"} != {"plan", "n", "tallies"}
@@ -119,7 +134,15 @@ class Tallies:
                 raise InvalidParameter(
                     f"the tally of {name!r} counts {tally.n} reports, and there are {n} records"
                 )
-        return Tallies(data["plan"], n, tallies, groups, _read_refused(data.get("refused", {})))
+        number = data.get("round")
+        return Tallies(
+            data["plan"],
+            n,
+            tallies,
+            groups,
+            _read_refused(data.get("refused", {})),
+            None if number is None else whole_number("round", number, 1),
+        )
 
 
 def _read_refused(given: object) -> dict[str, int]:
@@ -156,8 +179,43 @@ def _tally(name: str, given: Any) -> Tally:
         raise InvalidParameter(f"the tally of {name!r}: {problem}") from None
 
 
+def refuse_rounds(rounds: Iterable[int | None]) -> None:
+    """Refuse reports or tallies that are to be added up, and are of several rounds, or do not say of which.
+
+    The same people answer in every round: error bars of the sum would be too narrow.
+    """
+    given = list(rounds)
+    if len(given) > 1 and None in given:
+        raise InvalidReport(
+            "reports of a plan with rounds are added up only where all of them say that they are of one "
+            "round: make them with dn.remembering(seed, round=1), or say it: "
+            "dataclasses.replace(reports, round=1)"
+        )
+    if len(set(given)) > 1:
+        named = format_members("round", sorted(set(given), key=str))
+        raise InvalidReport(
+            f"the same people answered in {named}, which are not added up; estimate each by itself, and "
+            "compare them: later.change(earlier)"
+        )
+
+
+def records_of_round(reports: object, plan_id: str, rounds: int) -> Iterator[Records]:
+    """What is in reports of a plan with so many rounds, or in blocks of them, which must all be of one."""
+    before: Reports | None = None
+    for block in blocks_of(reports, plan_id):
+        if rounds > 1 and block.n:
+            refuse_rounds([block.round] if before is None else [before.round, block.round])
+            before = block
+        yield block.records
+
+
 def records_of(reports: object, plan_id: str) -> Iterator[Records]:
     """What is in reports, or in blocks of them, which must all have been made for this plan."""
+    return (block.records for block in blocks_of(reports, plan_id))
+
+
+def blocks_of(reports: object, plan_id: str) -> Iterator[Reports]:
+    """Reports, or blocks of them, which must all have been made for this plan."""
     if isinstance(reports, str | Path):
         raise InvalidReport(
             "reports are what plan.privatize gives; read a file of them: "
@@ -169,7 +227,7 @@ def records_of(reports: object, plan_id: str) -> Iterator[Records]:
         if not isinstance(block, Reports):
             raise InvalidReport(_not_reports(block))
         refuse_other_plan(block.plan_id, plan_id)
-        yield block.records
+        yield block
 
 
 def refuse_other_plan(given: str, expected: str) -> None:

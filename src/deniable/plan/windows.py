@@ -141,7 +141,7 @@ def tally_source(
     tallies = count_windows(plan, source, table, keys, number, show)
     refuse_nothing(plan.table_form, tallies.values(), source, table)
     if by is None:
-        return tallies.get((), _gather(plan, {}))
+        return tallies.get((), _gather(plan, {}, find_round(plan.table_form, (), (), number)))
     return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
 
 
@@ -168,7 +168,18 @@ def count_windows(
         )
         one = windows.setdefault(key[: len(keys)], {})
         one[group] = one[group] + counted if group in one else counted
-    return {key: _gather(plan, groups) for key, groups in sorted(windows.items(), key=order_window)}
+    ordered = sorted(windows.items(), key=order_window)
+    return {key: _gather(plan, groups, find_round(form, keys, key, number)) for key, groups in ordered}
+
+
+def find_round(
+    form: TableForm, keys: Sequence[str], key: tuple[Hashable, ...], number: int | None
+) -> int | None:
+    """The round of a window: the only one, the one that is asked for, or what the window is by."""
+    named = dict(zip(keys, key, strict=True)).get(form.round_column)
+    if form.rounds == 1 or number is not None:
+        return number or 1
+    return named if isinstance(named, int) else None
 
 
 def estimate_windows(plan: Plan, windows: object, smooth: bool) -> WindowResults:
@@ -185,10 +196,10 @@ def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool,
     return tuple((value is None, type(value).__name__, 0 if value is None else value) for value in item[0])
 
 
-def _gather(plan: Plan, groups: Mapping[Hashable, Counted]) -> Tallies:
+def _gather(plan: Plan, groups: Mapping[Hashable, Counted], number: int | None) -> Tallies:
     """The tallies of one window, from those of its known groups."""
     nothing = plan.mechanism.tally_nothing()
-    everything = sum(groups.values(), Counted(0, nothing, {}))
+    everything = sum(groups.values(), Counted(0, nothing, {}, number))
     known: Known | None = plan.content.known
     if known is None:
         return _name(plan, everything, ())
@@ -198,7 +209,7 @@ def _gather(plan: Plan, groups: Mapping[Hashable, Counted]) -> Tallies:
 
 def _name(plan: Plan, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
     tallies = add_groups(groups) if groups else dict(zip(plan.names, counted.tallies, strict=True))
-    return Tallies(plan.id, counted.n, tallies, groups, counted.refused)
+    return Tallies(plan.id, counted.n, tallies, groups, counted.refused, counted.round)
 
 
 def refuse_nothing(form: TableForm, found: Any, source: object, table: str | None = None) -> None:

@@ -147,9 +147,9 @@ class Wire:
             raise Refused("form", f"these reports do not say which {self.known.name!r} each is of")
         return [bytes((group,)) + body for group, body in zip(records.groups.tolist(), bodies, strict=True)]
 
-    def reports(self, bodies: Sequence[bytes]) -> Reports:
-        """Back from `bodies`; a body that is not canonical is refused."""
-        found, sound = self.sound(bodies)
+    def reports(self, bodies: Sequence[bytes], number: int | None = None) -> Reports:
+        """Back from `bodies`, of the round with this number; a body that is not canonical is refused."""
+        found, sound = self.sound(bodies, number)
         if not sound.all():
             raise Refused(
                 "form",
@@ -158,18 +158,21 @@ class Wire:
             )
         return found
 
-    def sound(self, bodies: Sequence[bytes]) -> tuple[Reports, npt.NDArray[np.bool_]]:
+    def sound(
+        self, bodies: Sequence[bytes], number: int | None = None
+    ) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of the bodies in canonical form, and which bodies these are."""
+        number = 1 if self.rounds == 1 else number
         if self.known is None:
             records, sound = self.plan.mechanism.from_bodies(bodies)
-            return Reports(self.plan.id, records), sound
+            return Reports(self.plan.id, records, number), sound
         groups = np.fromiter((body[0] if body else MOST_GROUPS for body in bodies), np.int64, len(bodies))
         in_group = groups < self.known.size
         records, sound = self.plan.mechanism.from_bodies(
             [body[1:] for body, good in zip(bodies, in_group.tolist(), strict=True) if good]
         )
         in_group[in_group] = sound
-        return Reports(self.plan.id, replace(records, groups=groups[in_group])), in_group
+        return Reports(self.plan.id, replace(records, groups=groups[in_group]), number), in_group
 
     def to_json(self, report: Report) -> bytes:
         """The canonical JSON text of a report."""

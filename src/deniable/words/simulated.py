@@ -146,9 +146,15 @@ class Seeded(Words):
 class _Remembering(Words):
     remember = True
 
-    def __init__(self, seed: int, fresh: Words) -> None:
+    def __init__(self, seed: int, fresh: Words, number: int | None = None) -> None:
         self._seed = seed
         self._fresh = fresh
+        self._number = number
+
+    @property
+    def round(self) -> int | None:
+        """The round that what is fresh comes from; None where that was not said."""
+        return self._number
 
     def take(self, count: int) -> WordArray:
         return self._fresh.take(count)
@@ -194,7 +200,8 @@ def remembering(seed: int, fresh: Words | None = None, round: int | None = None)
 
     What a person keeps (a permanent answer, the sampled attribute, a hash function) comes from the seed, the
     person and the value; everything else is fresh, from the operating system unless given. Nothing is stored.
-    With a round, what is fresh comes from the seed and the round, so that all of it can be had again.
+    With a round, what is fresh comes from the seed and the round, so that all of it can be had again, and
+    reports know their round: files of them can be written.
 
     >>> remembering(7, seeded(1)).rows(3, 2).n
     3
@@ -206,7 +213,8 @@ def remembering(seed: int, fresh: Words | None = None, round: int | None = None)
         return _Remembering(known, system() if fresh is None else fresh)
     if fresh is not None:
         raise InvalidParameter("give fresh words, or a round whose words come from the seed, not both")
-    return _Remembering(known, _seeded(b"deniable fresh words", known, whole_number("round", round, 1)))
+    number = whole_number("round", round, 1)
+    return _Remembering(known, _seeded(b"deniable fresh words", known, number), number)
 
 
 def fixed(words: Iterable[int] | WordArray) -> Words:

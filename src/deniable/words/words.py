@@ -235,6 +235,11 @@ class Words(ABC):
     remember: ClassVar[bool] = False
     """Whether what people must keep is the same in the next round."""
 
+    @property
+    def round(self) -> int | None:
+        """The round whose reports these words make; None where they are of no round, or of any."""
+        return None
+
     @abstractmethod
     def take(self, count: int) -> WordArray:
         """Return the next `count` words."""
@@ -343,6 +348,11 @@ class Device(Words):
         self._message = b"".join(encode_label(label) for label in labels)
         self._fresh = fresh
         self._round = round
+
+    @property
+    def round(self) -> int | None:
+        """The round that the noise comes from; None where it is fresh."""
+        return self._round
 
     def take(self, count: int) -> WordArray:
         return self._fresh.take(count)

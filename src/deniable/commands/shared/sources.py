@@ -143,9 +143,7 @@ def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | 
     if not Path(source).is_file():
         raise FileMissing(f"there is no file {source}; deniable tally --keep makes one")
     kept = KeptTallies.read(source, plan)
-    if number is not None and number != kept.number:
-        raise InvalidParameter(f"the tallies in {source} are kept of round {kept.number or 'any'}")
-    return kept
+    return kept if number is None else kept.choose_round(number)
 
 
 def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Mapping[str, int]) -> None:
