@@ -129,7 +129,8 @@ def test_simulate_as_a_table(run: Run) -> None:
     outcome = run("simulate", *several, *people)
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[0] == "population normal:0.2, 2 repeats, seed 3; blind guess 1 / k"
+    whose = "coverage is of the shares of the population"
+    assert lines[0] == f"population normal:0.2, 2 repeats, seed 3; {whose}; blind guess 1 / k"
     cells = [tuple(line.split()[:4]) for line in lines[3:]]
     assert len(cells) == 36
     assert set(cells) == set(

@@ -6,6 +6,7 @@ with the false-alarm rate of `statistics.ALPHA`. Each comparison is shown to fai
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -26,6 +27,7 @@ from deniable.simulate.tallies import draw_tally, is_drawn_directly
 from deniable.summaries import metrics
 from deniable.summaries.metrics import METRICS
 from tests import statistics
+from tests.statistics import COVERED_SWEEPS
 
 Counts = npt.NDArray[np.float64]
 
@@ -228,7 +230,7 @@ def test_measured_error_is_the_laws(rows: list[SweepCell]) -> None:
             statistics.deviation(mse.mean, 1.4 * row.expected_mse, mse.stderr, "an error 40 % larger")
 
 
-def test_intervals_cover_the_people_who_answered(rows: list[SweepCell]) -> None:
+def test_intervals_cover_the_population(rows: list[SweepCell]) -> None:
     for row in rows:
         pairs = row.repeats * row.k
         covered = round(row.metrics["coverage"].mean * pairs)
@@ -237,6 +239,20 @@ def test_intervals_cover_the_people_who_answered(rows: list[SweepCell]) -> None:
         )  # a noisy sum's interval is approximate
     together = np.mean([row.metrics["coverage"].mean for row in rows])
     assert 0.945 < together < 0.965  # no more than promised either: too wide an interval says too little
+
+
+def test_coverage_is_of_the_population_that_intervals_mean() -> None:
+    """With little noise, the people's own shares are held by all intervals: 100 % was shown for 95 %."""
+    [row] = sweep(["grr"], [6.0], [8], [2000], population.uniform, repeats=COVERED_SWEEPS, seed=4)
+    assert row.coverage_of == "population"
+    statistics.deviation(
+        row.metrics["coverage"].mean, 0.955, math.sqrt(0.05 * 0.95 / row.repeats), "coverage of grr"
+    )
+    assert row.metrics["coverage"].mean < 0.98
+    known = population.from_column(["a", "b", "b"] * 500)
+    [row] = sweep(["grr"], [6.0], [2], [None], lambda _: known, repeats=50, seed=4)
+    assert row.coverage_of == "people"
+    assert row.metrics["coverage"].mean == 1
 
 
 def test_rows_say_what_was_done(rows: list[SweepCell]) -> None:

@@ -76,8 +76,12 @@ def run_sweep(
 
     All errors are those of estimated shares, averaged over the repeats: mse (squared, averaged over the
     values), max error, total variation, wasserstein (for ordered values, in steps from one value to the next)
-    and kl (in nats). With --project they are measured after that step. Expected mse and coverage are always
-    those of the unbiased estimates.
+    and kl (in nats). They are from the shares among the people asked. With --project they are measured after
+    that step. Expected mse and coverage are always those of the unbiased estimates.
+
+    Coverage is how many 95 % intervals hold the true shares of the population that people are drawn from.
+    Where all people of a file are asked, it is of these people, and intervals hold more often than they say:
+    they allow for a sample.
 
     Ordered values also have geometric, exponential, tight_constraints and square_wave. The epsilon of the
     first three is per step from one value to the next; `loss` is that of any two values.
@@ -96,7 +100,12 @@ def run_sweep(
         return
     first = rows[0]
     step = f", errors after {project} (expected mse and coverage before)" if project else ""
-    title = f"population {first.population}, {repeats:,} repeats, seed {seed}{step}; blind guess 1 / k"
+    covered = next((row.coverage_of for row in rows if row.coverage_of), "population")
+    whose = "the population" if covered == "population" else "the people themselves"
+    title = (
+        f"population {first.population}, {repeats:,} repeats, seed {seed}{step}; "
+        f"coverage is of the shares of {whose}; blind guess 1 / k"
+    )
     console.print_table(
         title, ["protocol", "epsilon", "k", "n", *_MEASURED], [_format_cells(row) for row in rows]
     )

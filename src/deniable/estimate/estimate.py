@@ -100,6 +100,9 @@ class Estimate:
     ) -> Interval:
         """Where the true shares are, with confidence `level` each, or all at once (Bonferroni).
 
+        They are those of the population that the people who answered are a sample of. The shares among these
+        very people are held at least as often.
+
         A count of support is binomial, so an `exact` (Clopper-Pearson) or `wilson` interval for its mean maps
         to one for the share; exact ones are the default. Shares of metric values are not counts: their
         intervals are Wilson's, with the observed noise. Noisy sums have `normal` ones. Neither is exact, and
@@ -278,7 +281,7 @@ class MeanEstimate:
     """What -1 and 1 stand for."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the true mean is, with this confidence.
+        """Where the true mean is, with this confidence, of the population that people are a sample of.
 
         With one bit a report it is exact. Otherwise it holds the means that are near enough by their own
         errors; where nothing is known of these, a mean of many reports is normal.

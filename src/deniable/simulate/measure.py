@@ -96,8 +96,12 @@ class SweepCell:
     """The mean squared error of the unbiased estimates, by the law."""
     success: float | None = None
     report_bytes: int | None = None
+    coverage_of: Literal["population", "people"] | None = None
+    """Whose shares the intervals should hold: those of the population that people were drawn from, or of the
+    people themselves, where all known people were asked. Errors are always those among the people asked.
+    """
     metrics: Mapping[str, Mean] = field(default_factory=dict)
-    """The METRICS, and `coverage`: how often 95 % intervals hold the share among the people who answered."""
+    """The METRICS, and `coverage`: how often 95 % intervals hold the true shares of `coverage_of`."""
 
 
 _Made = SetMechanism | MetricMechanism | Summed
@@ -179,9 +183,11 @@ def _measure_cell(
         shares = estimate.frequencies if asked.project is None else estimate.project(asked.project)
         for name, metric in METRICS.items():
             seen[name].append(metric(shares, truth))
-        seen["coverage"].append(_cover(estimate, truth))
+        # intervals are of the population that the people are a sample of
+        seen["coverage"].append(_cover(estimate, truth if n is None else people.shares))
     return replace(
         asked,
+        coverage_of="people" if n is None else "population",
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
         loss=_loss_or_none(mechanism),
         unit_loss=mechanism.unit_loss,
