@@ -21,15 +21,19 @@ export interface Precision {
   readonly people_enough: number;
 }
 
-/** How often an attacker is right about an answer, as `deniable attack` says it. */
+/** How often an attacker is right about an answer, as `deniable plan` says it. */
 export interface Guess {
   readonly attribute: string;
+  /** What is guessed, where it is not the value. */
+  readonly what: string;
   readonly blind: number;
   readonly report: number;
   readonly reported: number;
   /** With all questions that depend on each other, where there are such. */
   readonly together?: number;
   readonly together_blind?: number;
+  /** Of one answer of a table: by whoever knows the other answers, at most. */
+  readonly most?: number;
 }
 
 export interface Forecast {
@@ -159,11 +163,13 @@ function bar(share: number, kind: string): SVGElement {
 export function guesses({ guesses: found, loss }: Forecast): Child {
   const row = ({
     attribute,
+    what,
     blind,
     report,
     reported,
     together,
     together_blind: without,
+    most,
   }: Guess): HTMLElement =>
     h(
       "li",
@@ -172,6 +178,7 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
         "p",
         {},
         h("strong", {}, quoted(attribute)),
+        what && h("span", { class: "soft" }, `, ${what}`),
         h("span", { class: "margin" }, `${percent(report)} with a report, ${percent(blind)} without`),
       ),
       bar(report, "guess"),
@@ -179,6 +186,12 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
       reported - report > 0.0005
         ? h("p", { class: "soft" }, `${percent(reported)} for people whose report is about it.`)
         : null,
+      most !== undefined &&
+        h(
+          "p",
+          { class: "soft" },
+          `At most ${percent(Math.ceil(1000 * most) / 1000)} by whoever knows the other answers: the survey page states this.`,
+        ),
       together !== undefined && without !== undefined
         ? h(
             "p",

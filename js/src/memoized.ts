@@ -10,7 +10,7 @@ import { must } from "./errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "./exact.js";
 import type { HashedPart } from "./mechanism.js";
 import type { Repeated } from "./repeated.js";
-import { bucketOf, type Direct, hashed, hashFunction, type Unary } from "./shapes.js";
+import { bucketOf, type Direct, guessBit, hashed, hashFunction, type Unary } from "./shapes.js";
 
 /** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
 export interface Memoized extends Repeated<number | readonly number[]> {
@@ -31,6 +31,7 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     words: first.words + second.words,
     ratio: own.after(1),
     codec: second.codec as Memoized["codec"],
+    ...own.guesses,
     first,
     second,
     forever: first.ratio,
@@ -72,6 +73,8 @@ interface Rounds {
   readonly fresh: Ratio;
   /** What is kept is one value, or k bits that may all change. */
   readonly parts: number;
+  /** How often an attacker is right, by one report and by all, where the ratios say less. */
+  readonly guesses?: Pick<Memoized, "guess" | "always">;
   encode(value: number, kept: Uint32Array<ArrayBuffer>, fresh: Uint32Array<ArrayBuffer>): number | number[];
 }
 
@@ -100,8 +103,13 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
     first.one * set + (FULL - first.one) * clear,
     first.zero * set + (FULL - first.zero) * clear,
   ];
+  const set = (kept: bigint): bigint => kept * second.one + (FULL - kept) * second.zero;
   return {
     name: `${first.k} ${first.one} ${first.zero} ${second.one} ${second.zero}`,
+    guesses: {
+      guess: guessBit(first.k, set(first.one), set(first.zero), FULL * FULL),
+      ...(first.guess && { always: first.guess.chance }),
+    },
     changes: (rounds) => unaryChanges(first, second, rounds),
     // all of them set for the one value, and clear for the other; this grows with both powers
     after: (reports) => {

@@ -13,8 +13,15 @@ import {
   writeInteger,
 } from "./codecs.js";
 import { must } from "./errors.js";
-import { cell, FULL, PRIME, type Ratio, times, wholeNumber } from "./exact.js";
-import { type Codec, checkedK, checkedThreshold, type HashedPart, type Mechanism } from "./mechanism.js";
+import { cell, FULL, PRIME, powerUp, type Ratio, times, wholeNumber } from "./exact.js";
+import {
+  type Codec,
+  checkedK,
+  checkedThreshold,
+  type Guess,
+  type HashedPart,
+  type Mechanism,
+} from "./mechanism.js";
 import { below, chance, type Halves, sampled, type Threshold } from "./words.js";
 
 /** The report is a value: the true one with probability keep / 2^64, else one of the others. */
@@ -70,6 +77,7 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
     words: 64 * Math.ceil(k / 64),
     ratio: times(up, down),
     codec: bits(k),
+    guess: guessBit(k, one, zero, FULL),
     one,
     zero,
     up,
@@ -77,6 +85,15 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
     flip,
     encode: (value, row) => flip([value], row.fresh),
   };
+};
+
+/**
+ * How often the value of a bit that is set is the true one: any of them is as likely. The bits are set with
+ * probabilities one / full and zero / full. It is (p - (p - q) (1 - q)^(k - 1)) / (q k), rounded up.
+ */
+export const guessBit = (k: number, one: bigint, zero: bigint, full: bigint): Guess => {
+  const [n, d] = powerUp([full, full - zero], k - 1); // of 1 / (1 - q)
+  return { chance: [one * n - (one - zero) * d, zero * n * BigInt(k)], among: k };
 };
 
 /**
@@ -185,6 +202,8 @@ export const hadamard = (k: number, keep: bigint): Mechanism<number> => {
     words: 2,
     ratio: [keep, FULL - keep],
     codec: integer(2 ** (32 - unused)),
+    // every column agrees with some row, but for one of the four that two values have
+    guess: { chance: k > 2 ? [2n * keep, BigInt(k) * FULL] : [2n * keep + FULL, 4n * FULL], among: k },
     encode: (value, { fresh }) => {
       const [line, column] = [value + 1, (fresh[3] as number) >>> unused];
       return agree(line, column) === chance(fresh, 0, kept) ? column : column ^ (line & -line);

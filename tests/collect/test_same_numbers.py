@@ -13,10 +13,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
+from deniable.design.simulated import draw_answers
 from deniable.wire import Report, Wire
+from deniable.words.simulated import remembering, seeded
+from tests.cases import check_each
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import visiting
 from tests.collector import BINARY, HTTP, TOKEN, collecting
+from tests.random_studies import draw_studies
 from tests.running import Run
 
 PEOPLE = 500
@@ -120,3 +124,45 @@ def test_the_page_shows_what_the_shell_prints(
         assert one["text"].lower() in body.lower()
         assert one["text"] in text
     assert f"Health of the reports: {told['health']['summary']}" in body
+
+
+STUDIES, ANSWERING = 60, 60
+"""Random studies, and the people who answer each."""
+
+
+def test_what_the_page_reads_is_what_the_shell_prints_of_random_studies(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page draws the numbers of one answer of the collector, as the test above sees; they are those that
+    the shell computes from the collector's tallies.
+    """
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    plans = {}
+    for study in draw_studies(STUDIES, tmp_path):
+        if any(attribute.domain.listed for attribute in study.plan.content.attributes):
+            plans[study.plan.id] = study.plan
+    with collecting(tmp_path, [*plans.values()], "--minimum", "1") as running:
+
+        def check(plan: dn.Plan) -> None:
+            known = () if plan.content.known is None else (plan.content.known.name,)
+            answers = draw_answers(plan, "uneven", ANSWERING, seed=1)
+            codes = np.stack([answers[name] for name in (*plan.names, *known)])
+            words = seeded(1) if plan.content.rounds is None else remembering(1)
+            wire = Wire(plan)
+            bodies = wire.bodies(plan.privatize_codes(codes, words))
+            raw = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
+            batch = b"".join(len(one).to_bytes(4, "little") + one for one in raw)
+            assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
+            plan.write(Path(f"{plan.id}.json"))
+            outcome = run("estimate", f"{plan.id}.json", "--from", running.url, "--json")
+            assert outcome.code == 0, outcome.err
+            shell = json.loads(outcome.out)
+            page = running.get(f"/plans/{plan.id}/estimates").json()
+            compared = [name for name in ("rows", "groups", "means", "among", "noise") if name in page]
+            assert "rows" in compared
+            for name in compared:
+                assert len(page[name]) == len(shell[name]), name
+                for row, printed in zip(page[name], shell[name], strict=True):
+                    assert row == {key: printed[key] for key in row}, name
+
+        check_each(check, plans.items())

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 import deniable as dn
 from deniable.design.draft import Question
-from deniable.design.forecast import list_guesses
+from deniable.design.forecast import forecast
 from deniable.design.preview import preview
 from deniable.design.unfinished import find_unfinished
 from tests.collect.test_pages import browser as browser
@@ -66,11 +66,14 @@ def test_simulated_people_have_texts_that_are_found() -> None:
 def test_levels_are_guessed_once_and_text_by_two_answers() -> None:
     income = dn.Range(0, 1024, step=1, queries="ranges")
     questions = {"income": income, "word": dn.Text("a-z", longest=3), "smokes": ["yes", "no"]}
-    rows = {one["attribute"]: one for one in list_guesses(dn.Study(questions, epsilon=4.0).plan(people=3000))}
-    names = ["income, in groups of 256", "income", "smokes", "word, which of two answers it is"]
-    assert list(rows) == names
+    rows = {
+        one["attribute"]: one
+        for one in forecast(dn.Study(questions, epsilon=4.0).plan(people=3000))["guesses"]
+    }
+    assert list(rows) == ["income, in 4 groups", "income", "word", "smokes"]
     assert all(one["blind"] <= one["report"] <= one["reported"] <= 1 for one in rows.values())
-    assert rows[names[-1]]["blind"] == 0.5
+    assert rows["word"]["blind"] == 0.5
+    assert rows["word"]["what"] == "which of two answers it is, at most"
 
 
 def test_text_hides_no_guess_from_questions_that_depend_on_each_other() -> None:
@@ -78,7 +81,7 @@ def test_text_hides_no_guess_from_questions_that_depend_on_each_other() -> None:
 
     def guess(**more: dn.Text) -> dict[str, dict[str, float]]:
         study = dn.Study(asked | more, epsilon=3.0, mechanism="split", only_if={"brand": {"smokes": "yes"}})
-        return {one["attribute"]: one for one in list_guesses(study.plan(people=1000))}
+        return {one["attribute"]: one for one in forecast(study.plan(people=1000))["guesses"]}
 
     alone, beside = guess(), guess(word=dn.Text("a-z", longest=5))
     for name in asked:

@@ -145,7 +145,9 @@ def test_guesses_from_whole_reports_by_enumeration(kind: str) -> None:
 def test_plans_state_them() -> None:
     asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
     text = " ".join(dn.Study(asked, 1.0, together=[("age", "smoker")]).plan(people=1000).explain().split())
-    assert "one answer of a cell: the same attacker is right about 'age' 28.3 % (if reported 28.3 %, " in text
+    assert (
+        "one answer of a table: the same attacker is right about 'age' 28.3 % (if reported 28.3 %, " in text
+    )
     assert "'smoker' 57.6 % (if reported 57.6 %, blind 50.0 %)" in text
     again = dn.Study(asked, epsilon_first=1.0, epsilon_forever=2.0, together=[("age", "smoker")]).plan(1000)
     once, forever = (list_answer_guesses(again.content, forever=often)[1] for often in (False, True))
@@ -153,5 +155,5 @@ def test_plans_state_them() -> None:
     assert forever.exact
     assert 0.5 < once.report < forever.report < 0.9
     told = " ".join(again.explain().split())
-    assert "no answer changes: 'age' " in told
+    assert "no answer changes, that attacker is right about 'age' " in told
     assert f"'smoker' {100 * forever.report:.1f} % (if reported" in told.partition("no answer changes")[2]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
@@ -52,6 +52,8 @@ class Precision:
     """The width of the range in the attribute's own unit, where it is a mean or a median."""
     answered: float = 1.0
     """The share of people who are expected to answer, of whom it is."""
+    counted: Callable[[float], int] | None = field(default=None, compare=False, repr=False)
+    """How many people a margin takes, where the error does not fall with the root of their number."""
 
     @property
     def margin(self) -> float:
@@ -83,10 +85,13 @@ class Precision:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        return asdict(self) | {"margin": self.margin, "use": self.use, "sentence": self.judge()}
+        figures = {name: value for name, value in vars(self).items() if name != "counted"}
+        return figures | {"margin": self.margin, "use": self.use, "sentence": self.judge()}
 
     def people_needed(self, margin: float) -> int:
         """How many people it takes for this margin, in shares or in parts of the range."""
+        if self.counted is not None:
+            return self.counted(margin)
         enough = self.people * (HALF_WIDTH * self.stderr / margin) ** 2
         return max(1, math.ceil(enough)) if math.isfinite(enough) else 0
 
@@ -191,4 +196,4 @@ def list_precisions(considered: Considered) -> Iterator[Precision]:
             # people differ, and those who answer are some of many
             error = math.sqrt(variance + reading.spread(part.law) * unasked / considered.n)
             count, about = reading.count(part.law), (reading.width, reading.answered)
-            yield Precision(name, reading.what, count, considered.n, error, *about)
+            yield Precision(name, reading.what, count, considered.n, error, *about, reading.people)

@@ -7,7 +7,7 @@ groups and the mean, of a map its blocks, of a number its mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -70,6 +70,8 @@ class Reading:
     """How much it weighs among what is read of the attribute, where errors are taken as they are."""
     parts: int | None = None
     """Into how many parts a whole is divided, where that is not by all of them."""
+    people: Callable[[float], int] | None = None
+    """How many people a margin takes, where the error does not fall with the root of their number."""
 
     def count(self, law: ReportLaw) -> int:
         """How many sums there are; of row shares, in each row."""

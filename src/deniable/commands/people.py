@@ -91,8 +91,7 @@ def size_study(
     if error is not None and error >= 100:
         raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
     plan = reading.plan_study(study, people or 1)
-    if error is not None and any(one.what == FOUND for one in plan.precisions()):
-        # how common values must be to be found is known at a number of people, and only about at others
+    if error is not None:  # the plan of so many people may be another one
         plan = reading.plan_study(study, _enough(plan.precisions(), error))
     found = plan.precisions() if people is None else [*plan.precisions(), *_list_grouped(plan)]
     if as_json:

@@ -43,7 +43,7 @@ def anticipate_levels(asked: Sequence[Attribute], row: Considered) -> Considered
         for place, part in zip(question.places, question.mechanisms, strict=True):
             success[place], reported[place] = question.tell_two(), part.tell_two()
         limit = question.anticipate_limit(row.n)
-        readings[question.final] = (Reading(FOUND, parts=COMMON),)
+        readings[question.final] = (Reading(FOUND, parts=COMMON, people=question.people_needed),)
         variances[question.final] = ((limit / HALF_WIDTH) ** 2,)
     for levels in list_levels(asked).values():
         own = levels[-1].domain

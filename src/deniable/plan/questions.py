@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -16,13 +15,12 @@ from deniable.domain import NO_ANSWER, Product, View, is_missing, refuse_missing
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue, not_among
 from deniable.exact import round_up
-from deniable.formatting import format_percent, format_up
+from deniable.formatting import format_up
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
     NOT_APPLICABLE,
     YES_NO,
     Attribute,
-    list_domains,
     list_several,
 )
 from deniable.plan.level_texts import explain_levels
@@ -302,19 +300,13 @@ def explain_questions(content: Content) -> list[str]:
 
 
 def _explain_tables(content: Content) -> list[str]:
-    """What reports of tables say about single answers, by the odds that a report multiplies at most."""
-    tables = [one for one in content.attributes if isinstance(one.domain, Product)]
-    if not tables:
+    """That a report of a table holds several answers as one value."""
+    names = ", ".join(repr(one.name) for one in content.attributes if isinstance(one.domain, Product))
+    if not names:
         return []
-    guesses = []
-    for name, domain in list_domains(tables).items():
-        odds = math.exp(content.loss_among(content.changed[name])) / domain.k
-        most = odds / (odds + 1 - 1 / domain.k)
-        guesses.append(f"{name!r} {format_percent(most)} (blind {format_percent(1 / domain.k)})")
-    names = ", ".join(repr(one.name) for one in tables)
     return [
         f"{names}: answers to these questions are asked for together, and a report holds them as one value. "
-        f"So it tells about each of them: an attacker guesses right at most {', '.join(guesses)}."
+        "So it tells about each of them: how often one answer of a table is guessed stands above."
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, final
 
 from deniable.discovery import WHOLE, detection_limit, listed_limit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _SURE = 0.5  # limits below fall with the root of the number of people
 _MANY = 10**6
+_MOST_PEOPLE = 10**15
 PUBLIC_WORDS = 1000
 """Words of the public list that a plan compares itself with."""
 
@@ -83,7 +85,11 @@ class UnlistedQuestion:
         here = self.find_limit(self.expect(people))
         if here < _SURE:
             return here
-        return self.find_limit(self.expect(_MANY)) * math.sqrt(_MANY / people)
+        return max(here, self.find_limit(self.expect(_MANY)) * math.sqrt(_MANY / people))
+
+    def people_needed(self, limit: float) -> int:
+        """The least number of people with whom values of this share are found about half of the time."""
+        return _count_people(self, limit)
 
     def explain_limit(self, people: int) -> str:
         """How common a value must be to be found, beside what a public list would find; in sentences."""
@@ -117,6 +123,28 @@ class UnlistedQuestion:
         return ""
 
 
+@lru_cache(maxsize=256)
+def _count_people(question: UnlistedQuestion, limit: float) -> int:
+    """By halving: the limit falls a little faster or slower than with the root of the number of people."""
+    about = _MANY * (question.find_limit(question.expect(_MANY)) / limit) ** 2
+    if about > _MOST_PEOPLE:
+        return math.ceil(about)
+    few, enough = 0, max(1, round(about))
+    while question.anticipate_limit(enough) > limit:
+        few, enough = enough, 2 * enough
+    step = enough // 2
+    while few == 0 and step and question.anticipate_limit(step) <= limit:
+        enough, step = step, step // 2
+    few = max(few, step)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if question.anticipate_limit(middle) <= limit:
+            enough = middle
+        else:
+            few = middle
+    return enough
+
+
 def list_unlisted(content: Content) -> dict[str, UnlistedQuestion]:
     """The questions of a plan whose values nobody listed, by name."""
     made = content.mechanism
@@ -126,7 +154,9 @@ def list_unlisted(content: Content) -> dict[str, UnlistedQuestion]:
 def find_unlisted(
     attributes: Sequence[Attribute], parts: Sequence[ExactMechanism], chances: Sequence[Fraction]
 ) -> dict[str, UnlistedQuestion]:
-    """The same of attributes, their mechanisms, and how likely a report holds each."""
+    """The questions whose values nobody listed, from attributes, their mechanisms, and how likely a report
+    holds each.
+    """
     places: dict[str, list[int]] = {}
     for j, one in enumerate(attributes):
         if not one.domain.listed:
