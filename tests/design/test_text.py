@@ -36,7 +36,7 @@ def test_text_and_ranges_are_asked_for_and_their_results_are_shown(browser: Brow
         expect(page.locator("#session")).to_contain_text("write the letters that a text may have")
         page.get_by_label("Letters", exact=True).fill("a-z")
         page.get_by_label("Letters that are kept").fill("3")
-        expect(page.locator(".attack")).to_contain_text("word, which of two answers it is")
+        expect(page.locator(".attack")).to_contain_text("word, which of two answers it is, at most")
         expect(page.locator(".known", has_text="word").first).to_be_visible()
         check_access(page)
         page.get_by_role("button", name="Save").click()
