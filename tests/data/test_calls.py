@@ -56,8 +56,7 @@ def test_the_stand_in_has_the_facts_of_the_file_and_its_own_places() -> None:
     assert np.array_equal(calls.locations, again.locations)
     facts = json.loads((published.carried_folder() or Path()).joinpath(FACTS).read_text(encoding="utf-8"))
     hours = calls.times.astype("datetime64[h]").astype(np.int64) % 24
-    length = np.datetime64(facts["last"], "m") - np.datetime64(facts["first"], "m")
-    minutes = np.arange(length.astype(np.int64) + 1) + np.datetime64(facts["first"], "m")
+    minutes = np.arange(np.datetime64(facts["first"], "m"), np.datetime64(facts["last"], "m") + 1)
     minutes_of_hours = np.bincount(minutes.astype("datetime64[h]").astype(np.int64) % 24)
     rates = minutes_of_hours * np.array(facts["hours"])
     statistics.goodness_of_fit(np.bincount(hours), calls.n * rates / rates.sum(), "calls by hour of the day")

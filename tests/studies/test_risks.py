@@ -30,7 +30,6 @@ from deniable.simulate import plot
 from deniable.studies import accuracy, inference, reidentification, risks, tradeoffs
 from deniable.studies.plot import risks as plot_risks
 from tests import statistics
-from tests.attack.test_attacks import loaded
 
 FIELDS = {"figure", "dataset", "protocol", "epsilon", "attack", "accuracy", "stderr", "runs"}
 FIELDS |= {"surveys", "top", "background", "metric", "prior", "n", "seed"}
@@ -544,7 +543,7 @@ def test_census_as_published() -> None:
     """Attacks on RS+RFD that ignore the prior are where the study saw them, those that use it far above (ACS,
     GRR).
     """
-    people = loaded("acs-employment")
+    people = dn.data.load("acs-employment")
     rows = list(risks.reproduce([people], ["rsrfd"], [1.0], runs=2, attacks=["bayes", "bayes-uniform"]))
     found = {
         (row.prior, row.attack): 100 * (row.accuracy or 0) for row in rows if row.protocol == "RS+RFD[GRR]"

@@ -110,7 +110,7 @@ def _draw_stations(
     nearness = (squares.min(axis=1, keepdims=True) - squares) / (2 * _REACH**2)
     likelihood = np.cumsum(counts * np.exp(nearness), axis=1)
     chosen = (likelihood < draw.random((len(places), 1)) * likelihood[:, -1:]).sum(axis=1)
-    return np.array(list(stations))[chosen]
+    return np.asarray(np.array(list(stations))[chosen])
 
 
 def _read_facts() -> dict[str, Any]:
