@@ -40,12 +40,13 @@ export interface Asking {
   readonly patience?: number;
 }
 
-/** Ask, and wait for at most 20 seconds, or as long as is said. */
+/** Ask, and wait for the whole answer, at most 20 seconds or as long as is said. */
 export async function ask(
   path: string,
   { token, method = "GET", body, patience = 20_000 }: Asking = {},
 ): Promise<Response> {
   let answer: Response;
+  let content: Blob;
   try {
     answer = await fetch(HERE + path, {
       method,
@@ -55,11 +56,12 @@ export async function ask(
       signal: AbortSignal.timeout(patience),
       ...(body === undefined ? {} : { body }),
     });
+    content = await answer.blob(); // the time may be up, or the connection lost, after the head of the answer
   } catch {
     throw new Refused("offline", t("unreachable"));
   }
-  if (answer.ok) return answer;
-  const { reason, detail } = understood(await answer.text());
+  if (answer.ok) return new Response(content.size ? content : null, answer);
+  const { reason, detail } = understood(await content.text());
   throw new Refused(reason, detail || `The collector answered with status ${answer.status}.`);
 }
 

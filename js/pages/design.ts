@@ -111,6 +111,7 @@ interface Panels {
 
 async function ask<T>(path: string, method = "GET", body?: unknown, signal?: AbortSignal): Promise<T> {
   let answer: Response;
+  let found: T & { reason?: unknown; detail?: unknown };
   try {
     answer = await fetch(path, {
       method,
@@ -120,6 +121,7 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
         ? {}
         : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
+    found = await answer.json();
   } catch (problem) {
     if ((problem as Error).name === "AbortError") throw problem;
     throw new Refused(
@@ -127,9 +129,8 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
       "deniable design has ended; start it again to go on. What you wrote is still here.",
     );
   }
-  const found = await answer.json();
   if (!answer.ok) throw new Refused(String(found.reason), String(found.detail));
-  return found as T;
+  return found;
 }
 
 /** Read the file, and show it. */

@@ -916,6 +916,33 @@ def test_a_report_that_waits_for_its_time_is_stopped(
     assert counted(ticketed, TICKETED) == before + 1
 
 
+SLOW = """
+window.fetch = ((real) => async (input, init) => {
+  const answer = await real(input, init);
+  if (!window.isSlow || !String(input).endsWith("plans")) return answer;
+  const late = new DOMException("signal timed out", "TimeoutError");
+  return new Response(new ReadableStream({ start: (body) => body.error(late) }), answer);
+})(window.fetch);
+"""
+
+
+def test_an_answer_that_does_not_end_in_time_is_no_error_of_the_page(
+    browser: Browser, collector: Running
+) -> None:
+    """The head of the answer came in time, and its body did not. Nothing is written to the console."""
+    with visiting(browser, collector) as visit:
+        visit.context.add_init_script(f"window.isSlow = true; {SLOW}")
+        page = visit.survey(ONCE)
+        expect(page.get_by_text("The collector cannot be reached")).to_be_visible()
+        page.evaluate("window.isSlow = false")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_text("Do you smoke?")).to_be_visible()
+    with visiting(browser, collector) as visit:
+        visit.context.add_init_script(f"window.isSlow = true; {SLOW}")
+        page = visit.dashboard(FILLED)
+        expect(page.get_by_text("The collector cannot be reached")).to_be_visible()
+
+
 def test_a_ticket_is_good_in_the_next_round(browser: Browser, run: Run, tmp_path: Path) -> None:
     """A round that closes while its report waits leaves the ticket, and another round asks for no other
     invitation.

@@ -38,6 +38,17 @@ Make = Callable[[], str]
 STORES = ["sqlite", "postgres"]
 
 
+PREPARED: list[Store] = []
+"""Stores of the running test. One that a failed test leaves open would fail the tests after it."""
+
+
+@pytest.fixture(autouse=True)
+def _close_prepared() -> Iterator[None]:
+    yield
+    while PREPARED:
+        PREPARED.pop().close()
+
+
 @pytest.fixture(params=STORES)
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Addresses of stores that do not exist yet."""
@@ -57,6 +68,7 @@ def store(make: Make) -> Iterator[Store]:
 def prepared(url: str, invited: bool = False) -> Store:
     """A store with all plans, and round 1 open."""
     store = open_store(url)
+    PREPARED.append(store)
     for plan in PLANS:
         store.register(plan, invited)
         store.set_round(plan.id, 1)

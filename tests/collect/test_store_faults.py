@@ -27,11 +27,11 @@ from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
 from deniable.errors import DeniableError
 from deniable.plan import Plan
 from tests import services
-from tests.collect.test_store import Make, counted, hashed, make, prepared, store
+from tests.collect.test_store import Make, _close_prepared, counted, hashed, make, prepared, store
 from tests.collector import collecting
 from tests.store_worker import FORKS, SAMPLED, SPLIT, add_until_killed, arrivals, deliver
 
-__all__ = ["make", "store"]  # fixtures
+__all__ = ["_close_prepared", "make", "store"]  # fixtures
 
 CROWD, KILLS = 8, 20
 

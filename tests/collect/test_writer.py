@@ -15,10 +15,10 @@ import pytest
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable
 from deniable.collect.writer import Busy, Writer
 from tests import services
-from tests.collect.test_store import counted, make, prepared, store
+from tests.collect.test_store import _close_prepared, counted, make, prepared, store
 from tests.store_worker import SPLIT, arrivals
 
-__all__ = ["make", "store"]  # fixtures
+__all__ = ["_close_prepared", "make", "store"]  # fixtures
 
 
 class Slow:
