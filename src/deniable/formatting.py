@@ -39,10 +39,12 @@ def ungroup(text: str) -> str:
 def format_count(n: int, noun: str) -> str:
     """A number of things, in words.
 
-    >>> format_count(1, "report"), format_count(2000, "report")
-    ('1 report', '2,000 reports')
+    >>> format_count(1, "report"), format_count(2000, "report"), format_count(2, "person")
+    ('1 report', '2,000 reports', '2 people')
     """
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun.removesuffix('person')}people" if noun.endswith("person") else f"{n:,} {noun}s"
 
 
 def format_members(noun: str, members: Iterable[object]) -> str:
@@ -214,7 +216,7 @@ def format_ratio(loss: float) -> str:
     >>> format_ratio(1.0), format_ratio(100.0)
     ('2.72 times', 'e^100 times')
     """
-    return f"{math.exp(loss):.3g} times" if loss < 50 else f"e^{loss:.3g} times"
+    return f"{format_digits(math.exp(loss), 3)} times" if loss < 20 else f"e^{format_digits(loss, 3)} times"
 
 
 def keep_finite(value: Any) -> Any:
@@ -229,6 +231,16 @@ def round_digits(number: float, digits: int) -> float:
     350.0
     """
     return float(f"{number:.{digits}g}")
+
+
+def format_digits(number: float, digits: int) -> str:
+    """A number with this many digits, and zeros in place of a power of ten.
+
+    >>> format_digits(251.7, 2), format_digits(0.03416, 2), format_digits(1_234_567.0, 4)
+    ('250', '0.034', '1,235,000')
+    """
+    text = f"{number:.{digits}g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
 
 
 def fill_paragraph(text: str, width: int = _WIDTH) -> str:

@@ -456,6 +456,32 @@ def test_an_answer_after_a_reset_is_written_nowhere(caplog: pytest.LogCaptureFix
     assert not [each for each in caplog.records if each.levelno >= logging.ERROR]
 
 
+def test_a_token_is_asked_for_where_somebody_answers(
+    flooded: Running, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PLAN.write("plan.json")
+    monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
+    answered = run("estimate", "plan.json", "--from", flooded.url)
+    assert "a collector shows results to its operator" in answered.err
+    silent = run("estimate", "plan.json", "--from", "http://127.0.0.1:1")  # nobody may listen on it
+    assert "cannot be reached" in silent.err
+    assert "token" not in silent.err
+
+
+def test_a_collector_that_cannot_start_leaves_nothing_behind(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PLAN.write("plan.json")
+    monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
+    with serving.listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        for options in (["--port", port], ["--port", "0", "--round", "7"]):
+            assert run("serve", "plan.json", *options).code != 0
+    monkeypatch.setenv("DENIABLE_TOKEN", "short")
+    assert "at least 16 letters" in run("serve", "plan.json", "--port", "0").err
+    assert [path.name for path in Path().iterdir()] == ["plan.json"]
+
+
 def hooked(folder: Path, setting: str) -> str:
     """A path from which Python starts with another setting of the server."""
     return hook(folder, f"import deniable.collect.serving as serving\nserving.{setting}\n")

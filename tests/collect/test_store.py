@@ -559,7 +559,7 @@ def test_a_check_finds_what_was_changed_by_hand(store: Store) -> None:
     assert "the tallies say 100 reports, but there are" in store.check()[0]
     with database.transaction(write=True):
         database.run("UPDATE arrivals SET body = ? WHERE plan <> ?", BAD, key)
-    assert any("100 reports are not in their canonical form" in problem for problem in store.check())
+    assert any("100 reports in another form than the canonical one" in problem for problem in store.check())
     with database.transaction(write=True):
         database.run("UPDATE arrivals SET body = NULL WHERE plan = ?", key)
         database.run("UPDATE arrivals SET plan = 77 WHERE plan <> ?", key)

@@ -134,7 +134,7 @@ def test_a_report_that_moves_is_not_counted_again(monkeypatch: pytest.MonkeyPatc
         sweeping.mix(one._database, {})
     again.join()
     assert (outcomes == ["counted before"] * 10) is locked
-    twice = f"plan {SPLIT.id[:12]}, round 1: 10 reports are stored twice"
+    twice = f"plan {SPLIT.id[:12]}, round 1: 10 reports stored twice"
     assert one.check() == ([] if locked else [twice])
     one.close()
     other.close()

@@ -229,7 +229,7 @@ def test_estimates_of_text_name_the_command(run: Run) -> None:
     ("options", "message"),
     [
         ("reports.parquet --from reports.parquet", "give one of both"),
-        ("--from https://example.org", "a collector shows results to its operator"),
+        ("--from http://127.0.0.1:1", "the collector at http://127.0.0.1:1 cannot be reached"),
         ("--from sqlite:///reports.db --table words", "--table names a table of a database"),
         ("reports.parquet --words plan.parquet", "plan.parquet"),
         ("reports.parquet --alpha 2", "alpha"),

@@ -21,6 +21,7 @@ CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)
 HOME = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
 WRONG: Any = object()
 LINE = dn.geometric(19, 0.5)
+SMOKES = {"smokes": ["yes", "no"]}
 
 HALVES, EVEN = [0.5, 0.5], np.full((2, 2), 0.5)
 LIKELY = dn.mle(LINE, dn.Tally(40, np.full(20, 2)))
@@ -56,7 +57,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a box without a name": (lambda: CITY.codes([(1, 2)]), r"not in the box of this attribute \(lat"),
     "a number's epsilon": (
         lambda: dn.Study({"income": dn.Number(0, 10)}, epsilon=100).plan(100),
-        "'income': epsilon 100.0 is too large",
+        "epsilon = 100 hides nothing: .* at 4 for 98.2 %",
+    ),
+    "an epsilon for ever": (
+        lambda: dn.Study(SMOKES, epsilon_first=1.0, epsilon_forever=1000.0, rounds=3).plan(100),
+        "epsilon_forever = 1000 hides nothing",
+    ),
+    "together with what is not asked": (
+        lambda: dn.Study(SMOKES | {"age": ["young", "old"]}, epsilon=1.0, together=[("age", "smoke")]),
+        r"together: 'smoke' is not a question of this study \(smokes, age\); did you mean 'smokes'\?",
+    ),
+    "a scale that goes down": (lambda: dn.Range.scale(5, 1), r"such as \[1, 5\], got \[5, 1\]"),
+    "a scale of one number": (lambda: dn.Range.scale(3, 3), r"up to its highest, .* got \[3, 3\]"),
+    "dates that go back": (
+        lambda: dn.Range.dates("2026-01-01", "2020-01-01", by="year"),
+        "from the first year up to a later one, got 2026-01-01 and 2020-01-01",
     ),
     "a typo": (
         lambda: dn.Study.from_dict(

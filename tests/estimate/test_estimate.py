@@ -248,10 +248,10 @@ def test_frames_of_every_library(backend: Backend) -> None:
     frame: Any = estimate.frame(0.9, backend)
     assert isinstance(frame, FRAMES[backend])
     names = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    assert names == ["value", "frequency", "stderr", "low", "high", "count"]
+    assert names == ["value", "share", "stderr", "low", "high", "count"]
     columns = {name: list(frame[name].to_pylist() if backend == "pyarrow" else frame[name]) for name in names}
     assert columns["value"] == ["yes", "no"]
-    np.testing.assert_allclose(columns["frequency"], estimate.frequencies)
+    np.testing.assert_allclose(columns["share"], estimate.frequencies)
     np.testing.assert_allclose(columns["stderr"], estimate.stderr)
     np.testing.assert_allclose([columns["low"], columns["high"]], estimate.interval(0.9))
     np.testing.assert_allclose(columns["count"], [20, 0])

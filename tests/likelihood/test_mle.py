@@ -700,7 +700,7 @@ def test_results_are_values() -> None:
     assert math.isclose(result.counts.sum(), 100)
     assert result.k == 5
     frame = result.frame(repeats=20, backend="polars")
-    assert frame.columns == ["value", "frequency", "stderr", "low", "high", "count"]
+    assert frame.columns == ["value", "share", "stderr", "low", "high", "count"]
     assert np.array_equal(pickle.loads(pickle.dumps(result)).frequencies, result.frequencies)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

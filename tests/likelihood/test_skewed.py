@@ -233,5 +233,5 @@ def test_a_bootstrap_of_a_grid_is_not_minutes() -> None:
         repeats=5, backend="polars", progress=lambda *_: heard.clear()
     )
     assert heard == []
-    assert (frame["low"] <= frame["frequency"]).all()
-    assert (frame["frequency"] <= frame["high"]).all()
+    assert (frame["low"] <= frame["share"]).all()
+    assert (frame["share"] <= frame["high"]).all()

@@ -258,7 +258,7 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
         assert all(math.isnan(end) for one in (mean, median) for end in (one.stderr, one.low, one.high)), (
             "never an interval"
         )
-        assert soft.frame(backend="polars").columns == ["value", "frequency", "count"]
+        assert soft.frame(backend="polars").columns == ["value", "share", "count"]
         assert "per report is at most" in str(soft)
 
 

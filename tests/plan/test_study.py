@@ -35,7 +35,7 @@ HOSTILE = {
     ASKED
     + '[objective]\nsuccess_cap = "0.5"': "success_cap is a probability above 0 and at most 1, got '0.5'",
     ASKED + "[objective]\nsuccess_cap = true": "success_cap is a probability above 0 and at most 1, got True",
-    ASKED + '[objective]\nf = "x"': "f is a frequency from 0 to 1, got 'x'",
+    ASKED + '[objective]\nf = "x"': "f is a share from 0 to 1, got 'x'",
     ASKED + '[objective]\nworst = "yes"': "worst is true or false, got 'yes'",
     ASKED + "[objective]\nbytes_cap = 1.5": "bytes_cap must be an integer",
     ASKED

@@ -118,12 +118,14 @@ class ValueAttack:
         return frame_of(columns, backend)
 
     def __str__(self) -> str:
-        title = f"best guesses of answers, {self.n:,} people"
+        title = f"best guesses of answers, {format_count(self.n, 'person')}"
         return "\n".join([title, *format_table(*self._table())])
 
     def _repr_html_(self) -> str:
         headers, rows = self._table()
-        return format_html_table(headers, rows, f"best guesses of answers, {self.n:,} people", headers[:1])
+        return format_html_table(
+            headers, rows, f"best guesses of answers, {format_count(self.n, 'person')}", headers[:1]
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """How often the attacker expects to be right about each answer."""
@@ -136,7 +138,7 @@ class ValueAttack:
         from deniable.plot.charts import Bars, plot_bars
 
         expected = Bars(np.array(list(self.expected.values())))
-        title = f"Best guesses of answers, {self.n:,} people"
+        title = f"Best guesses of answers, {format_count(self.n, 'person')}"
         return plot_bars(self.names, [expected], title, "guesses that the attacker expects to be right")
 
     def __repr__(self) -> str:

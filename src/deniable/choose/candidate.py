@@ -152,7 +152,7 @@ class Considered:
         error = f"standard error {format_points(max(self.standard_errors))} at most"
         size = f"{format_count(self.report_bytes.most, 'byte')} a report at most"
         loss = f"loss {format_loss(self.loss_record)} per record"
-        return f"{self.name}, {self.n:,} people: {error}, {loss}, {size}"
+        return f"{self.name}, {format_count(self.n, 'person')}: {error}, {loss}, {size}"
 
     @property
     def kind(self) -> str:

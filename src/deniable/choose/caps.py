@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from deniable.choose.objective import Objective
 from deniable.choose.options import Option
 from deniable.choose.task import Task
+from deniable.formatting import format_digits
 from deniable.records import count_name_bytes
 
 Selection = tuple[list[Option], str | None]
@@ -64,8 +65,9 @@ def _least_influence(options: Sequence[Sequence[Option]]) -> list[Option]:
 def _above_influence(label: str, options: Sequence[Option], cap: float) -> str:
     """Why no option keeps a cap on fake reports: less epsilon for each attribute leaves more to a report."""
     (least,) = _least_influence([options])
+    counts = format_digits(least.influence, 3)
     return (
-        f"a fake report of {label} counts for {least.influence:.3g} people or more ({least.name}), the cap "
+        f"a fake report of {label} counts for {counts} people or more ({least.name}), the cap "
         f"is {cap:g}; a larger epsilon, or fewer attributes, leaves fake reports less"
     )
 

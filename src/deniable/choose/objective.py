@@ -48,7 +48,7 @@ class Objective:
     tolerance: float = 0.03
     """Of choices whose score is at most this much above the least, the one with the smallest reports wins."""
     f: float | None = None
-    """Judge by the variance at this frequency (the papers: 0) instead of the average over the domain."""
+    """Judge by the variance at this share (the papers: 0) instead of the average over the domain."""
     people: Literal["answered", "everyone"] = "everyone"
     """Whom the error is about where each person reports r attributes of d (SMP): the n r / d people who
     answered for it, or all n. The latter adds f (1 - f) (d / r - 1) / n, averaged over the values of a
@@ -84,13 +84,13 @@ class Objective:
                 "worst looks at the largest error, squares at the mean of all; give one of them"
             )
         if self.f is not None and not (_is_number(self.f) and 0 <= self.f <= 1):
-            raise InvalidParameter(f"f is a frequency from 0 to 1, got {self.f!r}")
+            raise InvalidParameter(f"f is a share from 0 to 1, got {self.f!r}")
         if self.people not in ("answered", "everyone"):
             raise InvalidParameter(f"people is 'answered' or 'everyone', got {self.people!r}")
 
     def __str__(self) -> str:
         error = f"the least {self.goal}"
-        caps = [] if self.f is None else [f"at a frequency of {self.f:g}"]
+        caps = [] if self.f is None else [f"at a share of {self.f:g}"]
         if self.success_cap is not None:
             caps.append(f"best guess right at most {format_percent(self.success_cap)}")
         if self.bytes_cap is not None:

@@ -12,6 +12,7 @@ from deniable.choose.reading import FOUND
 from deniable.formatting import (
     MOST_PEOPLE,
     format_count,
+    format_digits,
     format_people,
     format_percent,
     round_digits,
@@ -170,10 +171,10 @@ class Precision:
         return words[self.use]
 
     def _show(self, given: tuple[float, float]) -> str:
-        return f"{100 * self._limit(given):.2g} points"
+        return f"{format_digits(100 * self._limit(given), 2)} points"
 
     def _judge_middle(self) -> str:
-        part = f"{100 * HALF_WIDTH * self.stderr:.2g} % of the range"
+        part = f"{format_digits(100 * HALF_WIDTH * self.stderr, 2)} % of the range"
         if self.use == "noise":
             if not self.is_reachable:
                 return f"Too noisy to read: it may be off by {part}. {UNREACHABLE}"

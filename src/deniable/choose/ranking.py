@@ -18,6 +18,7 @@ from deniable.choose.task import BLOCKS, Names, Protocols, Sizes, Task, checked_
 from deniable.choose.ways import Way, list_options, settle_protocols
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
+from deniable.formatting import format_digits
 from deniable.records import MOST_WEIGHT, Per
 
 
@@ -94,7 +95,8 @@ def _rank_with_uncapped(task: Task) -> list[Considered]:
     free = best_ranked(replace(task, objective=replace(task.objective, influence_cap=None)))
     if free.why_not is not None or max(free.influence) <= cap:
         return rows
-    why_not = f"a fake report counts for up to {max(free.influence):.3g} people, the cap is {cap:g}"
+    counts = format_digits(max(free.influence), 3)
+    why_not = f"a fake report counts for up to {counts} people, the cap is {cap:g}"
     best, *others = (row for row in rows if row.mechanism != free.mechanism)
     return [best, *sorted([*others, replace(free, why_not=why_not)], key=_order)]
 

@@ -141,7 +141,8 @@ def _epsilon(task: Task, targets: tuple[float, ...]) -> float:
     found = _smallest(enough, task.epsilon)
     if found is None:
         raise InvalidParameter(
-            f"no epsilon up to {task.epsilon:g} reaches this error with {task.n} people; ask more people"
+            f"no epsilon up to {task.epsilon:g} reaches this error with "
+            f"{format_count(task.n, 'person')}; ask more people"
         )
     return found
 
@@ -201,7 +202,7 @@ def warning(considered: Considered, n: int) -> str | None:
         known = f"Values of {name} are found about half of the time {precision.format_margin()} of people on."
         if precision.margin >= 1:
             known = say_found(precision.margin, "", f"a value of {name}")
-    text = f"With {n:,} people {about} would be noise. {known} {others}"
+    text = f"With {format_count(n, 'person')} {about} would be noise. {known} {others}"
     if precision.is_reachable:
         text += f"It takes {precision.format_people()} people at this epsilon to be useful."
     else:

@@ -93,8 +93,8 @@ class Intake:
                     "mechanisms with shorter reports"
                 )
         self._most_reports = limits.batch_reports
-        wires = [one.wire for one in self._served.values()]
-        self.most = {BINARY: max(map(longest_report, wires)), JSON: max(map(longest_json, wires))}
+        self.wires = [one.wire for one in self._served.values()]
+        self.most = {BINARY: max(map(longest_report, self.wires)), JSON: max(map(longest_json, self.wires))}
         self.most_batch = {kind: max(limits.batch_bytes, 4 + most) for kind, most in self.most.items()}
 
     def one(self, raw: bytes, kind: bytes, admission: Admission | None) -> Arrival:

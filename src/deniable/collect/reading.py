@@ -130,8 +130,11 @@ def token_file_for(source: str, named: Path | None) -> Path | None:
     return TOKEN_FILE if here and TOKEN_FILE.is_file() else None
 
 
-def find_token(file: Path | None) -> str:
-    """The operator's token from the environment, or from the file that `deniable serve` made."""
+def find_token(file: Path | None, source: str) -> str:
+    """The operator's token from the environment, or from the file that `deniable serve` made.
+
+    Where there is none, a collector that cannot be reached is said first.
+    """
     token = os.environ.get("DENIABLE_TOKEN", "")
     if file is not None:
         token = file.read_text(encoding="utf-8").strip()
@@ -141,6 +144,7 @@ def find_token(file: Path | None) -> str:
             "operator.token"
         )
     if not token:
+        _refuse_silence(_address(source))
         raise InvalidParameter(
             "a collector shows results to its operator: set DENIABLE_TOKEN, or name the file that deniable "
             f"serve made where it was started: --token-file {TOKEN_FILE}"
@@ -187,9 +191,24 @@ def _ask(
             why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"
         raise DeniableError(f"the collector at {source} refused: {why}") from None
     except OSError as problem:  # also no answer in time, or no such address
-        raise DeniableError(
-            f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}"
-        ) from None
+        raise _unreachable(source, problem) from None
+
+
+def _refuse_silence(source: str) -> None:
+    """Refuse an address at which nobody answers."""
+    try:
+        urllib.request.urlopen(f"{source}/health", timeout=_SECONDS).close()
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+    except OSError as problem:
+        raise _unreachable(source, problem) from None
+
+
+def _unreachable(source: str, problem: OSError) -> DeniableError:
+    return DeniableError(
+        f"the collector at {source} cannot be reached: {getattr(problem, 'reason', problem)}; is it running, "
+        "and is this its address?"
+    )
 
 
 def _not_a_collector(source: str, wanted: str) -> DeniableError:

@@ -10,6 +10,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.collect.counting import Known
 from deniable.collect.database import Database
+from deniable.formatting import format_count
 
 BLOCK = 10_000
 """Reports that are held in memory at a time."""
@@ -102,13 +103,13 @@ def _check(database: Database, known: Known, number: int, total: Integers, gone:
         bodies = [body for _, body in block if body is not None]
         reports, sound = known.wire.sound(bodies)
         if not sound.all():
-            yield f"{int((~sound).sum())} reports are not in their canonical form"
+            yield f"{format_count(int((~sound).sum()), 'report')} in another form than the canonical one"
         found += known.count(reports)
         empty += len(block) - len(bodies)
         twice += len(block) - len({name for name, _ in block})
         after = block[-1][0]
     if twice:
-        yield f"{twice} reports are stored twice"
+        yield f"{format_count(twice, 'report')} stored twice"
     if empty != gone[0]:
         yield f"{empty} reports have no body, but {gone[0]} were scrubbed"
     yield from _differences(known, total, found + gone)
@@ -125,7 +126,7 @@ def _differences(known: Known, total: Integers, found: Integers) -> Iterator[str
     if (total == found).all():
         return
     if total[0] != found[0]:
-        yield f"the tallies say {total[0]} reports, but there are {found[0]}"
+        yield f"the tallies say {format_count(total[0], 'report')}, but there are {found[0]}"
     else:
         differing = int(np.count_nonzero(total != found))
         yield f"the tallies differ from a recount in {differing} of {known.sums.size} numbers"

@@ -16,6 +16,7 @@ from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Responde
 from deniable.collect.refusals import Refusal
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_count
 from deniable.plan import MEAN, Plan, Result, Tallies
 from deniable.plan.estimates import estimate_tallies
 from deniable.plan.findings import Findings
@@ -31,7 +32,9 @@ Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents)
 def enough(tallies: Tallies, minimum: int) -> Tallies:
     """Refuse to show results of too few reports."""
     if tallies.n < minimum:
-        raise Refusal("few", f"{tallies.n:,} reports so far; results appear from {minimum:,} on.")
+        raise Refusal(
+            "few", f"{format_count(tallies.n, 'report')} so far; results appear from {minimum:,} on."
+        )
     return tallies
 
 
@@ -40,7 +43,7 @@ def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False) -> Result:
     try:
         return estimate_tallies(plan, tallies, False, text_alone)
     except InvalidParameter as problem:
-        raise Refusal("few", f"{tallies.n:,} reports so far: {problem}") from None
+        raise Refusal("few", f"{format_count(tallies.n, 'report')} so far: {problem}") from None
 
 
 def estimated(

@@ -414,16 +414,26 @@ def _end(*_: object) -> None:
 
 def operator_token(file: Path) -> tuple[str, str]:
     """The operator's token and its origin: the environment, the file, or a new file for its owner only."""
+    known = find_operator_token(file)
+    if known is not None:
+        return known
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:  # it was made since
+        return operator_token(file)
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(handle, "w", encoding="utf-8") as opened:
+        opened.write(token + "\n")
+    return token, "new"
+
+
+def find_operator_token(file: Path) -> tuple[str, str] | None:
+    """The operator's token and its origin, the environment or the file; a weak one is refused."""
     token, origin = os.environ.get("DENIABLE_TOKEN", ""), "DENIABLE_TOKEN"
     if not token:
-        try:
-            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            token, origin = file.read_text(encoding="utf-8").strip(), str(file)
-        else:
-            token, origin = secrets.token_urlsafe(32), "new"
-            with os.fdopen(handle, "w", encoding="utf-8") as opened:
-                opened.write(token + "\n")
+        if not file.exists():
+            return None
+        token, origin = file.read_text(encoding="utf-8").strip(), str(file)
     if len(token) < _WEAK or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidParameter(
             f"the operator's token in {origin} must have at least {_WEAK} letters, at random"

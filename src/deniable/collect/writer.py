@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, final
 from deniable.collect.counting import Arrival, Outcome
 from deniable.collect.database import StoreUnavailable
 from deniable.errors import DeniableError
+from deniable.formatting import format_count
 
 _HEADER = 200  # bytes that a report takes in memory besides its body, about
 
@@ -84,7 +85,9 @@ class Writer:
         if self.waiting and (
             self.waiting + count > self._most_waiting or self._bytes + size > self._most_bytes
         ):
-            raise Busy(f"{self.waiting} reports wait to be written; send it again in a moment")
+            raise Busy(
+                f"{format_count(self.waiting, 'report')} wait to be written; send it again in a moment"
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Outcome]] = loop.create_future()
         self.waiting += count

@@ -12,6 +12,7 @@ import click
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.groups import refuse_groups
 from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number, whole
+from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.audit import Audit
@@ -121,7 +122,8 @@ def _print_audit(found: Audit, who: str) -> None:
     pairs = len(setting.pairs)
     apart = f", for {found.group}" if found.group else ""
     click.echo(
-        f"{who}: {found.trials:,} devices for each answer, {pairs:,} pair{'' if pairs == 1 else 's'}{rounds}"
+        f"{who}: {format_count(found.trials, 'device')} for each answer, "
+        f"{format_count(pairs, 'pair')}{rounds}"
     )
     facts = {
         "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",

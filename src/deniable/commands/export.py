@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console
+from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, ROUND
 from deniable.commands.shared.stores import choose_plan, find_actor, open_existing, store_option
 from deniable.errors import InvalidParameter
@@ -33,11 +33,12 @@ _BYTES = 32 << 20  # or as many as have so many bytes
     "--out",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    required=True,
-    help="Write to this folder, a file for each plan and round; or to a file ending in .parquet.",
+    help="Write to this folder, a file for each plan and round; or to a file ending in .parquet.  [required]",
 )
 @console.force
-def export_reports(plan_file: Path | None, store: str, number: int | None, out: Path, force: bool) -> None:
+def export_reports(
+    plan_file: Path | None, store: str, number: int | None, out: Path | None, force: bool
+) -> None:
     """Write collected reports to Parquet.
 
     A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN, or of all plans of the store. To
@@ -45,6 +46,12 @@ def export_reports(plan_file: Path | None, store: str, number: int | None, out: 
     Reports are in the order of their random ids, which are not written. The file of reports that were
     scrubbed since is left as it is; what came after them goes to a file beside it.
     """
+    if plan_file is not None:
+        reading.read_plan(plan_file)  # what is wrong with it is said before what is wrong with the store
+    if out is None:
+        raise InvalidParameter(
+            "name the folder that reports are written to: -o exported, or a file: -o reports.parquet"
+        )
     if out.suffix.lower() == ".parquet":
         console.refuse_existing([out], force)
         _export_file(store, plan_file, number, out)

@@ -13,7 +13,7 @@ from deniable.choose.reading import FOUND
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, positive, whole
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_table
+from deniable.formatting import format_count, format_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,8 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
     others = [f"{people:,} at {epsilon:g}" for epsilon, people in found.items() if epsilon != own]
     click.echo(
         f"To tell {share:g} % from {share + difference:g} % for {of!r} in two rows of {by!r}, in four "
-        f"studies of five (5 % test): {found[own]:,} people at epsilon {own:g}, {', '.join(others)}."
+        f"studies of five (5 % test): {format_count(found[own], 'person')} at epsilon {own:g}, "
+        f"{', '.join(others)}."
     )
 
 
@@ -143,7 +144,7 @@ def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[s
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
-        f"{enough:,} people are enough for all of it.",
+        f"enough for all of it: {format_count(enough, 'person')}",
         *_explain_range(found),
         *_explain_found(found, error),
         *_explain_turnout(replace(plan, content=replace(plan.content, people=enough))),
@@ -155,7 +156,7 @@ def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
     headers = ["question", "what is read", "known to within", "worth"]
     rows = [[one.attribute, one.describe(), one.format_margin(), one.judge()] for one in found]
     return [
-        f"{_name(plan)}: what {plan.content.people:,} people give (95 %, either way)",
+        f"{_name(plan)}: what is known from {format_count(plan.content.people, 'person')} (95 %, either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
         *_explain_turnout(plan),
         *_explain_choice(plan),

@@ -135,19 +135,26 @@ def run_collector(
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
         from deniable.collect.certificates import Certificate
-        from deniable.collect.intake import Served
+        from deniable.collect.intake import Intake, Served
         from deniable.collect.limits import Limits
         from deniable.collect.store import open_store
 
         pair = Certificate(certificate, private) if certificate and private else None
-        opened = open_store(store)
-    _refuse_damage(opened)
-    if private is not None:
-        _warn_of_readers([private])
-    if store.startswith("sqlite:///"):
-        path = Path(store.removeprefix("sqlite:///"))
-        _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
+    limits = Limits(rate=rate, burst=max(1.0, 10 * rate))
+    # what can be wrong is looked at before a store or a token is made, so that a failure leaves neither
+    most_rounds = max(wire.rounds for wire in Intake(map(Served, read.values()), limits).wires)
+    if number is not None and number > most_rounds:
+        raise InvalidParameter(f"--round: no plan here has a round {number}")
+    serving.find_operator_token(token_file)
     with serving.listen(host, port) as taken:
+        with suggest_extra():
+            opened = open_store(store)
+        _refuse_damage(opened)
+        if private is not None:
+            _warn_of_readers([private])
+        if store.startswith("sqlite:///"):
+            path = Path(store.removeprefix("sqlite:///"))
+            _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
         before = {one.plan.id: one.invited for one in opened.plans()}
         served = [
             Served(
@@ -157,15 +164,12 @@ def run_collector(
             )
             for plan in read.values()
         ]
-        if number is not None and number > max(one.wire.rounds for one in served):
-            raise InvalidParameter(f"--round: no plan here has a round {number}")
-        token, origin = serving.operator_token(token_file)
-        limits = Limits(rate=rate, burst=max(1.0, 10 * rate))
-        settings = Settings(token, minimum, frozenset(origins), limits, sweep)
-        collector = Collector(opened, open_store(store), served, settings)
         for one in served:
             register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
+        token, origin = serving.operator_token(token_file)
+        settings = Settings(token, minimum, frozenset(origins), limits, sweep)
+        collector = Collector(opened, open_store(store), served, settings)
         _warn_of_closed_rounds(opened, served, time.time())
         _warn_of_fakes(served)
         _warn_of_limits(read.values())

@@ -12,6 +12,7 @@ from deniable.commands.shared import console
 from deniable.commands.shared.options import FILE, ROUND, InOrder
 from deniable.commands.shared.stores import choose_plan, find_actor, open_existing, store_option
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.collect.offers import Round
@@ -61,7 +62,7 @@ def check_store(store: str, as_json: bool) -> None:
     else:
         for plan, part in rounds:
             gone = f", {part.scrubbed:,} of them scrubbed and not counted again" if part.scrubbed else ""
-            click.echo(f"plan {plan[:12]}, round {part.number}: {part.counted:,} reports{gone}")
+            click.echo(f"plan {plan[:12]}, round {part.number}: {format_count(part.counted, 'report')}{gone}")
         for problem in problems:
             click.echo(f"wrong: {problem}")
     if problems:
@@ -137,4 +138,4 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
         keeps_log = any(exposure.keeps_log for exposure in opened.exposures())
     if keeps_log:
         click.echo("warning: the log of the database still has what they said; see store check", err=True)
-    click.echo(f"scrubbed {gone:,} reports; the tallies are as they were")
+    click.echo(f"scrubbed {format_count(gone, 'report')}; the tallies are as they were")

@@ -19,7 +19,7 @@ from deniable.arrays import Floats
 from deniable.cross.hypothesis import Test, find_noncentral, list_moves
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
-from deniable.formatting import format_percent, format_table, keep_finite
+from deniable.formatting import format_count, format_percent, format_table, keep_finite
 from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
@@ -292,7 +292,8 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
             )
         if earlier.n != later.n:
             raise InvalidParameter(
-                f"one round has {earlier.n:,} reports about both questions and the other {later.n:,}, so not "
+                f"one round has {format_count(earlier.n, 'report')} about both questions and the other "
+                f"{later.n:,}, so not "
                 "the same people answered; leave people='same' (--people same) out"
             )
         earlier, later = _about_these(earlier), _about_these(later)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deniable.formatting import format_count
 from deniable.plot.charts import Bars, plot_bars
 from deniable.plot.figure import format_points
 
@@ -23,7 +24,7 @@ def plot_table(table: CrossTable) -> Figure:
     columns, of, by = table.columns, table.of.name, table.by.name
     about = f"share of the people in each row, with {100 * table.level:g} % intervals"
     shown = range(1 if len(columns) == 2 else len(columns))
-    title = f"{of} by {by} ({table.n:,} reports)"
+    title = f"{of} by {by} ({format_count(table.n, 'report')})"
     shares, low, high = (one.clip(0.0, 1.0) for one in (table.shown, table.low, table.high))
     if len(shown) <= _MOST_SIDE_BY_SIDE:
         if len(shown) == 1:

@@ -25,7 +25,7 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.formatting import format_percent, format_table, keep_finite
+from deniable.formatting import format_count, format_percent, format_table, keep_finite
 from deniable.summaries import Summary
 from deniable.summaries.ratios import find_fieller_ends
 from deniable.tables import Backend, frame_of_rows
@@ -371,7 +371,8 @@ class CrossTable:
 
     def __str__(self) -> str:
         heading = (
-            f"{self.of.name} by {self.by.name}: shares of each row's people ({self.n:,} reports), "
+            f"{self.of.name} by {self.by.name}: shares of each row's people "
+            f"({format_count(self.n, 'report')}), "
             f"{100 * self.level:g} % intervals"
         )
         rows = [
@@ -385,7 +386,7 @@ class CrossTable:
 
     def __repr__(self) -> str:
         size = f"{self.by.size} x {self.of.size}"
-        return f"<CrossTable of {self.of.name} by {self.by.name}: {size}, {self.n:,} reports>"
+        return f"<CrossTable of {self.of.name} by {self.by.name}: {size}, {format_count(self.n, 'report')}>"
 
     def _within(self, found: Floats) -> Floats:
         middles = (self.low + self.high) / 2

@@ -205,7 +205,7 @@ class Discovery:
     @property
     def _heading(self) -> str:
         found = format_count(len(self.names), "value") if self.names else "no value"
-        return f"{self.people:,} people: {found} found"
+        return f"{format_count(self.people, 'person')}: {found} found"
 
     @property
     def _rows(self) -> list[list[str]]:

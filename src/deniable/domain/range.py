@@ -139,6 +139,11 @@ class Range(Domain):
         """
         for end, given in (("low", low), ("high", high)):
             whole_number(f"{end} of a scale", given, -LARGEST, LARGEST)
+        if high <= low:
+            text = (
+                f"a scale goes from its lowest number up to its highest, such as [1, 5], got [{low}, {high}]"
+            )
+            raise InvalidParameter(text, "range")
         return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit="whole", queries=queries)
 
     @staticmethod
@@ -156,6 +161,9 @@ class Range(Domain):
         '2026'
         """
         low, high = date_ends([first, last], by)
+        if high <= low:
+            text = f"dates go from the first {by} up to a later one, got {first} and {last}"
+            raise InvalidParameter(text, "range")
         known: Any = by
         return Range(low, high + 1, 1, privacy=privacy, epsilon=epsilon, unit=known, queries=queries)
 

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import consistency, intervals
 from deniable.estimate.bins import Bins
 from deniable.exact import number
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_digits
 from deniable.law import Convention, Law, Marginal, Moments
 from deniable.tables import Backend, frame_of
 
@@ -194,7 +194,7 @@ class Estimate:
         ends = self.interval(level)
         columns = {
             "value": list(self._labels()),
-            "frequency": self.frequencies,
+            "share": self.frequencies,
             "stderr": self.stderr,
             "low": ends.low,
             "high": ends.high,
@@ -226,7 +226,7 @@ class Estimate:
         how = {"exact": "", "wilson": " Wilson", "normal": " normal"}[self.method]
         lines = [
             f"{format_count(self.n, 'report')}, 95 %{how} intervals",
-            f"{'value':>{wide}} {'frequency':>9} {'low':>9} {'high':>9}",
+            f"{'value':>{wide}} {'share':>9} {'low':>9} {'high':>9}",
         ]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
             :shown
@@ -261,7 +261,7 @@ class Estimate:
         more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
         return (
             f"<table><caption>{format_count(self.n, 'report')}</caption>"
-            "<thead><tr><th>value</th><th>frequency</th>"
+            "<thead><tr><th>value</th><th>share</th>"
             f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
         )
 
@@ -294,11 +294,8 @@ class MeanEstimate:
         return self.mean - reach, self.mean + reach
 
     def __str__(self) -> str:
-        low, high = self.interval()
-        return (
-            f"mean {self.mean:.6g}, from {low:.6g} to {high:.6g} with 95 % confidence "
-            f"({format_count(self.n, 'report')})"
-        )
+        mean, low, high = (format_digits(end, 6) for end in (self.mean, *self.interval()))
+        return f"mean {mean}, from {low} to {high} with 95 % confidence ({format_count(self.n, 'report')})"
 
     def plot(self, level: float = 0.95) -> Figure:
         """A figure of matplotlib: the mean with its interval, on the line from the lowest number to the

@@ -249,7 +249,7 @@ class Likelihood:
 
         A smoothed result has no error bars, and its frame no columns for them.
         """
-        columns: dict[str, Any] = {"value": list(self._labels()), "frequency": self.frequencies}
+        columns: dict[str, Any] = {"value": list(self._labels()), "share": self.frequencies}
         if self.has_errors:
             ends = self.interval(level, repeats, seed, progress)
             columns |= {"stderr": self.standard_errors(repeats, seed), "low": ends.low, "high": ends.high}
@@ -300,7 +300,7 @@ class Likelihood:
     def __str__(self) -> str:
         shown = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
-        lines = [*self._notes(), f"{'value':>{wide}} {'frequency':>9}"]
+        lines = [*self._notes(), f"{'value':>{wide}} {'share':>9}"]
         pairs = list(zip(self._labels(), self.frequencies, strict=True))
         lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:shown]]
         if self.k > shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deniable.crowd import Shuffled, shuffled
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_up
+from deniable.formatting import format_count, format_up
 from deniable.plan.document import Content
 from deniable.plan.losses import Loss
 
@@ -33,7 +33,8 @@ def explain_crowd(content: Content, loss: Loss) -> str:
             "There are too few people for a shuffler, which strips names and order, to improve the guarantee."
         )
     return (
-        f"If a shuffler strips names and order from all {content.people:,} reports, whoever sees the result "
+        f"If a shuffler strips names and order from all {format_count(content.people, 'report')}, "
+        "whoever sees the result "
         f"learns at most epsilon = {format_up(found.epsilon, 3)} about a record, but for a chance delta = "
         f"{found.delta:g} ({found.bound}). It holds only if everyone else is honest and nobody sees a report "
         "before it is shuffled."

@@ -102,7 +102,7 @@ def _explain_dependence(content: Content) -> str:
 def _opening(content: Content, plan_id: str) -> str:
     title = f" · {content.title}" if content.title else ""
     many = sum(not one.domain.is_level for one in content.attributes)  # nobody is asked for a level
-    asked = f"{content.people:,} people, {format_count(many, 'attribute')}"
+    asked = f"{format_count(content.people, 'person')}, {format_count(many, 'attribute')}"
     how = explain_drawn(content) or content.mechanism.explain([one.name for one in content.attributes])
     if content.rounds is not None and any(part.repeated and part.permanent is part for part in content.parts):
         how += (

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.domain import Range
-from deniable.formatting import format_count, format_percent
+from deniable.formatting import format_count, format_digits, format_percent
 from deniable.plan.attribute import Attribute, list_several
 from deniable.plan.change import MEAN
 from deniable.plan.findings import Findings
@@ -357,7 +357,7 @@ def _format_summary(found: Summary, noisy: bool) -> str:
 
 def describe_bins(within: float) -> str:
     """How much farther off than its interval says a mean of bins may be, in words."""
-    return f"up to {within:g} more either way, since answers are counted in bins"
+    return f"up to {format_digits(within, 6)} more either way, since answers are counted in bins"
 
 
 def _count_digits(stderr: float) -> int:

@@ -26,7 +26,9 @@ def read_together(given: object, questions: Sequence[str]) -> Together:
             raise InvalidParameter(_explain(given))
         for name in some:
             if name not in questions:
-                raise InvalidParameter(not_among(str(name), "a question that is asked together", questions))
+                raise InvalidParameter(
+                    "together: " + not_among(str(name), "a question of this study", questions)
+                )
         if len(set(some)) < len(some):
             raise InvalidParameter(f"together: {list(some)} names a question twice")
         found.append(tuple(some))

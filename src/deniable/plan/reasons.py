@@ -12,6 +12,7 @@ from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisi
 from deniable.choose.reading import COMMON, FOUND
 from deniable.formatting import (
     format_count,
+    format_digits,
     format_loss,
     format_percent,
     format_table,
@@ -130,7 +131,7 @@ def tabulate_precisions(here: Considered) -> str:
         for one in list_precisions(here)
     ]
     lines = [
-        f"What {here.n:,} people will tell (95 %, either way):",
+        f"What {format_count(here.n, 'person')} will tell (95 %, either way):",
         *format_table(headers, rows, ["question", "what is read", "that is"]),
         "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
         "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",
@@ -163,7 +164,7 @@ def plot_precisions(found: Sequence[Precision], title: str = "") -> Figure:
     return plot_bars(
         labels,
         [Bars(np.minimum(margins, 1.0), numbers=numbers)],
-        f"{heading} {found[0].people:,} people will tell",
+        f"{heading} {format_count(found[0].people, 'person')} will tell",
         "known to within, either way (95 %); of a mean, as a part of the range",
     )
 
@@ -237,7 +238,7 @@ def _format_times(ratio: float, less: bool = False) -> str:
     return (
         f"{100 * (ratio - 1):.2g} % {word}"
         if ratio < 1.5 or less
-        else f"{ratio:.2g} times as much on average"
+        else f"{format_digits(ratio, 2)} times as much on average"
     )
 
 
@@ -253,8 +254,9 @@ def _cap_cost(considered: Sequence[Considered]) -> str:
     ratios = [math.sqrt(a / b) for a, b in zip(chosen.units, free.units, strict=True)]
     return (
         f"The cap of {cap:g} people per fake report has a price: without it the choice would be "
-        f"{name_choice(free)}, and a fake report would count for up to {max(free.influence):.3g} people. Now "
-        f"it is {name_choice(chosen)}, with {max(chosen.influence):.3g} people, and errs up to "
+        f"{name_choice(free)}, and a fake report would count for up to "
+        f"{format_digits(max(free.influence), 3)} people. Now it is {name_choice(chosen)}, with "
+        f"{format_digits(max(chosen.influence), 3)} people, and errs up to "
         f"{_format_times(max(ratios))}."
     )
 

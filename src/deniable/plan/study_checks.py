@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from deniable.plan.plan import Plan
     from deniable.plan.study import Study
 
+_MOST_EPSILON = 44.0  # of one answer: a little more, and no threshold out of 2^64 differs from certainty
+
 MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 """What record mechanisms are called in studies, and where they are chosen."""
 _ROUNDS = 10
@@ -144,7 +146,7 @@ def _check_budget(study: Study) -> None:
                 "a study needs an epsilon, or epsilon_first and epsilon_forever to ask again"
             )
         if study.epsilon is not None:
-            positive_epsilon(study.epsilon)
+            _refuse_boundless(positive_epsilon(study.epsilon), "epsilon", len(study.inquiry.attributes))
         if study.rounds is not None:
             raise InvalidParameter(
                 "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
@@ -167,6 +169,16 @@ def _check_budget(study: Study) -> None:
         )
 
 
+def _refuse_boundless(epsilon: float, name: str, attributes: int) -> None:
+    """Refuse an epsilon that no mechanism has, however it is divided: reports would be the answers."""
+    if epsilon > _MOST_EPSILON * attributes:
+        raise InvalidParameter(
+            f"{name} = {epsilon:g} hides nothing: whoever sees a report knows the answers. Choose one that "
+            "protects, such as 0.5 to 4: at 1 a guess between two answers is right for 73.1 % of people, "
+            "at 4 for 98.2 %"
+        )
+
+
 def _check_two_epsilons(study: Study) -> None:
     """Refuse two epsilons of which one is missing, or the first is not the smaller one."""
     if study.epsilon is not None:
@@ -177,6 +189,7 @@ def _check_two_epsilons(study: Study) -> None:
         )
     first = positive_epsilon(study.epsilon_first, "epsilon_first")
     forever = positive_epsilon(study.epsilon_forever, "epsilon_forever")
+    _refuse_boundless(forever, "epsilon_forever", len(study.inquiry.attributes))
     # equal ones are for dbitflip, all of which is kept
     if first > forever or (first == forever and study.protocol is None):
         raise InvalidParameter(

@@ -215,7 +215,9 @@ class Texts:
             for language, labels in each.items():
                 if len(labels) != size:
                     raise InvalidParameter(
-                        f"{name!r} has {size} values, but {len(labels)} labels in {language}", "texts"
+                        f"{name!r} has {format_count(size, 'value')}, but "
+                        f"{format_count(len(labels), 'label')} in {language}",
+                        "texts",
                     )
         for name in self.ends:
             domain = attributes.get(name)

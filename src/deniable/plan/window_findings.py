@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
-from deniable.formatting import format_count, format_percent, format_table
+from deniable.formatting import format_count, format_digits, format_percent, format_table
 from deniable.plan.change import MEAN
 from deniable.plan.findings import Findings
 from deniable.plan.layout import describe_bins
@@ -254,4 +254,4 @@ def _format_cell(row: Row | None, unbiased: bool) -> str:
         return "not known"
     if row["kind"] in _SHARES:
         return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
-    return f"{value:.4g} ({low:.4g} to {high:.4g})"
+    return f"{format_digits(value, 4)} ({format_digits(low, 4)} to {format_digits(high, 4)})"

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.estimate import Estimate
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_digits
 from deniable.law import Moments
 from deniable.mechanisms import Tally
 from deniable.summaries.health import Check
@@ -60,8 +60,8 @@ def check_minutes(counts: Sequence[int], n: int, tail: float) -> Check | None:
         several(float(p_values[worst]), tries),
         f"{now[worst]:,.0f} reports came in one minute, {format_count(came.size - judged[worst], 'minute')} "
         f"ago; in the {_WORDS[minutes_before[worst]]} before there were "
-        f"{before[worst] / minutes_before[worst]:.3g} a minute, and in the "
-        f"{_WORDS[minutes_after[worst]]} after {after[worst] / minutes_after[worst]:.3g}",
+        f"{format_digits(before[worst] / minutes_before[worst], 3)} a minute, and in the "
+        f"{_WORDS[minutes_after[worst]]} after {format_digits(after[worst] / minutes_after[worst], 3)}",
         _minute_noticed(most, factor, n, tail / tries),
         ONE_MINUTE,
     )

@@ -18,6 +18,7 @@ import numpy as np
 from deniable.arrays import Array, Floats
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import PRIME
+from deniable.formatting import format_digits
 from deniable.law import Law, Marginal, Moments, walsh_transform
 from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape
 from deniable.rounds import HashedMemoized
@@ -100,7 +101,7 @@ def check_shares(attribute: str, estimate: Estimate, tail: float) -> Iterator[Ch
             attribute,
             "sum of shares",
             two_sided((total - 1) / error),
-            f"all shares add up to {100 * total:.4g} %",
+            f"all shares add up to {format_digits(100 * total, 4)} %",
             normal_noticed(error, abs(moved), tail / 2),
             ONE_VALUE if alone else ALL_VALUES,
         )
@@ -113,7 +114,7 @@ def check_shares(attribute: str, estimate: Estimate, tail: float) -> Iterator[Ch
         attribute,
         "possible shares",
         several(float(one_sided(beyond[worst])), 2 * estimate.k),
-        f"the share of {_label(estimate, worst)} is {100 * float(shares[worst]):.4g} %",
+        f"the share of {_label(estimate, worst)} is {format_digits(100 * float(shares[worst]), 4)} %",
         *_impossible(law, estimate.n, tail / (2 * estimate.k)),
     )
 
@@ -142,7 +143,7 @@ def _check_groups(attribute: str, estimate: Estimate, law: Law, tail: float) -> 
         found.append((p_value, noticed, size, total))
     p_value, _, size, total = min(found)
     _, noticed, kind, _ = min(found, key=lambda one: one[1])
-    saw = f"the {size} largest shares add up to {100 * total:.4g} %"
+    saw = f"the {size} largest shares add up to {format_digits(100 * total, 4)} %"
     return Check(attribute, "sums of groups", p_value, saw, noticed, SEVERAL_VALUES.format(kind))
 
 
@@ -194,7 +195,8 @@ class Sizes(Watch):
             attribute,
             "sizes of reports",
             compare_cells(self.counts, chances * n, cells),
-            f"reports support {mean:.4g} values on average, honest ones {usual:.4g}",
+            f"reports support {format_digits(mean, 4)} values on average, "
+            f"honest ones {format_digits(usual, 4)}",
             cells_noticed(float(chances[cells == cells[1]].sum()), n, int(cells.max()), tail),
             ONE_VALUE,
         )

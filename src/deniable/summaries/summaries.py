@@ -27,6 +27,7 @@ from deniable.estimate import (
     student,
 )
 from deniable.exact import number
+from deniable.formatting import format_digits
 from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanisms import checked_values
@@ -57,22 +58,23 @@ class Summary:
 
     def __str__(self) -> str:
         if math.isnan(self.low):
-            return f"{self.value:.6g} (smoothed, so without error bars)"
+            return f"{format_digits(self.value, 6)} (smoothed, so without error bars)"
         if math.isnan(self.value):
             return "not known"
         if self.points_of:
             value, low, high = (f"{100 * one:+.1f}" for one in (self.value, self.low, self.high))
-            error = f"{100 * self.stderr:.2g}"
+            error = format_digits(100 * self.stderr, 2)
             return f"{self.points_of}: {value} points, from {low} to {high} (standard error {error})"
-        within = f"; bins add up to {self.within:g} either way" if self.within else ""
+        within = f"; bins add up to {format_digits(self.within, 6)} either way" if self.within else ""
         ends = f"from {_format_end(self.low)} to {_format_end(self.high)}"
         if self.is_ratio and math.isinf(self.high):
-            ends = f"from {self.low:.6g}, with no upper limit"
-        return f"{_format_end(self.value)}, {ends} (standard error {self.stderr:.2g}){within}"
+            ends = f"from {format_digits(self.low, 6)}, with no upper limit"
+        error = format_digits(self.stderr, 2)
+        return f"{_format_end(self.value)}, {ends} (standard error {error}){within}"
 
 
 def _format_end(position: float) -> str:
-    return f"{position:.6g}" if math.isfinite(position) else "beyond the open end"
+    return format_digits(position, 6) if math.isfinite(position) else "beyond the open end"
 
 
 def mean_of(

@@ -289,7 +289,7 @@ class Examination:
         ]
         attackers = {"knows nothing else": self.ignorant}
         if self.informed is not None:
-            attackers["knows frequencies"] = self.informed
+            attackers["knows shares"] = self.informed
         rows = [
             [
                 *(ASKED[one.asked], self._client(one), who),

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 _MOST_ANSWERS = 24
 _AGAIN = {
-    "knows the frequencies": "one report, knows frequencies",
+    "knows the shares": "one report, knows shares",
     "holds it": "one report, known to hold it",
     "all hold it": "{times} reports, known to hold it",
     "all collections": "{times} collections{at_most}",
     "fresh noise": "{times} collections, all drawn again",
-    "both": "{times} collections, knows frequencies{at_most}",
+    "both": "{times} collections, knows shares{at_most}",
 }
 """What is drawn, of plans that ask again."""
 _ONCE = _AGAIN | {
     "all collections": "{times} collections, same noise{at_most}",
     "fresh noise": "{times} collections, fresh noise",
-    "both": "{times}, fresh noise, knows frequencies",  # as clients answer
+    "both": "{times}, fresh noise, knows shares",  # as clients answer
 }
 """The same for plans that ask once: the collections are those of other plans like it."""
-_KINDS = ("blind", "one report", "knows the frequencies", "all collections", "fresh noise", "both")
+_KINDS = ("blind", "one report", "knows the shares", "all collections", "fresh noise", "both")
 _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
 """What is known of those who are asked, where not all are: marks, since the bars are about everyone."""
 
@@ -58,7 +58,7 @@ def examination_plot(examined: Examination) -> Figure:
         title = examined.title or f"Plan {examined.plan[:12]}"
         how = f"{format_count(examined.collections, 'collection')}, one run, seed {examined.seed}"
         if examined.people is not None:
-            how = f"{examined.people:,} people, {examined.users:,} looked for, {how}"
+            how = f"{format_count(examined.people, 'person')}, {examined.users:,} looked for, {how}"
         else:
             how = f"by the plan alone, {how}"
         figure.suptitle(f"{title}: what an attacker learns\n{how}", x=0.01, ha="left", fontsize=10)
@@ -74,7 +74,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
     heights: dict[str, list[float | None]] = {
         "blind": [one.blind for one in attributes],
         "one report": [one.report for one in attributes],
-        "knows the frequencies": [None if one.name in lacking else one.report for one in informed],
+        "knows the shares": [None if one.name in lacking else one.report for one in informed],
     }
     if examined.collections > 1:
         heights |= {
@@ -95,7 +95,7 @@ def _answers(axes: Axes, examined: Examination, shown: int) -> None:
         )
         middle = positions + (i - (len(drawn) - 1) / 2) * thick
         axes.barh(middle, [value or 0.0 for value in line], thick, color=color, label=label)
-        if kind == "knows the frequencies":
+        if kind == "knows the shares":
             most_frequent = [np.nan if one.name in lacking else one.blind for one in informed]
             axes.plot(
                 most_frequent,

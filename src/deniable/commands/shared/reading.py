@@ -97,4 +97,4 @@ def find_token(source: str | tuple[str, ...], token_file: Path | None) -> str | 
     file = reading.token_file_for(source, token_file)
     if file is not None and token_file is None:
         click.echo(f"the operator's token is from {file}", err=True)
-    return reading.find_token(file)
+    return reading.find_token(file, source)
