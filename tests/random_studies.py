@@ -83,7 +83,7 @@ def _draw_study(draws: np.random.Generator) -> str:
 def _draw_question(draws: np.random.Generator, kind: str) -> dict[str, Any]:
     size = int(draws.integers(2, 9))
     step = int(draws.choice([1, 5, 10]))
-    return {
+    questions: dict[str, dict[str, Any]] = {
         "labels": {"values": [f"v{i}" for i in range(size)]},
         "scale": {"scale": [1, size + 1]},
         "range": {"low": 0, "high": 10 * size, "step": step},
@@ -93,7 +93,8 @@ def _draw_question(draws: np.random.Generator, kind: str) -> dict[str, Any]:
         "number": {"low": 0, "high": 100 * size, "mean": True},
         "text": {"alphabet": "a-z", "longest": size},
         "code": {"bits": 4 * size},
-    }[kind]
+    }
+    return questions[kind]
 
 
 def _write(value: object) -> str:

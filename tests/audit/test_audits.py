@@ -588,7 +588,7 @@ def test_another_header_is_a_fault() -> None:
 def names_the_answer(
     self: dn.Client,
     answers: Mapping[str, object],
-    round: int = 1,  # noqa: A002 - as the client's
+    round: int | None = None,  # noqa: A002 - as the client's
     *,
     change: bool = False,
 ) -> Report:
