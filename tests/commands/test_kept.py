@@ -80,6 +80,36 @@ def test_reports_of_another_plan_make_no_file(lake: tuple[str, ...], run: Run) -
     assert not KEEP.exists()
 
 
+def test_an_increment_notes_files_of_another_plan(lake: tuple[str, ...], run: Run) -> None:
+    run(*lake)
+    for day, n in ((3, 7), (4, 9)):
+        path = f"lake/day={day}/part-0.parquet"
+        OTHER.write_reports(path, OTHER.privatize({"color": ["red"] * n}, dn.seeded(day)))
+    flat = pa.table({"size": [1, 2], "plan": [OTHER.id] * 2})  # whose rows say their plan
+    parquet.write_table(flat, "lake/flat.parquet")
+    outcome = run(*lake)
+    assert (outcome.code, outcome.out) == (
+        0,
+        "counted 3 new partitions, 0 changed; tallies.json has 100 records\n",
+    )
+    for name, rows in (("day=3/part-0.parquet", 7), ("day=4/part-0.parquet", 9), ("flat.parquet", 2)):
+        assert f"of another plan, and not counted: {name}, {rows} rows\n" in outcome.err
+    assert "18 rows are not counted: 18 of another plan" in outcome.err
+    write_day(5, 10)
+    facts = json.loads(run(*lake, "--json").out)
+    assert (facts["n"], facts["new"], facts["foreign"]) == (110, ["day=5/part-0.parquet"], {})
+    assert facts["not_counted"] == {"plan": 18}
+    told = KeptTallies.read(KEEP, PLAN).tally_windows("day")
+    assert {day: (one.n, one.refused.get("plan", 0)) for day, one in told.items()} == {
+        1: (50, 0),
+        2: (50, 0),
+        3: (0, 7),
+        4: (0, 9),
+        5: (10, 0),
+        None: (0, 2),
+    }
+
+
 def test_late_rows_of_a_database(run: Run) -> None:
     PLAN.write("plan.json")
     PLAN.write_reports("all.parquet", PLAN.privatize({"color": ["red", "blue"] * 20}, dn.seeded(1)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from pyarrow import dataset, parquet
 import deniable as dn
 from deniable.engines import databases
 from deniable.engines.query import Query
+from deniable.plan.kept import KeptTallies
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Tallies
 from deniable.plan.study import Study
@@ -81,6 +84,41 @@ def test_files_by_folder_pattern_and_list(lake: Path, right: dict[str, Tallies])
     for source in (lake, str(lake / "*" / "*.parquet"), [str(lake / f"day={day}") for day in DAYS]):
         check(right, source)
     assert PLAN.tally(lake / f"day={DAYS[0]}" / "reports.parquet") == right[DAYS[0]]
+
+
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        (DAYS, (date(2026, 11, 15), date(2026, 11, 16))),
+        (("3", "12"), (3, 12)),
+        (("03", "12"), ("03", "12")),
+        (("3", "x"), ("3", "x")),
+        (("3", "__HIVE_DEFAULT_PARTITION__"), (3, None)),
+    ],
+)
+def test_windows_have_the_same_keys_from_files_and_engines(
+    names: tuple[str, str], values: tuple[Any, Any], lake: Path, tmp_path: Path
+) -> None:
+    """Rows of another plan are refused in their own window, whoever reads the files."""
+    for day, name in zip(DAYS, names, strict=True):
+        for plan in (PLAN.id, "f" * 64):
+            folder = tmp_path / f"plan={plan}" / f"day={name}"
+            folder.mkdir(parents=True)
+            rows = parquet.ParquetFile(lake / f"day={day}" / "reports.parquet").read()
+            rows = rows.replace_schema_metadata().slice(0, 600 if plan == PLAN.id else 3)
+            parquet.write_table(rows, folder / "0.parquet")
+    files = dict(PLAN.tally(tmp_path, by="day"))
+    assert set(files) == set(values)
+    assert [(one.n, one.refused) for one in files.values()] == [(600, {"plan": 3})] * 2
+    pattern = tmp_path / "**" / "*.parquet"
+    relation = duckdb.sql(f"SELECT * FROM read_parquet('{pattern}', hive_partitioning = true)")
+    assert dict(PLAN.tally(relation, by="day")) == files
+    if names[0] != "03":  # which Polars takes for 3
+        assert dict(PLAN.tally(pl.scan_parquet(tmp_path, hive_partitioning=True), by="day")) == files
+    path = tmp_path / "tallies.json"
+    KeptTallies.update(path, PLAN, tmp_path, by="day")
+    if "x" not in names:  # each file by itself is of day 3
+        assert dict(KeptTallies.read(path, PLAN).tally_windows("day")) == files
 
 
 def test_frames(lake: Path, right: dict[str, Tallies]) -> None:

@@ -73,6 +73,12 @@ def keep_tallies(
     total = KeptTallies.read(keep, read)
     if total.refused:
         click.echo(describe_refused(total.refused), err=True)
+    for name, rows in changes.foreign.items():
+        click.echo(f"of another plan, and not counted: {name}, {format_count(rows, 'row')}", err=True)
+    if changes.damaged:
+        click.echo(
+            f"warning: damaged, and set aside until mended: {shorten_names(changes.damaged)}", err=True
+        )
     if changes.late:
         late = format_count(changes.late, "row")
         click.echo(
@@ -80,6 +86,7 @@ def keep_tallies(
         )
     if as_json:
         facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone, "late": changes.late}
+        facts |= {"foreign": dict(changes.foreign), "damaged": changes.damaged}
         console.print_json({"n": total.n, "not_counted": total.refused} | facts)
         return
     counted = f"{format_count(len(changes.new), 'new partition')}, {len(changes.changed):,} changed"

@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable.arrays import Array, Integers
-from deniable.engines.form import ID, PLAN, Counted, TableForm, check_columns
-from deniable.engines.pieces import Frame, RowSource, name_kind, open_file, to_arrow
+from deniable.engines.form import ID, PLAN, WINDOWS, Counted, TableForm, check_columns
+from deniable.engines.pieces import (
+    File,
+    Frame,
+    RowSource,
+    name_kind,
+    open_file,
+    read_first,
+    to_arrow,
+    type_folders,
+)
 from deniable.engines.repeats import Repeats
 from deniable.engines.rows import COUNTED, REPEATED, RowReader, Rows, find_valid
 from deniable.engines.words import Flags
@@ -43,8 +52,8 @@ class FilesCount:
     """Which of `plan`, `round` and `id` the files have."""
     keys: tuple[str, ...] = ()
     round: int | None = None
-    skipped: int = 0
-    """Rows of files that are of other plans altogether, which are not read."""
+    others: tuple[File, ...] = ()
+    """Files that are of other plans altogether: only what rows are counted by is read of them."""
     sink: Callable[[Rows], None] | None = None
     """Is given every block of rows, too, once it is known which of them are counted."""
 
@@ -61,10 +70,24 @@ class FilesCount:
 
     def _finish(self, found: Mapping[Key, Counted]) -> dict[Key, Counted]:
         finished = {key: one.finish(self.form.mechanism) for key, one in found.items()}
-        if self.skipped:
-            other = Counted(0, self.form.mechanism.tally_nothing(), {PLAN: self.skipped})
-            merge_counted(finished, {(None,) * len(self.keys): other})
+        nothing = self.form.mechanism.tally_nothing()
+        for other in self.others:
+            for key, rows in self._count_keys(other).items():
+                merge_counted(finished, {key: Counted(0, nothing, {PLAN: rows})})
         return finished
+
+    def _count_keys(self, other: File) -> dict[Key, int]:
+        """How many rows of a file there are of each combination of keys; a key that it lacks is None."""
+        held = [name for name in self.keys if other.kinds.get(name) in WINDOWS]
+        if all(name in other.folders for name in held):
+            return {tuple(other.folders.get(name) for name in self.keys): other.rows}
+        found: dict[Key, int] = {}
+        for batch in (batch for piece in other.list_pieces() for batch in piece.read(held)):
+            for values, here in _split(batch, held):
+                named = dict(zip(held, values, strict=True))
+                key = tuple(named.get(name) for name in self.keys)
+                found[key] = found.get(key, 0) + int(here.sum())
+        return found
 
     def _run(self, part: Callable[[pa.RecordBatch], pa.RecordBatch], show: Show | None) -> dict[Key, Counted]:
         """Count the part of each block that is not put aside."""
@@ -106,18 +129,7 @@ class FilesCount:
             self.sink(rows)
         if not self.keys:
             return {(): rows.count(self.form)}
-        return {key: rows.count(self.form, here) for key, here in self._split(batch)}
-
-    def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[Key, Flags]]:
-        """Each combination of keys, and its rows."""
-        codes = np.zeros(batch.num_rows, dtype=np.int64)
-        values: list[Key] = [()]
-        for name in self.keys:
-            here, labels = _code(batch.column(name))
-            codes = codes * len(labels) + here
-            values = [(*value, label) for value in values for label in labels]
-        for code in np.unique(codes).tolist():
-            yield values[code], codes == code
+        return {key: rows.count(self.form, here) for key, here in _split(batch, self.keys)}
 
     def _count_repeated(self, batch: pa.RecordBatch) -> dict[Key, Counted]:
         """Of rows with one id and one state the first by its numbers is counted; engines order them alike."""
@@ -149,6 +161,18 @@ class FilesCount:
         return ranks
 
 
+def _split(batch: pa.RecordBatch, keys: Sequence[str]) -> Iterator[tuple[Key, Flags]]:
+    """Each combination of keys, and its rows."""
+    codes = np.zeros(batch.num_rows, dtype=np.int64)
+    values: list[Key] = [()]
+    for name in keys:
+        here, labels = _code(batch.column(name))
+        codes = codes * len(labels) + here
+        values = [(*value, label) for value in values for label in labels]
+    for code in np.unique(codes).tolist():
+        yield values[code], codes == code
+
+
 def _code(array: pa.Array) -> tuple[Integers, list[Any]]:
     """The values of a column, none of them too, and for each row which of them it has."""
     import pyarrow as pa
@@ -168,10 +192,10 @@ def open_files(
     form: TableForm, paths: Sequence[Path], keys: tuple[str, ...] = (), number: int | None = None
 ) -> FilesCount:
     """Count these files, whose rows or names of folders must have all columns of the table form."""
-    opened = [open_file(path, form) for path in paths]
-    theirs = [one.plan not in (None, form.plan_id) for one in opened]
+    opened = type_folders([open_file(path, form) for path in paths])
+    theirs = [is_other_plan(one, form) for one in opened]
     mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
-    skipped = sum(one.rows for one, other in zip(opened, theirs, strict=True) if other)
+    others = tuple(one for one, other in zip(opened, theirs, strict=True) if other)
     for one in mine:
         check_columns(form, one.kinds, keys, number, one.path)
     extra = form.more_columns & {name for one in mine for name in one.kinds}
@@ -186,7 +210,17 @@ def open_files(
                 f"files differ in what their column {name!r} holds; count files that are alike"
             )
     pieces = tuple(piece for one in mine for piece in one.list_pieces())
-    return FilesCount(form, pieces, extra, keys, number, skipped)
+    return FilesCount(form, pieces, extra, keys, number, others)
+
+
+def is_other_plan(file: File, form: TableForm) -> bool:
+    """Whether a file is of another plan: it says so of all rows, or has other columns and a row says so."""
+    if file.plan is not None:
+        return file.plan != form.plan_id
+    if form.plan_column not in file.kinds or set(form.column_names) <= set(file.kinds):
+        return False
+    first = next((read_first(piece, form.plan_column) for piece in file.list_pieces()), None)
+    return first not in (None, form.plan_id)
 
 
 def open_frame(

@@ -173,7 +173,7 @@ def check_columns(
     wanted[form.plan_column] = ("text",)
     more: dict[str, tuple[str, ...]] = {form.round_column: ("integer",), ID: ("text", "integer")}
     wanted |= {name: allowed for name, allowed in more.items() if name in form.more_columns & set(kinds)}
-    wanted = dict.fromkeys(keys, _WINDOWS) | wanted
+    wanted = dict.fromkeys(keys, WINDOWS) | wanted
     for name, allowed in wanted.items():
         if name not in kinds:
             hint = "" if name in keys else "; is this the plan that they were made for?"
@@ -213,8 +213,8 @@ def check_beside(form: TableForm, kinds: Mapping[str, str]) -> None:
             )
         if name.lower() in {one.lower() for one in (*form.column_names, *form.more_columns)}:
             raise InvalidParameter(f"a table of reports has a column {name!r} of its own; rename the other")
-        if kind not in _WINDOWS:
-            holds = " or ".join(_HOLDS[one] for one in _WINDOWS)
+        if kind not in WINDOWS:
+            holds = " or ".join(_HOLDS[one] for one in WINDOWS)
             raise InvalidParameter(
                 f"the column {name!r} beside reports must hold {holds}; of a time, make a column of its days"
             )
@@ -227,7 +227,8 @@ _HOLDS = {
     "date": "dates",
     "bool": "booleans",
 }
-_WINDOWS = ("text", "integer", "date", "bool")
+WINDOWS = ("text", "integer", "date", "bool")
+"""What columns hold that windows may be by."""
 
 
 def list_columns(name: str, mechanism: ExactMechanism, dot: str = ".") -> tuple[Column, ...]:

@@ -19,7 +19,7 @@ from deniable.engines.form import (
     integer_type,
     to_columns,
 )
-from deniable.engines.pieces import name_kind, read_folders
+from deniable.engines.pieces import DamagedFile, check_footer, name_kind, plain_damage, read_folders
 from deniable.engines.rows import RowReader
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.formatting import format_count
@@ -58,6 +58,7 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
     plain = {column.name for columns in form.columns for column in columns if column.word is not None}
     writing = {
         "use_dictionary": [name for name in schema.names if name not in plain],
+        "write_page_checksum": True,
         "compression": {name: "NONE" if name in plain else "SNAPPY" for name in schema.names},
     }
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
@@ -146,12 +147,23 @@ def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[tup
         total, done = file.metadata.num_rows, 0
         names = list(form.column_names)
         names += [form.round_column] if form.round_column in file.schema_arrow.names else []
-        for batch in file.iter_batches(batch_size=ROWS, columns=names):
+        for batch in _read_batches(file, names, path):
             for number, rows in _split_rounds(batch, form, path):
                 yield reader.read_records(rows), number
             done += batch.num_rows
             if show is not None:
                 show(done, total)
+
+
+def _read_batches(file: parquet.ParquetFile, names: list[str], path: Path) -> Iterator[pa.RecordBatch]:
+    """Blocks of rows, as many as the footer says; or the file is damaged."""
+    rows = 0
+    with plain_damage(path):
+        for batch in file.iter_batches(batch_size=ROWS, columns=names):
+            rows += batch.num_rows
+            yield batch
+    if rows != file.metadata.num_rows:
+        raise DamagedFile(path, f"it has {rows:,} rows where its footer says {file.metadata.num_rows:,}")
 
 
 def _split_rounds(
@@ -184,12 +196,13 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
     with require_file(path, "plan.write_reports, or `deniable privatize`, writes one").open("rb"):
         pass
     try:
-        file = parquet.ParquetFile(path)
-    except pa.ArrowInvalid:
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError):
         raise InvalidReport(
             f"{path.name} is not a file of reports, or is damaged; privatize writes them, as Parquet"
         ) from None
     with file:
+        check_footer(path, file.metadata)
         found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
         if found is None:
             raise InvalidReport(
@@ -201,7 +214,8 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
             raise InvalidReport(
                 f"the reports in {path.name} were made for plan {made_for}, this plan is {form.plan_id[:12]}"
             )
-        found_columns = {one.name: one.type for one in file.schema_arrow}
+        with plain_damage(path):
+            found_columns = {one.name: one.type for one in file.schema_arrow}
         if any(found_columns.get(one.name) != one.type for one in reports_schema(form)):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         told = form.round_column in found_columns or form.round_column in read_folders(path, form)

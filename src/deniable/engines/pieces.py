@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 from urllib.parse import unquote
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 
+_DATE, _INTEGER = re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"0|-?[1-9]\d{0,18}")
+
+
 class RowSource(Protocol):
     """Rows that are read in blocks."""
 
@@ -28,6 +34,27 @@ class RowSource(Protocol):
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, in blocks."""
+
+
+@final
+class DamagedFile(InvalidReport):
+    """Raised for a file of reports that cannot be read, or whose checksums do not hold."""
+
+    def __init__(self, path: str | Path, problem: object) -> None:
+        first = str(problem).strip().partition("\n")[0].rstrip(".")
+        super().__init__(f"{path} is not a file of reports, or is damaged: {first}")
+        self.path = Path(path)
+
+
+@contextmanager
+def plain_damage(path: str | Path) -> Iterator[None]:
+    """Say of which file it is that pyarrow cannot read a page, or finds another checksum."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as problem:
+        raise DamagedFile(path, problem) from None
 
 
 @final
@@ -51,8 +78,13 @@ class Piece:
         from pyarrow import parquet
 
         here = [name for name in names if name not in self.folders]
-        with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
+        rows = 0
+        with (
+            plain_damage(self.path),
+            parquet.ParquetFile(self.path, metadata=self.metadata, page_checksum_verification=True) as file,
+        ):
             for batch in file.iter_batches(_rows_at_once(len(here)), [self.group], here, use_threads=False):
+                rows += batch.num_rows
                 columns = {name: read_plain(batch.column(name)) for name in here}
                 one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
                 for name in names:
@@ -60,6 +92,8 @@ class Piece:
                         label = pa.array([self.folders[name]])
                         columns[name] = pa.DictionaryArray.from_arrays(one, label, safe=False)
                 yield pa.RecordBatch.from_pydict(columns)
+        if here and rows != self.rows:
+            raise DamagedFile(self.path, f"it has {rows:,} rows where its footer says {self.rows:,}")
 
 
 @final
@@ -105,23 +139,71 @@ class File:
 
 def open_file(path: Path, form: TableForm) -> File:
     """What a file says of itself; its header, which a program wrote, is believed before a folder."""
-    import pyarrow as pa
     from pyarrow import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            metadata, schema = file.metadata, file.schema_arrow
-    except (pa.ArrowException, OSError) as problem:
-        raise InvalidReport(f"{path} is not a file of reports, or is damaged: {problem}") from None
+    with plain_damage(path), parquet.ParquetFile(path) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+    check_footer(path, metadata)
     folders = read_folders(path, form)
     header = (schema.metadata or {}).get(PLAN_KEY)
     if form.plan_column not in schema.names and header is not None:
         folders[form.plan_column] = header.decode("ascii", "replace")
-    kinds = {name: "integer" if isinstance(value, int) else "text" for name, value in folders.items()}
+    kinds = {name: _name_value(value) for name, value in folders.items()}
     kinds |= {name: name_kind(schema.field(name).type) for name in schema.names}
     plan = None if form.plan_column in schema.names else folders.get(form.plan_column)
     outside = {name: value for name, value in folders.items() if name not in schema.names}
     return File(str(path), metadata, kinds, outside, plan)
+
+
+def check_footer(path: str | Path, metadata: parquet.FileMetaData) -> None:
+    """Refuse a file whose footer contradicts itself: pages have checksums, and the footer has none."""
+    rows = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+    if metadata.num_rows != rows:
+        raise DamagedFile(path, f"its footer says {metadata.num_rows:,} rows, and {rows:,} of all groups")
+
+
+def type_folders(files: Sequence[File]) -> list[File]:
+    """The files with what folders are called as dates or integers, where all files of them have such names.
+
+    Engines that read folders do so, too: `day=2026-11-15` is a date, `hour=7` an integer. Numbers with zeros
+    in front are text.
+    """
+    typed = list(files)
+    for name in dict.fromkeys(name for file in files for name in file.folders):
+        texts = [file.folders[name] for file in files if isinstance(file.folders.get(name), str)]
+        read = next((read for read in (_read_date, _read_integer) if all(map(read, texts))), None)
+        if not texts or read is None:
+            continue
+        for i, file in enumerate(typed):
+            if isinstance(file.folders.get(name), str):
+                [value] = read(file.folders[name]) or [None]
+                kinds = {**file.kinds, name: _name_value(value)}
+                typed[i] = replace(file, folders={**file.folders, name: value}, kinds=kinds)
+    return typed
+
+
+def type_value(text: str) -> date | int | str:
+    """What the name of one folder says, as a date, an integer, or text."""
+    [value] = _read_date(text) or _read_integer(text) or [text]
+    return value
+
+
+def _read_date(text: str) -> list[date] | None:
+    """The date that a text is; None where it is none."""
+    try:
+        return [date(*map(int, text.split("-")))] if _DATE.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def _read_integer(text: str) -> list[int] | None:
+    """The integer that a text is, without zeros in front; None where it is none."""
+    fits = _INTEGER.fullmatch(text) is not None and -(1 << 63) <= int(text) < 1 << 63
+    return [int(text)] if fits else None
+
+
+def _name_value(value: object) -> str:
+    return {int: "integer", date: "date"}.get(type(value), "text")
 
 
 def read_plan(path: Path, form: TableForm) -> str | None:
@@ -139,9 +221,7 @@ def read_first(piece: RowSource, name: str) -> str | None:
 
 
 def read_folders(path: Path, form: TableForm) -> dict[str, Any]:
-    """What the names of folders say (`day=2026-11-15`): text, as zeros in front matter; rounds and groups are
-    numbers.
-    """
+    """What the names of folders say (`day=2026-11-15`), as text; rounds and groups are numbers."""
     numbers = {form.round_column} | ({form.group[0]} if form.group else set())
     found: dict[str, Any] = {}
     for part in path.parent.parts:

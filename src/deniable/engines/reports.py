@@ -34,6 +34,10 @@ class TableReports:
             with self._lock:
                 self._blocks.setdefault(place, []).append(block)
 
+    def clear(self) -> None:
+        """Forget all rows: they are to be read again, without those of a damaged file."""
+        self._blocks.clear()
+
     def join(self) -> list[Array]:
         """The reports of each attribute."""
         parts = self.form.mechanism.mechanisms

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -26,10 +27,10 @@ from deniable.engines.databases import (
 from deniable.engines.fetching import EngineRows
 from deniable.engines.files import FilesCount, Key, merge_counted, open_files, open_frame
 from deniable.engines.form import ID, Counted, TableForm, check_columns
-from deniable.engines.pieces import read_first, read_plan
+from deniable.engines.pieces import DamagedFile, read_first, read_plan
 from deniable.engines.query import Query
 from deniable.engines.reports import TableReports, list_hashes
-from deniable.errors import FileMissing, InvalidParameter
+from deniable.errors import DeniableWarning, FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.tables import Show, require_pyarrow
 
@@ -78,15 +79,36 @@ def count_source(
     if inside is not None:
         return _count_inside(inside, form, by, number, kept, since, gathered, show)
     require_pyarrow()
-    if isinstance(source, str | Path | list | tuple):
-        files = open_files(form, list_paths(source), by, number)
-    else:
-        files = open_frame(form, source, by, number)
-    if gathered is not None:
-        files = replace(files, sink=gathered.add)
-    if not _mixes_rounds(form, by, number, kept):
-        return files.run(show)
-    return _join_rounds(replace(files, keys=(*by, form.round_column)).run(show))
+    mixes = _mixes_rounds(form, by, number, kept)
+    keys_read = (*by, form.round_column) if mixes else by
+
+    def count(files: FilesCount) -> dict[Key, Counted]:
+        sink = None if gathered is None else gathered.add
+        found = replace(files, keys=keys_read, sink=sink).run(show)
+        return _join_rounds(found) if mixes else found
+
+    if not isinstance(source, str | Path | list | tuple):
+        return count(open_frame(form, source, by, number))
+    paths = list_paths(source)
+    damaged: dict[Path, DamagedFile] = {}
+    while True:
+        whole = [path for path in paths if path not in damaged]
+        try:
+            found = count(open_files(form, whole, by, number))
+        except DamagedFile as problem:
+            damaged[problem.path] = problem
+            if len(damaged) == len(paths):
+                raise
+            if gathered is not None:
+                gathered.clear()
+            continue
+        for problem in damaged.values():
+            warnings.warn(
+                f"{problem}; it is set aside, and its reports are not counted: restore it, and count again",
+                DeniableWarning,
+                stacklevel=2,
+            )
+        return found
 
 
 def gather_source(

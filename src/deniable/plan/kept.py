@@ -13,8 +13,10 @@ from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, final
+from urllib.parse import unquote
 
 from deniable.engines.addresses import find_duckdb, hide_password, is_address
+from deniable.engines.pieces import DamagedFile, type_value
 from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import format_count, shorten_names
@@ -58,6 +60,10 @@ class Changes:
     """Those that are not there any more."""
     late: int = 0
     """Rows of a database that came to windows that are not counted again."""
+    foreign: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of another plan each new or changed partition has; they are not counted."""
+    damaged: tuple[str, ...] = ()
+    """Files that cannot be read, or whose checksums do not hold: they are counted once they are mended."""
 
 
 @final
@@ -283,16 +289,29 @@ class KeptTallies:
             )
         asked = [name for name in paths if name not in held or held[name].digest != digests[name]]
         found = {name: part for name, part in held.items() if gone != "drop" or name in paths}
+        damaged: dict[str, DamagedFile] = {}
         for i, name in enumerate(asked):
-            counted = count_windows(self.plan, paths[name], None, self.by, self.number, None, kept=True)
-            found[name] = Partition(name, digests[name], counted)
+            try:
+                counted = count_windows(self.plan, paths[name], None, self.by, self.number, None, kept=True)
+                found[name] = Partition(name, digests[name], counted)
+            except DamagedFile as problem:  # what was counted of it before stays
+                damaged[name] = problem
             if show is not None:
                 show(i + 1, len(asked))
-        new = tuple(name for name in asked if name not in held)
-        changed = tuple(name for name in asked if name in held)
-        windows = [one for name in asked for one in found[name].windows.values()]
-        refuse_nothing(self.plan.table_form, windows, [paths[name] for name in asked])
-        return replace(self, partitions=found), Changes(new, changed, away)
+        if damaged and not found:
+            raise next(iter(damaged.values()))
+        counted_now = {name: found[name] for name in asked if name not in damaged}
+        if not held:
+            windows = [one for part in counted_now.values() for one in part.windows.values()]
+            refuse_nothing(self.plan.table_form, windows, [paths[name] for name in counted_now])
+        changes = Changes(
+            tuple(name for name in counted_now if name not in held),
+            tuple(name for name in counted_now if name in held),
+            away,
+            foreign=_count_foreign(counted_now),
+            damaged=tuple(damaged),
+        )
+        return replace(self, partitions=found), changes
 
     def _count_windows(self, source: str | Path, again: int) -> tuple[KeptTallies, Changes]:
         firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
@@ -301,7 +320,8 @@ class KeptTallies:
         counted = count_windows(
             self.plan, source, self.table, self.by, self.number, None, kept=True, since=since
         )
-        refuse_nothing(self.plan.table_form, counted.values(), source, self.table)
+        if not self.partitions:
+            refuse_nothing(self.plan.table_form, counted.values(), source, self.table)
         for values in counted:
             _require_growth(self.by[0], values[0])
         kept = {
@@ -322,8 +342,18 @@ class KeptTallies:
             tuple(name for name in made if name in held and held[name] != made[name]),
             tuple(name for name in held if name not in kept and name not in made),
             0 if since is None else max(count_before(source, self.table, since) - rows, 0),
+            _count_foreign({name: part for name, part in made.items() if held.get(name) != part}),
         )
         return replace(self, partitions=kept | made), changes
+
+
+def _count_foreign(partitions: Mapping[str, Partition]) -> dict[str, int]:
+    """How many rows of another plan partitions have, where they have some."""
+    rows = {
+        name: sum(one.refused.get("plan", 0) for one in part.windows.values())
+        for name, part in partitions.items()
+    }
+    return {name: n for name, n in rows.items() if n}
 
 
 def _require_growth(column: str, value: Hashable) -> None:
@@ -338,11 +368,21 @@ def _require_growth(column: str, value: Hashable) -> None:
 def _read_partition(plan: Plan, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
     windows = {}
     for one in told["windows"]:
-        values = tuple(map(_decode, one["values"]))
+        values = tuple(
+            _type_folder(told["name"], name, _decode(value))
+            for name, value in zip(kept["by"], one["values"], strict=True)
+        )
         plain = {name: told for name, told in one.items() if name != "values"}
         number = find_round(plan.table_form, kept["by"], values, kept["round"])
         windows[values] = Tallies.from_dict(plain | {"plan": plan.id, "round": number})
     return Partition(told["name"], told["digest"], windows)
+
+
+def _type_folder(partition: str, name: str, value: Hashable) -> Hashable:
+    """The value of a window; of a folder that was kept as text before, a date or an integer."""
+    if isinstance(value, str) and f"{name}={value}" in map(unquote, partition.split("/")[:-1]):
+        return type_value(value)
+    return value
 
 
 def _encode(value: Hashable) -> Any:
