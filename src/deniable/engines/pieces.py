@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _DATE, _INTEGER = re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"0|-?[1-9]\d{0,18}")
 
 
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder says of rows that have no value of its column."""
+
+
 class RowSource(Protocol):
     """Rows that are read in blocks."""
 
@@ -171,21 +175,23 @@ def type_folders(files: Sequence[File]) -> list[File]:
     typed = list(files)
     for name in dict.fromkeys(name for file in files for name in file.folders):
         texts = [file.folders[name] for file in files if isinstance(file.folders.get(name), str)]
-        read = next((read for read in (_read_date, _read_integer) if all(map(read, texts))), None)
-        if not texts or read is None:
-            continue
-        for i, file in enumerate(typed):
-            if isinstance(file.folders.get(name), str):
-                [value] = read(file.folders[name]) or [None]
-                kinds = {**file.kinds, name: _name_value(value)}
-                typed[i] = replace(file, folders={**file.folders, name: value}, kinds=kinds)
+        values = type_texts(texts)
+        for i, file in enumerate(typed if texts else []):
+            text = file.folders.get(name)
+            if name in file.folders and (text is None or isinstance(text, str)):
+                kinds = {**file.kinds, name: _name_value(values[texts[0]])}  # of no value, as of the others
+                folders = {**file.folders, name: None if text is None else values[text]}
+                typed[i] = replace(file, folders=folders, kinds=kinds)
     return typed
 
 
-def type_value(text: str) -> date | int | str:
-    """What the name of one folder says, as a date, an integer, or text."""
-    [value] = _read_date(text) or _read_integer(text) or [text]
-    return value
+def type_texts(texts: Sequence[str]) -> dict[str, date | int | str]:
+    """What the names of folders say: dates if all are dates, integers if all are integers, or text."""
+    for read in (_read_date, _read_integer):
+        values = {text: read(text) for text in texts}
+        if all(values.values()):
+            return {text: value for text, found in values.items() for value in found or ()}
+    return {text: text for text in texts}
 
 
 def _read_date(text: str) -> list[date] | None:
@@ -227,7 +233,7 @@ def read_folders(path: Path, form: TableForm) -> dict[str, Any]:
     for part in path.parent.parts:
         name, equals, value = (unquote(one) for one in part.partition("="))
         if equals:
-            text = None if value == "__HIVE_DEFAULT_PARTITION__" else value
+            text = None if value == NO_VALUE else value
             found[name] = int(value) if name in numbers and value.isdecimal() else text
     return found
 

@@ -102,9 +102,9 @@ def count_source(
             if gathered is not None:
                 gathered.clear()
             continue
-        for problem in damaged.values():
+        for damage in damaged.values():
             warnings.warn(
-                f"{problem}; it is set aside, and its reports are not counted: restore it, and count again",
+                f"{damage}; it is set aside, and its reports are not counted: restore it, and count again",
                 DeniableWarning,
                 stacklevel=2,
             )

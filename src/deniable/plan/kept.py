@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,7 +16,7 @@ from typing import Any, final
 from urllib.parse import unquote
 
 from deniable.engines.addresses import find_duckdb, hide_password, is_address
-from deniable.engines.pieces import DamagedFile, type_value
+from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
 from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import format_count, shorten_names
@@ -223,9 +223,12 @@ class KeptTallies:
             if name not in self.by:
                 raise InvalidParameter(not_among(name, "a column that these tallies are kept by", self.by))
         found: dict[Values, Tallies] = {}
+        folders = {name: _type_folders(name, self.partitions) for name in keys}
         for part in self.partitions.values():
             for values, one in part.windows.items():
-                key = tuple(values[self.by.index(name)] for name in keys)
+                key = tuple(
+                    _choose_value(values[self.by.index(name)], folders[name].get(part.name)) for name in keys
+                )
                 found[key] = found[key] + one if key in found else one
         ordered = sorted(found.items(), key=order_window)
         return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in ordered})
@@ -368,21 +371,28 @@ def _require_growth(column: str, value: Hashable) -> None:
 def _read_partition(plan: Plan, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
     windows = {}
     for one in told["windows"]:
-        values = tuple(
-            _type_folder(told["name"], name, _decode(value))
-            for name, value in zip(kept["by"], one["values"], strict=True)
-        )
+        values = tuple(map(_decode, one["values"]))
         plain = {name: told for name, told in one.items() if name != "values"}
         number = find_round(plan.table_form, kept["by"], values, kept["round"])
         windows[values] = Tallies.from_dict(plain | {"plan": plan.id, "round": number})
     return Partition(told["name"], told["digest"], windows)
 
 
-def _type_folder(partition: str, name: str, value: Hashable) -> Hashable:
-    """The value of a window; of a folder that was kept as text before, a date or an integer."""
-    if isinstance(value, str) and f"{name}={value}" in map(unquote, partition.split("/")[:-1]):
-        return type_value(value)
-    return value
+def _type_folders(name: str, partitions: Iterable[str]) -> dict[str, Hashable]:
+    """What the folder that a column is called after says of each partition, alike for all of them."""
+    texts = {
+        partition: value
+        for partition in partitions
+        for column, _, value in (unquote(part).partition("=") for part in partition.split("/")[:-1])
+        if column == name
+    }
+    typed = type_texts([text for text in texts.values() if text != NO_VALUE])
+    return {partition: typed.get(text) for partition, text in texts.items()}
+
+
+def _choose_value(value: Hashable, folder: Hashable) -> Hashable:
+    """The value of a window: as the folder says it, if both mean the same."""
+    return folder if str(value) == str(folder) else value
 
 
 def _encode(value: Hashable) -> Any:
