@@ -1109,6 +1109,34 @@ def caps() -> Iterator[Case]:
     yield asked("a cap with room for all rounds", once, exactly(again) + 1.0, True, (again, 2))
 
 
+def protections() -> Iterator[Case]:
+    """What all reports to a plan give away, of everything and of one answer, and how well it protects."""
+    two = {"color": COLORS, "smokes": ["yes", "no"]}
+    plans = {
+        **{
+            f"one answer, {epsilon:g}": of(dn.grr(5, epsilon)) for epsilon in (1.0, 1.09, 1.1, 2.19, 2.2, 4.6)
+        },
+        **{f"a mood, {number} rounds": of(dn.l_grr(5, 1.0, 2.0), rounds=number) for number in (1, 2, 4, 20)},
+        **{f"bits, {number} rounds": of(dn.l_osue(5, 0.2, 0.4), rounds=number) for number in (1, 2, 3)},
+        "two answers, split": of(dn.spl([5, 2], 2.0, "grr"), two),
+        "two answers, sampled": of(dn.smp([5, 2], 2.0, "grr"), two),
+        "two answers, with fakes": of(dn.rsfd([5, 2], 1.5, "grr"), two),
+        "bit-flip, no bound": of(dn.dbitflip(20, 0.5, bits=4), rounds=2),
+        "bit-flip, one round": of(dn.dbitflip(20, 0.5, bits=4), rounds=1),
+    }
+    for name, plan in plans.items():
+        protection = plan.protection
+        yield {
+            "name": name,
+            "plan": plan.to_json(),
+            "counted": plan.stated.counted,
+            "unchanged": plan.stated.unchanged,
+            "answer": protection.loss,
+            "level": protection.level,
+            "percent": protection.percent,
+        }
+
+
 def rounds() -> Iterator[Case]:
     """What a device with a secret sends, step by step: a round that was answered is sent again as it was."""
     once, again = of(dn.grr(5, 1.0)), of(dn.l_osue(5, 1.0, 2.0), rounds=3)
@@ -1231,6 +1259,7 @@ FILES = {
     "grids": cells,
     "losses": ratios,
     "caps": caps,
+    "protections": protections,
     "rounds": rounds,
     "batches": batches,
 }

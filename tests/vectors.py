@@ -1025,7 +1025,18 @@ def by_rules(kind: str) -> Iterator[dict[str, Any]]:
     return (rules.FILES | steps.FILES | rows.FILES)[kind]()
 
 
-BY_RULES = ("refusals", "grids", "losses", "caps", "rounds", "batches", "ledgers", "invitations", "rows")
+BY_RULES = (
+    "refusals",
+    "grids",
+    "losses",
+    "caps",
+    "protections",
+    "rounds",
+    "batches",
+    "ledgers",
+    "invitations",
+    "rows",
+)
 
 
 def code_cases() -> Iterator[dict[str, Any]]:

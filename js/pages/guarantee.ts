@@ -1,6 +1,7 @@
 /** Explains what a plan promises. Only plans that were verified on this device get here. */
 
 import type { Attribute, Plan } from "../src/index.js";
+import { type Level, rateProtection } from "../src/protection.js";
 import { byDistance } from "./distances.js";
 import { type Child, h, seen, svg } from "./dom.js";
 import { asking, loadMore } from "./language.js";
@@ -32,7 +33,11 @@ function guessed(plan: Plan, name: string): Guessed {
   const again =
     plan.rounds === null
       ? null
-      : t("guess_again", { rounds: allRounds(plan.rounds), all: often(found.allReports) });
+      : t("guess_again", {
+          rounds: allRounds(plan.rounds),
+          all: often(found.allRounds),
+          same: often(found.allReports),
+        });
   const once = t(isDrawn ? "guess_headline_known" : "guess_headline", values);
   return { ...found, name, kind: domain.kind, once, again };
 }
@@ -41,6 +46,7 @@ export interface Guessed {
   readonly name: string;
   readonly kind: string;
   readonly oneReport: number;
+  readonly allRounds: number;
   readonly blind: number;
   readonly once: string;
   readonly again: string | null;
@@ -52,7 +58,7 @@ export interface Guessed {
  * folded away is not worse than what is not. A page with several of them has a key for each.
  */
 export function promise(plan: Plan, key = ""): HTMLElement {
-  const guesses = plan.asked.slice(plan.open.length).map(({ name }) => guessed(plan, name));
+  const guesses = listGuesses(plan);
   const easiest = largest(guesses);
   const alone = guesses.length === 1;
   const distant = guesses
@@ -62,14 +68,16 @@ export function promise(plan: Plan, key = ""): HTMLElement {
   unfold(more, async () =>
     (await loadMore(import("./guarantee_full.js"))).promiseInFull(plan, guesses, easiest, distant),
   );
+  const { level, percent } = rateProtection(plan);
   return h(
     "section",
-    { class: "promise", "aria-labelledby": `promise-title${key}${key && ` part${key}`}` },
-    h("h2", { id: `promise-title${key}`, class: "verified" }, check(), t("verified")),
+    { class: `promise ${CLASSES[level]}`, "aria-labelledby": `promise-title${key}${key && ` part${key}`}` },
+    rated(level, `promise-title${key}`),
     h("p", { class: "headline" }, easiest.once),
     bars(easiest.oneReport, easiest.blind, t("picture")),
     plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    h("p", { class: "again" }, t("picks", { n: percent })),
     shared.known?.exceptKnown(plan),
     distant
       .slice(0, 1)
@@ -87,6 +95,53 @@ export function promise(plan: Plan, key = ""): HTMLElement {
   );
 }
 
+/** The guesses of all questions whose answers are randomized. */
+export function listGuesses(plan: Plan): Guessed[] {
+  return plan.asked.slice(plan.open.length).map(({ name }) => guessed(plan, name));
+}
+
+/** How each level looks; it is said in words, too. */
+export const CLASSES: Readonly<Record<Level, string>> = {
+  well: "well",
+  "a little": "little",
+  hardly: "hardly",
+};
+const RATINGS = { well: "rate_well", "a little": "rate_little", hardly: "rate_hardly" } as const;
+
+/** What a box begins with: how well answers are protected, and that this device computed it. */
+export function rated(level: Level, id: string): HTMLElement {
+  return h(
+    "h2",
+    { id, class: "verified" },
+    sign(level),
+    h("span", {}, t(RATINGS[level]), h("small", {}, t("verified"))),
+  );
+}
+
+/** The promise again where answers are reviewed: the level, what is guessed most often, and nothing folded. */
+export function promiseAgain(plan: Plan, key = "-again"): HTMLElement {
+  const { level, percent } = rateProtection(plan);
+  const easiest = largest(listGuesses(plan));
+  return h(
+    "section",
+    { class: `promise ${CLASSES[level]}`, "aria-labelledby": `promise-title${key}` },
+    rated(level, `promise-title${key}`),
+    h("p", { class: "again" }, easiest.once),
+    easiest.again && h("p", { class: "again" }, easiest.again),
+    h("p", { class: "again" }, t("picks", { n: percent })),
+  );
+}
+
+/** Texts of those who run the survey, in a frame that says so: nothing in it is what this page says itself. */
+export function byOperator(...children: readonly Child[]): HTMLElement {
+  return h("div", { class: "operator" }, h("p", { class: "by" }, t("written_by")), ...children);
+}
+
+/** Who wrote the questions, above them. */
+export function askedBy(): HTMLElement {
+  return h("p", { class: "by" }, t("written_by_questions"));
+}
+
 /** Fill what is folded once the page is seen, and again when it is unfolded where that was not possible. */
 export function unfold(more: HTMLElement, make: () => Promise<readonly HTMLElement[]>): void {
   const fill = async (): Promise<void> => {
@@ -100,8 +155,9 @@ export function unfold(more: HTMLElement, make: () => Promise<readonly HTMLEleme
 
 export const strongly = (text: string): HTMLElement => h("strong", {}, text);
 
-export function largest<One extends { readonly oneReport: number }>(guesses: readonly One[]): One {
-  return guesses.reduce((most, one) => (one.oneReport > most.oneReport ? one : most));
+/** The easiest guess, by the reports of all rounds. */
+export function largest<One extends { readonly allRounds: number }>(guesses: readonly One[]): One {
+  return guesses.reduce((most, one) => (one.allRounds > most.allRounds ? one : most));
 }
 
 /** Two bars: a guess from the report, and a blind one. */
@@ -121,14 +177,27 @@ export function bars(oneReport: number, blind: number, label?: string): SVGEleme
   );
 }
 
+/** The tick of a receipt. */
 export function check(): SVGElement {
+  return sign("well");
+}
+
+/** A tick, an exclamation mark in a triangle, or a cross. */
+function sign(level: Level): SVGElement {
+  const paths = {
+    well: "M5.5 10.4l3 3 6-6.4",
+    "a little": "M10 7.5v4.5M10 15v.2",
+    hardly: "M6.5 6.5l7 7M13.5 6.5l-7 7",
+  };
   return svg(
     "svg",
     { viewBox: "0 0 20 20", width: 20, height: 20, "aria-hidden": "true" },
-    svg("circle", { cx: 10, cy: 10, r: 10, fill: "currentColor" }),
+    level === "a little"
+      ? svg("path", { d: "M10 1l9.5 18H.5z", fill: "currentColor" })
+      : svg("circle", { cx: 10, cy: 10, r: 10, fill: "currentColor" }),
     svg("path", {
       class: "tick",
-      d: "M5.5 10.4l3 3 6-6.4",
+      d: paths[level],
       fill: "none",
       "stroke-width": 2,
       "stroke-linecap": "round",

@@ -8,10 +8,21 @@ import { AboveCap } from "../src/errors.js";
 import type { Plan, Report } from "../src/index.js";
 import { refuseAboveCap } from "../src/ledger.js";
 import { lossOfAll } from "../src/losses.js";
+import { rateLoss } from "../src/protection.js";
 import { askJson, type Round, type Summary } from "./collector.js";
 import { type Child, h, quoted } from "./dom.js";
-import { check, drawnFirst, promise } from "./guarantee.js";
-import { loadMore, own, paragraphs, settle } from "./language.js";
+import {
+  askedBy,
+  byOperator,
+  CLASSES,
+  drawnFirst,
+  largest,
+  listGuesses,
+  promise,
+  promiseAgain,
+  rated,
+} from "./guarantee.js";
+import { asking, loadMore, own, paragraphs, settle } from "./language.js";
 import { moment, rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
 import { keptFor, type Linked } from "./plans_link.js";
@@ -92,12 +103,16 @@ export async function showPlans(
   const head = h(
     "div",
     { class: "head" },
-    h("h1", { tabindex: -1 }, parts.length ? joined(titles) : t("plans_nothing")),
+    !parts.length && h("h1", { tabindex: -1 }, t("plans_nothing")),
     left,
-    parts.map(({ plan }) => {
-      const [first, ...more] = paragraphs(plan, plan.texts?.introduction);
-      return [first, tools.about(plan, more)];
-    }),
+    parts.length > 0 &&
+      byOperator(
+        h("h1", { tabindex: -1 }, joined(titles)),
+        ...parts.map(({ plan }) => {
+          const [first, ...more] = paragraphs(plan, plan.texts?.introduction);
+          return [first, tools.about(plan, more)];
+        }),
+      ),
   );
   if (!parts.length) return put(head);
   const answers = new Map<Part, readonly Given[]>();
@@ -159,6 +174,7 @@ export async function showPlans(
       head,
       ...(i ? [] : [promises(parts), ...told]),
       h("div", { class: "part" }, where, title, drawn),
+      askedBy(),
       form,
     );
     if (i) title.focus();
@@ -234,25 +250,34 @@ function listUninvited(parts: readonly Part[], tickets: Tickets | null): string[
 }
 
 /** The promise of all parts: the sum of what they give away, and each promise below it. */
-function promises(parts: readonly Part[]): HTMLElement {
+export function promises(parts: readonly Part[], isShort = false): HTMLElement {
   const losses = parts.map(({ plan }) => lossOfAll(plan.stated).counted);
   const total = losses.reduce(
     (sum: number | null, one) => (sum === null || one === null ? null : sum + one),
     0,
   );
-  if (parts.length === 1) return promise((parts[0] as Part).plan);
+  if (parts.length === 1)
+    return isShort ? promiseAgain((parts[0] as Part).plan) : promise((parts[0] as Part).plan);
+  const guesses = parts.flatMap(({ plan }) => listGuesses(plan).map((guess) => ({ ...guess, plan })));
+  const easiest = largest(guesses);
+  const { level, percent } = rateLoss(total);
   return h(
     "section",
-    { class: "promise", "aria-labelledby": "together" },
-    h("h2", { id: "together", class: "verified" }, check(), t("verified")),
-    h("p", { class: "headline" }, t("plans_together", { n: parts.length, times: likelier(total) })),
-    parts.map(({ plan, title }, i) =>
-      h(
-        "details",
-        { class: "more" },
-        h("summary", { id: `part-${i}` }, quoted(title)),
-        promise(plan, `-${i}`),
+    { class: `promise ${CLASSES[level]}`, "aria-labelledby": "together" },
+    rated(level, "together"),
+    h("p", { class: "headline" }, easiest.once),
+    h("p", { class: "soft" }, rich("easiest", { name: asking(easiest.plan, easiest.name) })),
+    easiest.again && h("p", { class: "again" }, easiest.again),
+    h("p", { class: "again" }, t("plans_together", { n: parts.length, times: likelier(total) })),
+    h("p", { class: "again" }, t("picks", { n: percent })),
+    !isShort &&
+      parts.map(({ plan, title }, i) =>
+        h(
+          "details",
+          { class: "more" },
+          h("summary", { id: `part-${i}` }, quoted(title)),
+          promise(plan, `-${i}`),
+        ),
       ),
-    ),
   );
 }

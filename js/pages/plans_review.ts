@@ -7,7 +7,7 @@ import { h, quoted } from "./dom.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { rich, t } from "./messages.js";
-import { joined, type Part } from "./plans.js";
+import { joined, type Part, promises } from "./plans.js";
 import { sendAll } from "./plans_send.js";
 import type { Given } from "./questions.js";
 import { consenting, drawQuestions } from "./report.js";
@@ -47,6 +47,7 @@ export function reviewAll(
         answersOf(part.plan, answers.get(part) ?? [], (name) => goBack(part, name)),
       ),
     ),
+    promises(open, true),
     ...(tick ? [tick.element] : []),
     h("div", { class: "act row" }, next, back),
   );

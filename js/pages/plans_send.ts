@@ -4,7 +4,7 @@ import { Client, NotSent, type Report } from "../src/index.js";
 import { HERE } from "./collector.js";
 import { showDevice } from "./device.js";
 import { find, h, quoted } from "./dom.js";
-import { check } from "./guarantee.js";
+import { byOperator, check } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { rich, t } from "./messages.js";
@@ -125,7 +125,7 @@ function receipts(parts: readonly Part[]): HTMLElement[] {
           " · ",
           rich("report", { id: h("code", { title: made?.id ?? "" }, `${made?.id.slice(0, 12)}…`) }),
         ),
-        paragraphs(plan, plan.texts?.thanks),
+        plan.texts?.thanks && byOperator(...paragraphs(plan, plan.texts.thanks)),
       ]),
     ),
   ];

@@ -12,7 +12,7 @@ import { answersOf, cards } from "./cards.js";
 import { HERE, keepInvitation, type Round } from "./collector.js";
 import { persist, showDevice } from "./device.js";
 import { type Child, find, h } from "./dom.js";
-import { check } from "./guarantee.js";
+import { byOperator, check, promiseAgain } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { count, plural, rich, t } from "./messages.js";
@@ -111,6 +111,7 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
       { class: "card stays review", "aria-label": t("review_title") },
       answersOf(one.plan, given, goBack),
     ),
+    promiseAgain(plan),
     ...(tick ? [tick.element] : []),
     h("div", { class: "act row" }, next, back),
   );
@@ -139,7 +140,7 @@ export function consenting(
     "section",
     { class: "question consent", "aria-labelledby": "consent-title" },
     h("h3", { id: "consent-title" }, t("consent")),
-    asked,
+    byOperator(asked),
     h("label", { class: "choice" }, field, h("span", {}, label)),
     complaint,
   );
@@ -269,7 +270,7 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
       t(outcome === "counted" ? "received" : "received_before"),
     ),
     h("p", {}, t(outcome === "counted" ? "stored" : "stored_before")),
-    paragraphs(plan, plan.texts?.thanks),
+    plan.texts?.thanks && byOperator(...paragraphs(plan, plan.texts.thanks)),
     h(
       "p",
       { class: "soft" },

@@ -19,7 +19,7 @@ import {
   type Summary,
 } from "./collector.js";
 import { type Child, find, h, quoted, seen, skipping } from "./dom.js";
-import { drawnFirst, promise, unfold } from "./guarantee.js";
+import { askedBy, byOperator, drawnFirst, promise, unfold } from "./guarantee.js";
 import { loadMore, own, owned, paragraphs, settle, titleIn } from "./language.js";
 import { loadPlaces } from "./location_question.js";
 import { plural, spoken, t } from "./messages.js";
@@ -208,14 +208,12 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     "div",
     { class: "head" },
     others && h("p", {}, h("a", { href: "#" }, t("all_studies"))),
-    h("h1", { tabindex: -1 }, quoted(title)),
+    byOperator(h("h1", { tabindex: -1 }, quoted(title)), first, about(plan, more)),
     h(
       "p",
       { class: "soft" },
       `${plural("questions", pagesOf(plan).flat().length)} · ${times}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
     ),
-    first,
-    about(plan, more),
   );
   const mine = turn;
   if (round === null) {
@@ -253,6 +251,7 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     promise(plan),
     ...(isAll ? [] : [drawnFirst(asked.length, plan.asked.length)]),
     ...told,
+    askedBy(),
     (form = questions(plan, asked, kinds, async (given) => {
       const part = await following().catch(() => null);
       part?.review(head, one, given);

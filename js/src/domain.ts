@@ -9,6 +9,7 @@ import { InvalidValue, must, NOT_CANONICAL, shown } from "./errors.js";
 import { wholeNumber } from "./exact.js";
 import type { Codes, FreeText } from "./free_text.js";
 import type { Grid } from "./grid.js";
+import { refuseImitation } from "./imitation.js";
 import type { Numbers } from "./number.js";
 import type { Product } from "./product.js";
 import type { Code, Halves } from "./words.js";
@@ -160,6 +161,7 @@ export const checkedText = (text: string, what: string): string => {
   const seen = text.replace(JOINER, "");
   const isShown = text && text === text.trim() && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(seen);
   must(isShown, "text", () => `${what} must be visible text on one line, got ${shown(text)}`);
+  refuseImitation(text, what);
   return text;
 };
 

@@ -15,6 +15,8 @@ export interface BestGuess {
   readonly oneReport: number;
   /** From any number of reports, as long as the answer does not change. */
   readonly allReports: number;
+  /** From the reports of all rounds, whatever answers change: a bound; that of one report where people are asked once. */
+  readonly allRounds: number;
   /** Among how many groups of values, where a question on several levels is guessed by its largest groups. */
   readonly groups?: number;
   /** In plain words. */
@@ -25,7 +27,7 @@ export interface BestGuess {
 export const findGuess = (
   part: Mechanism,
   [real, size]: Ratio,
-  isRepeatedly: boolean,
+  changedLoss: number | null | undefined,
   related?: RelatedGuess,
 ): BestGuess => {
   const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
@@ -38,23 +40,37 @@ export const findGuess = (
   const allReports = Math.max(all, related?.allReports ?? 0);
   const blind = related?.blind ?? 1 / among;
   const found = { blind, wholeReport, oneReport, allReports };
-  return tell(found, real < size, isRepeatedly, what, related ? often(blind) : `1 in ${among}`);
+  return tell(found, real < size, changedLoss, what, related ? often(blind) : `1 in ${among}`);
 };
 
-/** The same figures, and what they say in plain words. */
+/**
+ * The same figures, and what they say in plain words. `changedLoss` is what all rounds give away, whatever changes, in
+ * billionths: null without a bound, undefined where people are asked once.
+ */
 export const tell = (
-  found: Omit<BestGuess, "sentence">,
+  found: Omit<BestGuess, "sentence" | "allRounds">,
   isDrawn: boolean,
-  isRepeatedly: boolean,
+  changedLoss: number | null | undefined,
   what: string,
   blindly: string,
 ): BestGuess => {
-  const again = isRepeatedly
-    ? `; anyone who sees all of them, if your answer does not change: ${often(found.allReports)}`
-    : "";
+  const allRounds =
+    changedLoss === undefined
+      ? found.oneReport
+      : Math.max(found.oneReport, found.allReports, multiplyOdds(changedLoss, found.blind));
+  const again =
+    changedLoss === undefined
+      ? ""
+      : `; anyone who sees the reports of all rounds, even if your answers change: ${often(allRounds)}; if they do not change: ${often(found.allReports)}`;
   const known = isDrawn ? `; anyone who knows that it holds this answer: ${often(found.oneReport)}` : "";
   const sentence = `anyone who sees your report guesses right${what} at most ${often(found.wholeReport)}${known}${again}; blind guessing: ${blindly}`;
-  return { ...found, sentence };
+  return { ...found, allRounds, sentence };
+};
+
+/** How often a guess is right whose odds reports multiply by a loss at most; a billionth more outweighs what a float rounds. */
+const multiplyOdds = (nano: number | null, blind: number): number => {
+  const odds = nano === null ? Infinity : Math.exp((nano + 1) / 1e9) * blind;
+  return odds === Infinity ? 1 : odds / (odds + 1 - blind);
 };
 
 /** r / (r + k - 1). */

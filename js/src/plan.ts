@@ -12,7 +12,7 @@ import { type Loss, logUp, type Ratio, toNano, wholeNumber } from "./exact.js";
 import { type BestGuess, findGuess } from "./guesses.js";
 import { hexadecimal } from "./hexadecimal.js";
 import type { Known } from "./known.js";
-import { type Losses, refuseLess, statedLosses } from "./losses.js";
+import { type Losses, lossOfAll, refuseLess, statedLosses } from "./losses.js";
 import type { PlanMap } from "./maps.js";
 import { isFull, type Mechanism } from "./mechanism.js";
 import { hasRareKind, recordMechanism } from "./notation.js";
@@ -244,7 +244,22 @@ export class Plan {
     if (viewed) return viewed;
     if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
     const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
-    return findGuess(part, this.held(j), this.rounds !== null, related || undefined);
+    return findGuess(part, this.held(j), this.changedLoss(related ? undefined : j), related || undefined);
+  }
+
+  /**
+   * @internal What the reports of all rounds give away, whatever changes, in billionths: about one attribute, or about
+   * everything. Null without a bound, undefined where people are asked once.
+   */
+  changedLoss(attribute?: number): number | null | undefined {
+    if (this.rounds === null) return undefined;
+    const { counted } = lossOfAll(this.verify());
+    const part = attribute === undefined ? undefined : this.mechanisms[attribute];
+    const alone =
+      part && isRepeated(part) ? part.losses(this.rounds)[FIGURES.indexOf("changing_values")] : null;
+    return alone === null || alone === undefined
+      ? counted
+      : Math.min(Number(toNano(alone)), counted ?? Infinity);
   }
 
   /** @internal How likely a report holds an attribute's answer. */

@@ -2,6 +2,7 @@
 
 import { checkedText, type Domain } from "./domain.js";
 import { must, NOT_CANONICAL, shown } from "./errors.js";
+import { refuseImitation } from "./imitation.js";
 import { checkedFields, checkedList, checkedString, type Fields } from "./strict.js";
 
 /** The same text by language. */
@@ -161,6 +162,7 @@ const checked = (data: unknown, kind: string): void => {
   const isLine = ONE_LINE.includes(kind);
   const bare = isLine ? text : text.replace(/^[\n ]+|[\n ]+$/g, "");
   must([...bare].length <= most, "texts", () => `${kind} has at most ${most} characters`);
+  refuseImitation(bare, kind);
   for (const line of isLine || !bare ? [bare] : bare.split("\n")) if (line || !bare) checkedText(line, kind);
   const isLink = kind === "privacy_notice" || (kind === "contact" && SCHEME.test(text));
   must(!isLink || LINK.test(text), "texts", () => `${kind} is a link that begins with https:// or mailto:`);

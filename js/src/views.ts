@@ -86,7 +86,7 @@ export const guessFactor = (
   const what = (isUnlisted && parts[0]?.guess?.what) || group;
   const figures = { blind, ...found, ...(isGrouped && { groups: among }) };
   const blindly = blind === 1 / among ? `1 in ${among}` : `${Math.ceil(100 * blind)} times in 100`;
-  return tell(figures, isDrawn, plan.rounds !== null, what, blindly);
+  return tell(figures, isDrawn, plan.changedLoss(), what, blindly);
 };
 
 /** A little above the exact one. */

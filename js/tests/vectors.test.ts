@@ -7,7 +7,9 @@ import { AboveCap, InvalidParameter, InvalidPlan, InvalidReport, InvalidValue } 
 import { largest, logUp, toNano } from "../src/exact.js";
 import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
 import { Ledger } from "../src/ledger.js";
+import { lossOfAll } from "../src/losses.js";
 import { type Answers, Plan } from "../src/plan.js";
+import { rateProtection } from "../src/protection.js";
 import { decode } from "../src/wire.js";
 import { type Case, reported } from "./helpers.js";
 
@@ -109,6 +111,31 @@ describe.each(stepwise)("a device with $name", ({ plan, secret, steps, refused_r
   });
 });
 
+/** What all reports to a plan give away, and how well it protects. */
+interface Rated {
+  readonly name: string;
+  readonly plan: string;
+  readonly counted: number | null;
+  readonly unchanged: number | null;
+  readonly answer: number | null;
+  readonly level: string;
+  readonly percent: number;
+}
+
+const ratings = (files["../../spec/vectors/protections.json"] ??
+  []) as readonly unknown[] as readonly Rated[];
+
+describe.each(ratings)("a plan with $name", (one) => {
+  it("protects as well, and loses as much, as in Python", async () => {
+    const plan = await Plan.fromJson(one.plan);
+    const { counted, unchanged } = one;
+    expect(lossOfAll(plan.stated)).toEqual({ counted, unchanged });
+    expect(lossOfAll(plan.verify())).toEqual({ counted, unchanged });
+    const { answer: loss, level, percent } = one;
+    expect(rateProtection(plan)).toEqual({ level, loss, percent });
+  });
+});
+
 /** Whether a device with a cap, which answered so many rounds of other plans, answers a plan. */
 interface Capped {
   readonly name: string;
@@ -194,7 +221,7 @@ describe.each(exact)("losses of $name", (one) => {
 });
 
 it("has vectors of steps, caps, ledgers and losses", () => {
-  for (const file of [stepwise, capped, remembered, exact]) expect(file.length).toBeGreaterThan(10);
+  for (const file of [ratings, stepwise, capped, remembered, exact]) expect(file.length).toBeGreaterThan(10);
 });
 
 const answered = all.filter(

@@ -504,7 +504,7 @@ def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page = visit.survey(AGAIN)
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
-    promise = "Anyone who sees your reports of all 3 rounds, if your answer does not change"
+    promise = "Anyone who sees your reports of all 3 rounds, even if your answers change"
     expect(page.locator(".promise")).to_contain_text(promise)
     unfold(page)
     page.get_by_text("The exact loss").click()

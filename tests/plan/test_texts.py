@@ -184,3 +184,60 @@ def test_the_shell_prints_a_consent_to_edit_and_verify_shows_all_texts(run: Run,
     ):
         assert text in shown
     assert json.loads(run("verify", str(plan), "--json").out)["texts"]["thanks"]["de"] == "Danke."
+
+
+IMITATIONS = (
+    "Verified on this device",
+    "\u2713 VERIFIED  ON  THIS  DEVICE",
+    "V\u0435rifi\u0435d \u043en this d\u0435vice",  # Cyrillic letters
+    "\uff36\uff45\uff52\uff49\uff46\uff49\uff45\uff44 on this device",  # full width
+    "v e r i f i e d - o n - t h i s - d e v i c e",
+    "Verlf1ed 0n this device",
+    "This survey protects your answers well",
+    "Auf diesem Ger\u00e4t gepr\u00fcft",
+    "Auf diesem Gerat gepruft.",
+    "V\u00e9rifi\u00e9 sur cet appareil",
+    "Comprobado en este dispositivo",
+    "Verificado neste dispositivo",
+)
+
+
+@pytest.mark.parametrize("text", IMITATIONS)
+def test_texts_that_imitate_the_box_of_the_page_are_refused(text: str) -> None:
+    asked = {"smokes": ["yes", "no"]}
+    for make in (
+        lambda: dn.Texts(introduction=f"Welcome. {text}!"),
+        lambda: dn.Texts(introduction=text.replace(" ", "\n")),
+        lambda: dn.Texts(questions={"smokes": text}),
+        lambda: dn.Texts(contact=text),
+        lambda: dn.Study(asked, epsilon=1.0, title=text).plan(people=100),
+        lambda: dn.Study({text: ["yes", "no"]}, epsilon=1.0).plan(people=100),
+        lambda: dn.Study({"smokes": [text, "no"]}, epsilon=1.0).plan(people=100),
+    ):
+        with pytest.raises(InvalidParameter, match="imitates what the survey page says of its own check"):
+            make()
+
+
+def test_what_the_page_says_of_itself_is_refused_in_every_language() -> None:
+    """The phrases are those of the pages' messages and ratings."""
+    from deniable.plan.protection import RATINGS
+
+    messages = Path(__file__).parents[2] / "js" / "pages" / "messages"
+    said = [re.search(r'verified: "(.*?)"', (messages / f"{one}.ts").read_text("utf-8")) for one in LANGUAGES]
+    texts = [found[1] for found in said if found] + [
+        text for one in RATINGS.values() for text in one.values()
+    ]
+    assert len(texts) == 4 * len(LANGUAGES)
+    for text in texts:
+        with pytest.raises(InvalidParameter, match="imitates"):
+            dn.Texts(thanks=text)
+
+
+def test_ordinary_texts_are_not_taken_for_the_box() -> None:
+    for text in (
+        "Do you use this device every day?",
+        "Your answers are protected: your device changes them at random.",
+        "Wurde Ihr Gerät geprüft?",
+        "Is your e-mail address verified?",
+    ):
+        assert dn.Texts(introduction=text)

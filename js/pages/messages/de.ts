@@ -234,13 +234,21 @@ export const de: Messages = {
   ticket_now: "Jetzt senden",
   ticket_not: "Nicht senden",
   verified: "Auf diesem Gerät geprüft",
+  rate_well: "Diese Umfrage schützt Ihre Antworten gut",
+  rate_little: "Diese Umfrage schützt Ihre Antworten ein wenig",
+  rate_hardly: "Diese Umfrage schützt Ihre Antworten kaum",
+  picks:
+    "Von zwei Antworten, die vorher gleich wahrscheinlich schienen, wählt jemand, der alle Ihre Berichte sieht, höchstens {n}-mal von 100 Ihre.",
+  written_by: "Geschrieben von denen, die diese Umfrage machen:",
+  written_by_questions: "Fragen und Antworten unten haben die geschrieben, die diese Umfrage machen.",
   guess_headline: "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; blind geraten: {blind}.",
   guess_headline_known:
     "Wer Ihren Bericht sieht, errät{what} höchstens {whole}; wer weiß, dass er diese Antwort enthält: {known}; blind geraten: {blind}.",
   guess_half: ", in welcher Hälfte des Bereichs Ihre Zahl liegt,",
   guess_two: ", welche von zwei Antworten Ihre ist,",
   guess_groups: ", in welcher von {n} Gruppen von Werten Ihre Antwort liegt,",
-  guess_again: "Wer Ihre Berichte aus {rounds} sieht, wenn sich Ihre Antwort nicht ändert: {all}.",
+  guess_again:
+    "Wer Ihre Berichte aus {rounds} sieht, auch wenn sich Ihre Antworten ändern: {all}; wenn sie sich nicht ändern: {same}.",
   guess_related: "Diese Zahlen zählen mit, dass manche Fragen etwas über andere aussagen.",
   one_in: "1 von {n}",
   once_in: "1-mal von {n} richtig",
@@ -341,10 +349,10 @@ export const de: Messages = {
   cap_set: "Grenze setzen",
   cap_now: "Die Grenze ist jetzt {cap}.",
   cap_hint:
-    "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Ohne eigene Grenze lehnt dieses Gerät eine Umfrage ab, die mehr als {n} preisgibt. In einer Umfrage mit Runden gilt die Grenze für Antworten, die gleich bleiben.",
+    "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Ohne eigene Grenze lehnt dieses Gerät eine Umfrage ab, die mehr als {n} preisgibt. In einer Umfrage mit Runden zählt die Grenze Antworten, die sich ändern.",
   plans_part: "Teil {n} von {all}",
   plans_together:
-    "Zusammen sind Ihre Berichte für diese {n} Umfragen höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, wenn sich Ihre Antworten nicht ändern.",
+    "Zusammen sind Ihre Berichte für diese {n} Umfragen höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, auch wenn sich Ihre Antworten ändern.",
   plans_closed: "„{title}“ ist jetzt nicht offen und wird ausgelassen.",
   plans_again: "„{title}“ haben Sie in dieser Runde beantwortet. In der nächsten Runde wird wieder gefragt.",
   plans_again_from: "„{title}“ haben Sie in dieser Runde beantwortet. Ab {when} wird wieder gefragt.",

@@ -235,13 +235,21 @@ export const en = {
   ticket_not: "Do not send",
   // the promise
   verified: "Verified on this device",
+  rate_well: "This survey protects your answers well",
+  rate_little: "This survey protects your answers a little",
+  rate_hardly: "This survey hardly protects your answers",
+  picks:
+    "Of two answers that seemed equally likely, anyone who sees all your reports picks yours at most {n} times in 100.",
+  written_by: "Written by those who run this survey:",
+  written_by_questions: "Questions and answers below are written by those who run this survey.",
   guess_headline: "Anyone who sees your report guesses right{what} at most {whole}; blind guessing: {blind}.",
   guess_headline_known:
     "Anyone who sees your report guesses right{what} at most {whole}; anyone who knows that it holds this answer: {known}; blind guessing: {blind}.",
   guess_half: " in which half of the range your number is",
   guess_two: " which of two answers is yours",
   guess_groups: " in which of {n} groups of values your answer is",
-  guess_again: "Anyone who sees your reports of {rounds}, if your answer does not change: {all}.",
+  guess_again:
+    "Anyone who sees your reports of {rounds}, even if your answers change: {all}; if they do not change: {same}.",
   guess_related: "These numbers count that some questions say something about others.",
   one_in: "1 in {n}",
   once_in: "1 time in {n}",
@@ -342,10 +350,10 @@ export const en = {
   cap_set: "Set limit",
   cap_now: "The limit is {cap} now.",
   cap_hint:
-    "At a loss of 1, what was sent is at most {one} likelier from you than from anybody else; at 3, {three}. Unless you set a limit, this device refuses a study that gives away more than {n}. In a study with rounds, the limit holds for answers that stay the same.",
+    "At a loss of 1, what was sent is at most {one} likelier from you than from anybody else; at 3, {three}. Unless you set a limit, this device refuses a study that gives away more than {n}. In a study with rounds, the limit counts answers that change.",
   plans_part: "Part {n} of {all}",
   plans_together:
-    "Together, your reports to these {n} studies are at most {times} likelier from you than from anybody else, if your answers do not change.",
+    "Together, your reports to these {n} studies are at most {times} likelier from you than from anybody else, even if your answers change.",
   plans_closed: "“{title}” is not open now, and is left out.",
   plans_again: "You have answered “{title}” in this round. It is asked again in the next round.",
   plans_again_from: "You have answered “{title}” in this round. It is asked again from {when}.",

@@ -233,13 +233,21 @@ export const es: Messages = {
   ticket_now: "Enviar ahora",
   ticket_not: "No enviar",
   verified: "Comprobado en este dispositivo",
+  rate_well: "Esta encuesta protege bien sus respuestas",
+  rate_little: "Esta encuesta protege un poco sus respuestas",
+  rate_hardly: "Esta encuesta apenas protege sus respuestas",
+  picks:
+    "Entre dos respuestas que parecían igual de probables, quien ve todos sus informes elige la suya como máximo {n} veces de cada 100.",
+  written_by: "Escrito por quienes hacen esta encuesta:",
+  written_by_questions: "Las preguntas y respuestas de abajo están escritas por quienes hacen esta encuesta.",
   guess_headline: "Quien vea su informe acierta{what} como máximo {whole}; a ciegas: {blind}.",
   guess_headline_known:
     "Quien vea su informe acierta{what} como máximo {whole}; quien sepa que contiene esta respuesta: {known}; a ciegas: {blind}.",
   guess_half: " en qué mitad del intervalo está su número",
   guess_two: " cuál de dos respuestas es la suya",
   guess_groups: " en cuál de {n} grupos de valores está su respuesta",
-  guess_again: "Quien vea sus informes de {rounds}, si su respuesta no cambia: {all}.",
+  guess_again:
+    "Quien vea sus informes de {rounds}, aunque sus respuestas cambien: {all}; si no cambian: {same}.",
   guess_related: "Estos números cuentan lo que unas preguntas dicen de otras.",
   one_in: "1 de {n}",
   once_in: "1 vez de {n}",
@@ -337,10 +345,10 @@ export const es: Messages = {
   cap_set: "Fijar límite",
   cap_now: "El límite es ahora {cap}.",
   cap_hint:
-    "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. Si no fija un límite, este dispositivo rechaza una encuesta que revele más de {n}. En una encuesta con rondas, el límite vale para respuestas que no cambian.",
+    "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. Si no fija un límite, este dispositivo rechaza una encuesta que revele más de {n}. En una encuesta con rondas, el límite cuenta respuestas que cambian.",
   plans_part: "Parte {n} de {all}",
   plans_together:
-    "Juntos, sus informes para estas {n} encuestas son como máximo {times} más probables viniendo de usted que de cualquier otra persona, si sus respuestas no cambian.",
+    "Juntos, sus informes para estas {n} encuestas son como máximo {times} más probables viniendo de usted que de cualquier otra persona, aunque sus respuestas cambien.",
   plans_closed: "«{title}» no está abierto ahora y se omite.",
   plans_again: "Ya ha respondido a «{title}» en esta ronda. Se pregunta otra vez en la próxima ronda.",
   plans_again_from: "Ya ha respondido a «{title}» en esta ronda. Se pregunta otra vez a partir del {when}.",

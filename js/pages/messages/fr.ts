@@ -233,13 +233,22 @@ export const fr: Messages = {
   ticket_now: "Envoyer maintenant",
   ticket_not: "Ne pas envoyer",
   verified: "Vérifié sur cet appareil",
+  rate_well: "Cette enquête protège bien vos réponses",
+  rate_little: "Cette enquête protège un peu vos réponses",
+  rate_hardly: "Cette enquête ne protège guère vos réponses",
+  picks:
+    "Entre deux réponses qui semblaient aussi probables, une personne qui voit tous vos rapports choisit la vôtre au plus {n} fois sur 100.",
+  written_by: "Écrit par les responsables de cette enquête :",
+  written_by_questions:
+    "Les questions et les réponses ci-dessous sont écrites par les responsables de cette enquête.",
   guess_headline: "Qui voit votre rapport devine juste{what} au plus {whole} ; au hasard : {blind}.",
   guess_headline_known:
     "Qui voit votre rapport devine juste{what} au plus {whole} ; qui sait qu’il contient cette réponse : {known} ; au hasard : {blind}.",
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
   guess_two: " laquelle de deux réponses est la vôtre",
   guess_groups: " dans lequel de {n} groupes de valeurs se trouve votre réponse",
-  guess_again: "Qui voit vos rapports de {rounds}, si votre réponse ne change pas : {all}.",
+  guess_again:
+    "Qui voit vos rapports de {rounds}, même si vos réponses changent : {all} ; si elles ne changent pas : {same}.",
   guess_related: "Ces nombres tiennent compte de ce que certaines questions disent des autres.",
   one_in: "1 sur {n}",
   once_in: "1 fois sur {n}",
@@ -343,10 +352,10 @@ export const fr: Messages = {
   cap_set: "Fixer la limite",
   cap_now: "La limite est maintenant {cap}.",
   cap_hint:
-    "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. Sans limite de votre part, cet appareil refuse une enquête qui révèle plus de {n}. Dans une enquête à vagues, la limite vaut pour des réponses qui restent les mêmes.",
+    "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. Sans limite de votre part, cet appareil refuse une enquête qui révèle plus de {n}. Dans une enquête à vagues, la limite compte des réponses qui changent.",
   plans_part: "Partie {n} sur {all}",
   plans_together:
-    "Ensemble, vos rapports pour ces {n} enquêtes sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, si vos réponses ne changent pas.",
+    "Ensemble, vos rapports pour ces {n} enquêtes sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, même si vos réponses changent.",
   plans_closed: "« {title} » n’est pas ouverte maintenant et est laissée de côté.",
   plans_again: "Vous avez répondu à « {title} » pour cette vague. La question revient à la prochaine vague.",
   plans_again_from:

@@ -232,13 +232,21 @@ export const pt: Messages = {
   ticket_now: "Enviar agora",
   ticket_not: "Não enviar",
   verified: "Verificado neste dispositivo",
+  rate_well: "Este inquérito protege bem as suas respostas",
+  rate_little: "Este inquérito protege um pouco as suas respostas",
+  rate_hardly: "Este inquérito quase não protege as suas respostas",
+  picks:
+    "Entre duas respostas que pareciam igualmente prováveis, quem vê todos os seus relatórios escolhe a sua no máximo {n} vezes em 100.",
+  written_by: "Escrito por quem faz este inquérito:",
+  written_by_questions: "As perguntas e respostas abaixo foram escritas por quem faz este inquérito.",
   guess_headline: "Quem vir o seu relatório acerta{what} no máximo {whole}; às cegas: {blind}.",
   guess_headline_known:
     "Quem vir o seu relatório acerta{what} no máximo {whole}; quem souber que contém esta resposta: {known}; às cegas: {blind}.",
   guess_half: " em que metade do intervalo está o seu número",
   guess_two: " qual de duas respostas é a sua",
   guess_groups: " em qual de {n} grupos de valores está a sua resposta",
-  guess_again: "Quem vir os seus relatórios de {rounds}, se a sua resposta não mudar: {all}.",
+  guess_again:
+    "Quem vir os seus relatórios de {rounds}, mesmo que as suas respostas mudem: {all}; se não mudarem: {same}.",
   guess_related: "Estes números contam o que umas perguntas dizem de outras.",
   one_in: "1 em {n}",
   once_in: "1 vez em {n}",
@@ -336,10 +344,10 @@ export const pt: Messages = {
   cap_set: "Definir limite",
   cap_now: "O limite é agora {cap}.",
   cap_hint:
-    "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. Sem limite seu, este dispositivo recusa um inquérito que revele mais de {n}. Num inquérito com rondas, o limite vale para respostas que ficam iguais.",
+    "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. Sem limite seu, este dispositivo recusa um inquérito que revele mais de {n}. Num inquérito com rondas, o limite conta respostas que mudam.",
   plans_part: "Parte {n} de {all}",
   plans_together:
-    "Em conjunto, os seus relatórios para estes {n} inquéritos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, se as suas respostas não mudarem.",
+    "Em conjunto, os seus relatórios para estes {n} inquéritos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, mesmo que as suas respostas mudem.",
   plans_closed: "«{title}» não está aberto agora e fica de fora.",
   plans_again: "Já respondeu a “{title}” nesta ronda. A pergunta volta na próxima ronda.",
   plans_again_from: "Já respondeu a “{title}” nesta ronda. A pergunta volta a partir de {when}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ Side = tuple[Answers, ...]
 
 Reporter = Callable[[Answers, bytes, int], bytes]
 
-_NO_CAP = 1e9  # nats: who audits a plan has no answers to protect
+_NO_CAP = math.inf
 """A client as a function: answers, the device's secret and the round give the bytes of a report."""
 
 

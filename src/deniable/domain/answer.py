@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
+from deniable.domain.imitation import refuse_imitation
 from deniable.errors import InvalidParameter, InvalidValue
 
 _JOINERS = "\u200c\u200d"
@@ -48,6 +49,7 @@ def checked_text(text: object, what: str) -> str:
         raise InvalidParameter(
             f"{what} has no invisible characters, got {text!r}; remove U+{ord(hidden):04X}", "text"
         )
+    refuse_imitation(text, what)
     return text
 
 

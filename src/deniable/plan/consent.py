@@ -163,12 +163,12 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "vindo de mim do que de {other}.",
         "endless": "Posso ser questionado em {rounds} rondas. Não há um limite útil para o que todos os relatórios "
         "juntos revelam sobre mim.",
-        "well": "Esta pesquisa protege bem as minhas respostas: entre duas respostas que pareciam igualmente "
+        "well": "Este inquérito protege bem as minhas respostas: entre duas respostas que pareciam igualmente "
         "prováveis, quem vê todos os meus relatórios escolhe a minha no máximo {n} vezes em 100.",
-        "a little": "Esta pesquisa protege um pouco as minhas respostas: entre duas respostas que pareciam "
+        "a little": "Este inquérito protege um pouco as minhas respostas: entre duas respostas que pareciam "
         "igualmente prováveis, quem vê todos os meus relatórios escolhe a minha no máximo {n} vezes em "
         "100.",
-        "hardly": "Esta pesquisa quase não protege as minhas respostas: entre duas respostas que pareciam "
+        "hardly": "Este inquérito quase não protege as minhas respostas: entre duas respostas que pareciam "
         "igualmente prováveis, quem vê todos os meus relatórios escolhe a minha até {n} vezes em 100.",
         "other": "qualquer outra pessoa",
         "member": "qualquer outra pessoa do mesmo grupo",

@@ -141,7 +141,7 @@ class Stated:
         if loss.repeated is None:
             return Stated(record, attribute, None, metric)
         figures = (getattr(loss.repeated, figure) for figure in _FIGURES)
-        repeated = (_nanos(figure) for figure in figures)
+        repeated = (to_nanos(figure) for figure in figures)
         return Stated(record, attribute, tuple(repeated), metric)
 
     def to_dict(self) -> Json:
@@ -202,7 +202,7 @@ class Stated:
         return names, figures
 
 
-def _nanos(figure: float) -> int | None:
+def to_nanos(figure: float) -> int | None:
     """Billionths, rounded up; None where there is no bound, or none that every language holds exactly."""
     nanos = None if math.isinf(figure) else math.ceil(Fraction(figure) * NANO)
     return None if nanos is None or nanos > LARGEST_INTEGER else nanos

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from deniable.plan.document import Content
-from deniable.plan.losses import NANO, Loss
+from deniable.plan.losses import NANO, Loss, to_nanos
 
 Level = Literal["well", "a little", "hardly"]
 
@@ -42,7 +42,7 @@ class Protection:
     def of(content: Content, loss: Loss) -> Protection:
         """The rating of a plan with this loss."""
         lost = _lose_answer(content, loss)
-        nanos = None if math.isinf(lost) else math.ceil(round(lost * NANO, 3))
+        nanos = to_nanos(lost)
         return Protection(rate_loss(nanos), nanos)
 
     @property
@@ -105,9 +105,9 @@ RATINGS: Mapping[str, Mapping[Level, str]] = {
         "hardly": "Esta encuesta apenas protege sus respuestas",
     },
     "pt": {
-        "well": "Esta pesquisa protege bem as suas respostas",
-        "a little": "Esta pesquisa protege um pouco as suas respostas",
-        "hardly": "Esta pesquisa quase não protege as suas respostas",
+        "well": "Este inquérito protege bem as suas respostas",
+        "a little": "Este inquérito protege um pouco as suas respostas",
+        "hardly": "Este inquérito quase não protege as suas respostas",
     },
 }
 """The rating in the languages of the survey page, whose box begins with it."""

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, final
 
 from deniable.domain import Categories, Domain, Range, checked_text
+from deniable.domain.imitation import refuse_imitation
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.plan.notation import Json, checked_fields, checked_list, checked_string
@@ -297,6 +298,7 @@ def _checked(text: object, kind: str, what: str) -> str:
         text = text.strip("\n ")  # as TOML writes them
     if len(text) > LONGEST[kind]:
         raise InvalidParameter(f"{what} has at most {LONGEST[kind]:,} characters, got {len(text):,}", "texts")
+    refuse_imitation(text, what)  # over several lines, too
     for line in [text] if kind in ONE_LINE or not text else filter(None, text.split("\n")):
         checked_text(line, what if kind in ONE_LINE else f"a line of {what}")
     must_link = kind == "privacy_notice" or (kind == "contact" and _SCHEME.match(text))
