@@ -32,6 +32,8 @@ export interface Health {
   readonly too_few: readonly string[];
   readonly checks: readonly Check[];
   readonly advice: string;
+  /** What no check notices, and what it gains. */
+  readonly unseen?: string;
 }
 
 export function health(found: Health | null): Child {
@@ -49,6 +51,7 @@ export function health(found: Health | null): Child {
         summary,
         unjudged(found),
       ),
+      unseen(found),
       details(checks),
     ];
   return h(
@@ -58,8 +61,14 @@ export function health(found: Health | null): Child {
     checks.filter(({ alarm }) => alarm).map(describe),
     h("p", {}, found.advice),
     h("p", { class: "soft" }, found.verdict, summary, unjudged(found)),
+    unseen(found),
     details(checks),
   );
+}
+
+/** What no check notices. */
+function unseen({ unseen: text }: Health): Child {
+  return text ? h("p", { class: "soft" }, text) : null;
 }
 
 /** Which questions could not be checked; where all could, nothing. */

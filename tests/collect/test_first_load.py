@@ -209,7 +209,7 @@ def test_what_cannot_be_loaded_is_said_and_tried_again(browser: Browser, collect
         expect(page.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
         visit.context.unroute("**/survey-report.js")
         page.locator("main form button.main").click()
-        expect(page.get_by_role("heading", name="Your answers")).to_be_focused()
+        expect(page.get_by_role("heading", name="Your answers", exact=True)).to_be_focused()
         visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
 
 

@@ -297,7 +297,7 @@ def fill_in(page: Page) -> None:
 
 def make(page: Page) -> None:
     page.get_by_role("button", name="Review my answers").click()
-    expect(page.get_by_role("heading", name="Your answers")).to_be_focused()
+    expect(page.get_by_role("heading", name="Your answers", exact=True)).to_be_focused()
     page.get_by_role("button", name="Make my report").click()
     expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
 
@@ -347,7 +347,7 @@ def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: R
     press("Backspace")
     page.keyboard.type("42")
     press("Enter")
-    expect(page.get_by_role("heading", name="Your answers")).to_be_focused()
+    expect(page.get_by_role("heading", name="Your answers", exact=True)).to_be_focused()
     for _ in ONCE.names:  # a button beside each answer leads back to its question
         press("Tab")
     press("Tab")

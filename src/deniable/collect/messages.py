@@ -341,6 +341,7 @@ class ReportHealth(Message, frozen=True):
     too_few: Annotated[list[str], explain("The questions with too few reports to be checked.")]
     checks: list[HealthCheck]
     advice: Annotated[str, explain("What to do; empty where there is no alarm.")]
+    unseen: Annotated[str, explain("What no check notices, and how many people such a report counts for.")]
 
 
 class Access(Message, frozen=True):

@@ -13,6 +13,7 @@ from deniable.estimate import Estimate
 from deniable.formatting import fill_paragraph, format_count, format_percent, format_table, shorten_names
 from deniable.law import Moments
 from deniable.mechanisms import Linear, Tally
+from deniable.plan.picked import explain_picked
 from deniable.plan.plan import Plan
 from deniable.plan.reports import Reports, Tallies
 from deniable.plan.result import Result
@@ -126,13 +127,16 @@ class Health:
     """How many separate looks at the study the level is shared by."""
     unjudged: tuple[str, ...] = ()
     """The questions with too few reports to be checked."""
+    unseen: str = field(default="", kw_only=True)
+    """What no check notices, and what it gains."""
 
     @staticmethod
     def read(about: Mapping[str, Any]) -> Health:
         """What `about` says, as a collector answers it."""
         names = [one.name for one in fields(Check)]
         checks = tuple(Check(**{name: one[name] for name in names}) for one in about["checks"])
-        return Health(checks, about["level"], about["looks"], tuple(about["too_few"]), n=about["n"])
+        unjudged, unseen = tuple(about["too_few"]), about.get("unseen", "")  # older collectors say nothing
+        return Health(checks, about["level"], about["looks"], unjudged, n=about["n"], unseen=unseen)
 
     @property
     def alarms(self) -> tuple[Check, ...]:
@@ -165,7 +169,7 @@ class Health:
         ]
         about: dict[str, Any] = {"n": self.n, "level": self.level, "looks": self.looks}
         about |= {"alarms": len(alarms), "verdict": self.verdict, "summary": self.summary}
-        about |= {"too_few": list(self.unjudged)}
+        about |= {"too_few": list(self.unjudged), "unseen": self.unseen}
         return about | {"checks": checks, "advice": advise(self.alarms) if alarms else ""}
 
     @property
@@ -203,7 +207,10 @@ class Health:
             lines.append(indent(fill_paragraph(MEANINGS[name], _WIDTH), "    "))
         if self.alarms:
             lines.append(indent(fill_paragraph(advise(self.alarms), _WIDTH), "  "))
-        return "\n".join([*lines, *self._list_noticed()])
+        lines += self._list_noticed()
+        if self.unseen:
+            lines.append(indent(fill_paragraph(self.unseen, _WIDTH), "  "))
+        return "\n".join(lines)
 
     def _list_noticed(self) -> list[str]:
         """From what share on checks notice which fakes; without an alarm, the best one of each attribute."""
@@ -269,6 +276,7 @@ class HealthWatch:
             j: HashBits(part) for j, part in enumerate(plan.content.parts) if isinstance(part, Linear)
         }
         self._levels = _list_levels(plan)
+        self._unseen = explain_picked(plan.content)
 
     def look(self, blocks: Iterable[Reports]) -> Iterator[Reports]:
         """The same blocks, seen."""
@@ -311,7 +319,7 @@ class HealthWatch:
         if result.tallies is not None:
             checks += self._check_hashes(result.tallies, tail, unjudged)
             checks += self._check_levels(result.tallies, tail)
-        return Health(tuple(checks), level, looks, tuple(unjudged), n=result.n)
+        return Health(tuple(checks), level, looks, tuple(unjudged), n=result.n, unseen=self._unseen)
 
     def _check_hashes(self, tallies: Tallies, tail: float, unjudged: list[str]) -> Iterator[Check]:
         """Whether hashes and buckets of text and codes are drawn as honest devices draw them."""
