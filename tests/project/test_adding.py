@@ -5,14 +5,24 @@ from __future__ import annotations
 import doctest
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.mechanisms import PROTOCOLS, Protocol, recognize
+from deniable.plan import notation
+from deniable.wire import PREFIX, Report, Wire
+from deniable.wire import json as wire_json
+from deniable.words import FULL
+from tests import faults
 from tests.cases import check_each
 from tests.mechanisms import test_every_mechanism, test_faults, test_inputs
 from tests.running import Run
@@ -24,14 +34,54 @@ EXACT = {name for name, row in PROTOCOLS.items() if row.exact}
 Test = Callable[[], object]
 
 
+@cache
+def read_page() -> dict[str, Any]:
+    """Everything that the examples of the page define."""
+    page: dict[str, Any] = {"__name__": "deniable.adding"}
+    for example in doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8")):
+        exec(compile(example.source, str(PAGE), "single", dont_inherit=True), page)
+    return page
+
+
 @pytest.fixture
 def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[Protocol]:
     """The row of the page, in the table for as long as a test takes."""
-    page: dict[str, Any] = {}
-    for example in doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8")):
-        exec(compile(example.source, str(PAGE), "single"), page)
-    found = page["row"]
+    found = read_page()["row"]
     assert isinstance(found, Protocol)
+    yield from _enter(found, monkeypatch)
+
+
+@pytest.fixture
+def shape(monkeypatch: pytest.MonkeyPatch) -> Iterator[Protocol]:
+    """The toy shape of the page, added to the files that its table names."""
+    page = read_page()
+    denial = page["Denial"]
+    monkeypatch.setitem(notation._MECHANISMS, "denial", (denial, ("k", "keep")))
+    monkeypatch.setitem(notation._KINDS, denial, "denial")
+    monkeypatch.setattr(notation, "KINDS", (*notation.KINDS, "denial"))
+    readers = {**wire_json._READERS, denial: wire_json._direct_reader}
+    monkeypatch.setattr(wire_json, "_READERS", readers)
+    monkeypatch.setattr(notation.mechanism_from_dict, "__defaults__", (notation.KINDS,))
+    choices, move = test_every_mechanism._choices, faults.MovedP._moved
+
+    def list_choices(made: Any) -> Any:
+        if not isinstance(made, denial):
+            return choices(made)
+        named = test_every_mechanism._below_cuts(made.k - 1)
+        return [test_every_mechanism._ranges(FULL - made.keep), test_every_mechanism._ranges(*named)]
+
+    def move_p(fault: faults.MovedP) -> Any:
+        if not isinstance(fault.right, denial):
+            return move(fault)
+        return replace(fault.right, keep=min(FULL - 1, round(fault.right.keep * (1 + Fraction(fault.by)))))
+
+    monkeypatch.setattr(test_every_mechanism, "_choices", list_choices)
+    monkeypatch.setattr(faults.MovedP, "_moved", move_p)
+    yield from _enter(Protocol("denial", page["denial"]), monkeypatch)
+
+
+def _enter(found: Protocol, monkeypatch: pytest.MonkeyPatch) -> Iterator[Protocol]:
+    """A row in the table of protocols, and in the tests of every one of them."""
     monkeypatch.setitem(PROTOCOLS, found.name, found)
     monkeypatch.setitem(test_every_mechanism.MAKERS, found.name, found.make)
     recognize.cache_clear()
@@ -78,6 +128,70 @@ def test_it_passes_what_every_protocol_passes(row: Protocol) -> None:
     tests = list(generic_tests(row.name))
     assert len({title.partition(",")[0] for title, _ in tests}) >= 20
     check_each(lambda test: test(), tests)
+
+
+def test_a_new_shape_passes_what_every_protocol_passes(shape: Protocol) -> None:
+    """At epsilon 20 and 10,000 values its threshold is next to 2^64, and a step of it is 1e-7 of epsilon."""
+    tests = [(title, test) for title, test in generic_tests(shape.name) if "at_the_corners" not in title]
+    assert len(tests) == len(list(generic_tests(shape.name))) - 1
+    check_each(lambda test: test(), tests)
+
+
+def test_a_new_shape_whose_sampler_is_broken_does_not(
+    shape: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted fault: it always denies a value that is not the true one."""
+    denial = read_page()["Denial"]
+    encode = denial._encode
+
+    def encode_broken(self: Any, values: Any, words: Any, reports: Any) -> None:
+        encode(self, values, words, reports)
+        reports[reports == values] = (values[reports == values] + 1) % self.k
+
+    monkeypatch.setattr(denial, "_encode", encode_broken)
+    tests = [(title, test) for title, test in generic_tests(shape.name) if "follow" in title]
+    assert tests
+    with pytest.raises(AssertionError, match="cases fail"):
+        check_each(lambda test: test(), tests)
+
+
+def test_a_new_shape_goes_through_a_plan(shape: Protocol, tmp_path: Path) -> None:
+    """It is written, read back, reported, sent as bytes and JSON, tallied, estimated and explained."""
+    made = shape.make(3, 2.0)
+    assert isinstance(made, dn.SetMechanism)
+    plan = dn.Plan.of({"color": ["red", "green", "blue"]}, made, people=1000)
+    assert '"kind":"denial"' in plan.to_json().replace(" ", "").replace("\n", "")
+    again = dn.Plan.from_json(plan.to_json())
+    assert again.id == plan.id
+    assert " denial " in again.explain()
+    assert "{wang2017," in again.cite()
+    answers = {"color": ["red"] * 1500 + ["green"] * 500}
+    reports = again.privatize(answers, dn.seeded(1))
+    path = tmp_path / "reports.parquet"
+    again.write_reports(path, reports)
+    tallies = again.tally(path)
+    assert tallies == again.tally(reports)
+    shares = again.estimate(tallies)["color"].frequencies
+    np.testing.assert_allclose(shares, [0.75, 0.25, 0.0], atol=0.15)
+    wire = Wire(again)
+    for body in wire.bodies(reports)[:20]:
+        report = Report(bytes.fromhex(again.id)[:PREFIX], 1, bytes(16), body)
+        assert wire.from_json(wire.to_json(report)).body == wire.check(report).body == body
+        assert len(wire.to_labels(report)["color"]) == 2  # type: ignore[arg-type]
+
+
+def test_every_file_that_the_page_names_is_there() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("## If no shape fits")[2]
+    named = set(re.findall(r"`([\w/]+\.(?:py|ts|json|md))`", text))
+    assert len(named) >= 14
+    root = PAGE.parents[1]
+    for name in named - {"__init__.py"}:
+        places = (
+            root / name,
+            root / "src" / "deniable" / name,
+            root / "src" / "deniable" / "mechanisms" / name,
+        )
+        assert any(place.exists() for place in places), f"docs/adding.md names {name}, which is not there"
 
 
 def test_a_protocol_that_is_wrong_does_not(row: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
