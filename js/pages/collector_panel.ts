@@ -20,6 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   slow: "arrived too slowly",
   closed: "round not open",
   few: "results asked for too early",
+  head: "headers too long",
   large: "too large",
   type: "wrong kind of content",
   rate: "too many requests from one sender",
@@ -29,7 +30,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 // what was refused so was asked, and no report
-const NO_REPORT = ["token", "role", "path", "method", "parameter", "few"];
+const NO_REPORT = ["token", "role", "path", "method", "parameter", "few", "head"];
+// what was refused so is sent again by every client, after a moment
+const LATER = ["rate", "busy", "store"];
 
 /** What the collector has counted and refused since it was started. */
 export function collector({ counters }: View): Child {
@@ -37,7 +40,8 @@ export function collector({ counters }: View): Child {
   if (!counters) return [title, h("p", { class: "soft" }, "This page cannot read its counters.")];
   const { before, waiting: queue, refused } = counters;
   const others = refused.filter(([reason]) => NO_REPORT.includes(reason));
-  const reports = refused.filter((one) => !others.includes(one));
+  const later = refused.filter(([reason]) => LATER.includes(reason));
+  const reports = refused.filter((one) => !others.includes(one) && !later.includes(one));
   const sum = (all: Counters["refused"]): number => all.reduce((total, [, number]) => total + number, 0);
   const line = (what: string, number: number): HTMLElement[] => [
     h("dt", {}, what),
@@ -67,6 +71,7 @@ export function collector({ counters }: View): Child {
       line("Reports refused", sum(reports)),
     ),
     why("Why reports were refused", "refused", reports),
+    why(`Asked to come again later: ${count(sum(later))}`, "later", later),
     why(`Other requests refused: ${count(sum(others))}`, "others", others),
   ];
 }

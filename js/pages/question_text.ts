@@ -60,14 +60,20 @@ function ask(domain: FreeText | Codes, about: About): Question {
     id: `q${j}-none`,
     change: () => void (field.disabled = none.checked),
   });
-  const typed = (): string => field.value.trim().normalize(); // as it is reported
+  const written = (): string => field.value.trim().normalize();
+  const typed = (): string => (domain.kind === "text" ? domain.fold(written()) : written()); // as it is reported
   const isCut = (text: string): boolean => domain.kind === "text" && text.length > domain.longest;
   const count = (): void => {
     if (domain.kind !== "text") return;
-    counter.textContent = t("text_count", { n: typed().length, all: domain.longest });
-    const kept =
-      domain.cut && isCut(typed()) ? rich("text_cut", { text: quoted(domain.cutText(typed())) }) : [];
-    cut.replaceChildren(...(kept.length ? [h("span", {}, kept)] : []));
+    counter.textContent = isCut(typed())
+      ? plural("text_longest", domain.longest)
+      : t("text_count", { n: typed().length, all: domain.longest });
+    cut.replaceChildren(...shown(domain));
+  };
+  const shown = (text: FreeText): Node[] => {
+    const kept = quoted(text.cutText(typed()));
+    if (text.cut && isCut(typed())) return [h("span", {}, rich("text_cut", { text: kept }))];
+    return typed() === written() ? [] : [h("span", {}, rich("text_folded", { text: kept }))];
   };
   count();
   const limit = domain.kind === "text" ? ` ${plural("text_longest", domain.longest)}` : "";

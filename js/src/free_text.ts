@@ -59,6 +59,19 @@ export class FreeText implements Values {
     return runs.flatMap((run) => (run.length > 2 ? `${run[0]}–${run.at(-1)}` : [...run])).join(" ");
   }
 
+  /**
+   * A text in the letters of the alphabet, where that has letters of one case only, or no space: "Whats App"
+   * is "whatsapp" in a-z. The page shows it; all else is refused as it is.
+   */
+  fold(text: string): string {
+    const has = (pattern: RegExp): boolean => pattern.test(this.alphabet);
+    const spaced = this.alphabet.includes(" ") ? text.replace(/ +/g, " ") : text.replace(/ /g, "");
+    const [small, large] = [has(/\p{Ll}/u), has(/\p{Lu}/u)];
+    const folded = small === large ? spaced : small ? spaced.toLowerCase() : spaced.toUpperCase();
+    const kept = this.cut ? this.cutText(folded) : folded;
+    return [...kept].every((letter) => this.alphabet.includes(letter)) ? folded : text;
+  }
+
   /** The letters of a text that are reported. */
   cutText(text: string): string {
     return text.slice(0, this.longest);
@@ -87,10 +100,13 @@ export class FreeText implements Values {
       throw new InvalidValue(`${shown(text)} is longer than the ${this.longest} letters of ${shown(name)}`);
     const kept = this.cutText(text);
     const wrong = [...kept].find((letter) => !this.alphabet.includes(letter));
-    if (wrong !== undefined)
+    if (wrong !== undefined) {
+      const folded = this.fold(text);
+      const hint = folded === text ? "" : `; did you mean ${shown(folded)}?`;
       throw new InvalidValue(
-        `${shown(text)} has ${shown(wrong)}, which is not in the alphabet of ${shown(name)} (${this.letters})`,
+        `${shown(text)} has ${shown(wrong)}, which is not in the alphabet of ${shown(name)} (${this.letters})${hint}`,
       );
+    }
     let code = 0n;
     for (let i = 0; i < this.longest; i++)
       code =

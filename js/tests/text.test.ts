@@ -82,6 +82,20 @@ describe("text", () => {
     expect(WORD.code("", "word")).toBe(-1);
   });
 
+  it("folds text where the alphabet says so, as Python does", () => {
+    const small = "abcdefghijklmnopqrstuvwxyz";
+    for (const [alphabet, text, folded] of [
+      [small, "Whats App", "whatsapp"],
+      [small.toUpperCase(), "whatsapp", "WHATSAPP"],
+      [`${small} `, "My  Word", "my word"],
+      [small.toUpperCase() + small, "WhatsApp", "WhatsApp"],
+      [small, "Ünal", "Ünal"],
+      ["0123456789", "12 34", "1234"],
+      [small, "WhatsAppWeb!", "whatsappweb!"],
+    ] as const)
+      expect(new FreeText(alphabet, 10, true).fold(text)).toBe(folded);
+    expect(() => new FreeText(small, 10, true).code("Cat", "word")).toThrow(/did you mean "cat"/);
+  });
   it("refuses letters of no alphabet, and what is too long unless it is cut", () => {
     expect(() => WORD.code("Cat", "word")).toThrow(InvalidValue);
     expect(WORD.code("hippopotam!", "word")).toBe(WORD.code("hippopotam", "word"));

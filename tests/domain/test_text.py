@@ -90,13 +90,31 @@ def test_longer_text_is_cut_or_refused() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("Cat", "'C', which is not .* 'site' .*; make all letters small"),
-        ("a b", "' '.*; remove the letter that is outside the alphabet, or add it"),
+        ("Cat", "'C', which is not .* 'site' .*; did you mean 'cat'"),
+        ("a b", "' '.*; did you mean 'ab'"),
+        ("a_b", "'_'.*; remove the letter that is outside the alphabet, or add it"),
     ],
 )
 def test_other_letters_are_refused_by_name(value: str, said: str) -> None:
     with pytest.raises(dn.InvalidValue, match=said):
         SITE.encode([value], "site")
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "text", "folded"),
+    [
+        ("a-z", "Whats App", "whatsapp"),
+        ("A-Z", "whatsapp", "WHATSAPP"),
+        ("a-z ", "My  Word", "my word"),
+        ("A-Za-z", "WhatsApp", "WhatsApp"),  # the case of a letter says something here
+        ("a-z", "Ünal", "Ünal"),
+        ("0-9", "12 34", "1234"),
+        ("a-z", "WhatsAppWeb!", "whatsappweb!"),  # the end is cut off
+    ],
+)
+def test_text_is_folded_where_the_alphabet_says_so(alphabet: str, text: str, folded: str) -> None:
+    """js/tests/text.test.ts has the same rows."""
+    assert dn.Text(alphabet, longest=10).fold(text) == folded
 
 
 def test_a_letter_and_its_accent_are_one_letter() -> None:

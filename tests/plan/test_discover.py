@@ -391,7 +391,7 @@ def test_text_alone_has_no_shares() -> None:
 def test_a_missing_word_is_named_by_its_question() -> None:
     with pytest.raises(dn.InvalidValue, match=r"1 of 2 answers to 'word' are missing.*missing='random'"):
         PLAN.encode({"word": ["cat", ""], "smokes": ["yes", "no"]})
-    with pytest.raises(dn.InvalidValue, match=r"row 1, .*the answer to 'word' .*make all letters small"):
+    with pytest.raises(dn.InvalidValue, match=r"row 1, .*the answer to 'word' .*did you mean '"):
         PLAN.encode({"word": ["cat", "Cat"], "smokes": ["yes", "no"]})
 
 

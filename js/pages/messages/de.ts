@@ -70,6 +70,7 @@ export const de: Messages = {
   text_longest_other: "Höchstens {n} Zeichen werden berichtet.",
   text_count: "{n} von {all} Zeichen",
   text_cut: "Nur der Anfang wird berichtet: {text}",
+  text_folded: "Das wird berichtet: {text}",
   text_prefix: "{text}… (nur die ersten {n} Zeichen)",
   text_letter: "„{letter}“ ist keines dieser Zeichen.",
   code_below: "eine ganze Zahl unter 2^{bits}, oder hexadezimale Ziffern wie 0x7ce",

@@ -71,6 +71,7 @@ export const en = {
   text_longest_other: "At most {n} letters are reported.",
   text_count: "{n} of {all} letters",
   text_cut: "Only the beginning is reported: {text}",
+  text_folded: "This is reported: {text}",
   text_prefix: "{text}… (only the first {n} letters)",
   text_letter: "“{letter}” is not one of these letters.",
   code_below: "a whole number below 2^{bits}, or hexadecimal digits such as 0x7ce",

@@ -70,6 +70,7 @@ export const es: Messages = {
   text_longest_other: "Se informa de {n} caracteres como máximo.",
   text_count: "{n} de {all} caracteres",
   text_cut: "Solo se informa del comienzo: {text}",
+  text_folded: "Se informa de esto: {text}",
   text_prefix: "{text}… (solo los primeros {n} caracteres)",
   text_letter: "«{letter}» no es uno de estos caracteres.",
   code_below: "un número entero menor que 2^{bits}, o dígitos hexadecimales como 0x7ce",

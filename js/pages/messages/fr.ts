@@ -70,6 +70,7 @@ export const fr: Messages = {
   text_longest_other: "Au plus {n} caractères sont rapportés.",
   text_count: "{n} caractères sur {all}",
   text_cut: "Seul le début est rapporté : {text}",
+  text_folded: "Ceci est rapporté : {text}",
   text_prefix: "{text}… (les {n} premiers caractères seulement)",
   text_letter: "« {letter} » n’est pas un de ces caractères.",
   code_below: "un nombre entier inférieur à 2^{bits}, ou des chiffres hexadécimaux comme 0x7ce",

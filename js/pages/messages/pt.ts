@@ -70,6 +70,7 @@ export const pt: Messages = {
   text_longest_other: "São relatados no máximo {n} caracteres.",
   text_count: "{n} de {all} caracteres",
   text_cut: "Só o começo é relatado: {text}",
+  text_folded: "Isto é relatado: {text}",
   text_prefix: "{text}… (só os primeiros {n} caracteres)",
   text_letter: "«{letter}» não é um destes caracteres.",
   code_below: "um número inteiro abaixo de 2^{bits}, ou dígitos hexadecimais como 0x7ce",

@@ -76,7 +76,7 @@ Er gehört nur Ihnen und gilt einmal. Bitte geben Sie ihn nicht weiter.
 Votre appareil modifie des réponses au hasard avant tout envoi. La page vous montre auparavant ce qu'un \
 rapport révèle de vous.
 
-Scannez le motif ci-dessous avec votre téléphone. Ou ouvrez {survey} et saisissez ce code :
+Scannez le motif ci-dessous avec votre téléphone. Ou ouvrez {survey} et saisissez ce code\N{NO-BREAK SPACE}:
 
 {code}
 
@@ -84,7 +84,7 @@ Il est personnel et ne sert que pour une réponse. Merci de ne pas le transmettr
 """,
         "Vous êtes interrogé(e) en plusieurs vagues, avec une lettre pour chacune. "
         "Merci d'utiliser chaque fois le même téléphone "
-        "et le même navigateur : ce qui protège vos réponses dans la durée y est conservé.",
+        "et le même navigateur\N{NO-BREAK SPACE}: ce qui protège vos réponses dans la durée y est conservé.",
         "vague {round} sur {rounds}",
         "ouverte jusqu'au {closes}",
         "ouverte du {opens} au {closes}",

@@ -14,7 +14,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
 from deniable.exact import number, whole_number
-from deniable.formatting import format_count, keep_finite
+from deniable.formatting import format_count, format_digits, keep_finite
 
 Covariance = Callable[[Floats], Floats]
 """The covariance of the cells of a table from one report, if this is the true table, row by row."""
@@ -140,7 +140,7 @@ class Test:
         """What a test that finds nothing would have found."""
         if self.detectable is None or self.verdict == "found" or self.sought == "trend":
             return ""
-        points, moved = f"{100 * self.detectable:.2g}", "is {} points off"
+        points, moved = format_digits(100 * self.detectable, 2), "is {} points off"
         if self.sought == "change":
             moved = "changes by {} points"
         return f"; a share of one row that {moved.format(points)} is found in four studies of five"

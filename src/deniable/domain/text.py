@@ -7,6 +7,7 @@ A value becomes an integer by a public code of the plan. Values are not listed a
 from __future__ import annotations
 
 import re
+import unicodedata
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -196,7 +197,7 @@ class Text(Unlisted):
                 raise InvalidValue(
                     f"{text!r} has {letter!r}, which is not in the alphabet of {quote(name)} "
                     f"({name_letters(self.letters)})",
-                    self._suggest(kept),
+                    self._suggest(text),
                 )
             code = code << self.letter_bits | number
         return code << self.letter_bits * (self.longest - len(kept))
@@ -204,10 +205,28 @@ class Text(Unlisted):
     def is_cut(self, value: object) -> bool:
         return self.cut and len(composed(label_of(value))) > self.longest
 
+    def fold(self, text: str) -> str:
+        """A text in the letters of the alphabet, where that has letters of one case only, or no space.
+
+        The survey page reports it, and shows it first; elsewhere it is what a refusal suggests.
+
+        >>> Text("a-z").fold("Whats App"), Text("A-Za-z").fold("WhatsApp"), Text("a-z").fold("Ünal")
+        ('whatsapp', 'WhatsApp', 'Ünal')
+        """
+        spaced = re.sub(" +", " " if " " in self._numbers else "", text)
+        small = any(unicodedata.category(letter) == "Ll" for letter in self.letters)
+        large = any(unicodedata.category(letter) == "Lu" for letter in self.letters)
+        folded = spaced
+        if small != large:
+            folded = spaced.lower() if small else spaced.upper()
+        kept = folded[: self.longest] if self.cut else folded
+        return folded if all(letter in self._numbers for letter in kept) else text
+
     def _suggest(self, text: str) -> str:
-        """What to do about other letters: some texts differ in the case of their letters only."""
-        if all(letter in self._numbers for letter in text.lower()):
-            return "make all letters small"
+        """What to do about other letters: some texts differ in their case or in spaces only."""
+        folded = self.fold(text)
+        if folded != text:
+            return f"did you mean {folded!r}?"
         return "remove the letter that is outside the alphabet, or add it"
 
     def are_possible(self, codes: Integers, bits: int) -> npt.NDArray[np.bool_]:
