@@ -21,6 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
   closed: "round not open",
   few: "results asked for too early",
   head: "headers too long",
+  request: "not a request of HTTP/1.1",
   large: "too large",
   type: "wrong kind of content",
   rate: "too many requests from one sender",
@@ -30,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 // what was refused so was asked, and no report
-const NO_REPORT = ["token", "role", "path", "method", "parameter", "few", "head"];
+const NO_REPORT = ["token", "role", "path", "method", "parameter", "few", "head", "request"];
 // what was refused so is sent again by every client, after a moment
 const LATER = ["rate", "busy", "store"];
 

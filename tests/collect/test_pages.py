@@ -1741,7 +1741,8 @@ def read_as_anna_and_ben(visit: Visit, folder: Path) -> None:
 
 
 def test_refused_reports_are_distinguished_from_other_refusals(browser: Browser, tmp_path: Path) -> None:
-    with collecting(tmp_path, [FILLED], "--minimum", "50") as running, visiting(browser, running) as visit:
+    options = ("--minimum", "50", "--rate", "10")
+    with collecting(tmp_path, [FILLED], *options) as running, visiting(browser, running) as visit:
         assert httpx.get(f"{running.url}/nowhere").status_code == 404
         assert running.get("/metrics").status_code == 200
         page = visit.dashboard(FILLED)  # asks for results too early
@@ -1758,6 +1759,13 @@ def test_refused_reports_are_distinguished_from_other_refusals(browser: Browser,
         panel.get_by_text("Why reports were refused").click()
         expect(panel.locator("details[open] dl")).to_have_text(re.compile("^cannot be read2$"))
         expect(panel).to_contain_text("Other requests refused: 2")
+        # another sender, who asks more than 10 times a second (500 times are usual), is slowed down
+        with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2")) as hurried:
+            for _ in range(5000):
+                if hurried.post(f"{running.url}/reports", content=b"", headers=BINARY).status_code == 429:
+                    break
+        look(page)
+        expect(panel).to_contain_text(re.compile("Asked to come again later: [1-9]"))
 
 
 def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> None:

@@ -359,12 +359,12 @@ def test_heads_that_can_be_read_in_two_ways_are_refused(flooded: Running) -> Non
         assert answer.startswith(b"HTTP/1.1 " + status), (name, answer)
         assert answer.count(b"content-length") == 1, (name, answer)
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["reason"] == (
-            "head" if status == b"431" else "malformed"
+            "head" if status == b"431" else "request"
         )
     for name, sent in TAKEN_HEADS.items():
         assert answer_to(flooded, sent).startswith(b"HTTP/1.1 200"), name
     after = flooded.metrics()
-    for reason, status in (("head", b"431"), ("malformed", b"400")):
+    for reason, status in (("head", b"431"), ("request", b"400")):
         counted = f'deniable_refused_total{{reason="{reason}"}}'
         assert after[counted] - before[counted] == sum(each == status for _, each in REFUSED_HEADS.values())
     assert "Traceback" not in flooded.errors()

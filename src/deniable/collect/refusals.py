@@ -8,6 +8,7 @@ from deniable.errors import DeniableError
 
 REASONS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "This cannot be read."),
+    "request": (400, "This is no request of HTTP/1.1, or one that can be read in two ways."),
     "version": (400, "The report was made by another version."),
     "form": (
         400,

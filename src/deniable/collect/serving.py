@@ -133,7 +133,7 @@ class Punctual(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that the parser, or one of the checks below, has refused."""
-        self._refuse(self._refusal or Refusal("malformed", "This is no request of HTTP/1.1."))
+        self._refuse(self._refusal or Refusal("request", "This is no request of HTTP/1.1."))
 
     def _refuse(self, refusal: Refusal) -> None:
         """Refuse the request that is arriving and close, once the requests before it are answered."""
@@ -207,7 +207,7 @@ class Punctual(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         problem = _find_ambiguity(self.parser.get_http_version(), self.url, self.headers)
         if problem is not None:
-            self._refusal = Refusal("malformed", problem)
+            self._refusal = Refusal("request", problem)
             raise self._refusal
         before = self.cycle
         super().on_headers_complete()
