@@ -1101,7 +1101,9 @@ def caps() -> Iterator[Case]:
     yield asked("no cap, 4 nats", four, None, True)
     yield asked("no cap, more than 4 nats", large, None, False)
     yield asked("no cap, a plan without a bound", without, None, False)
-    yield asked("no cap, each plan alone", four, None, True, (again, 1), (once, 1))
+    yield asked("no cap, 4 nats in all", of(dn.oue(5, 3.0)), None, True, (once, 1))
+    yield asked("no cap, more than 4 nats in all", of(dn.oue(5, 3.01)), None, False, (once, 1))
+    yield asked("no cap, a plan that was answered", four, None, True, (once, 1), (four, 1))
     yield asked("two plans below a cap", again, exactly(again) + 1.0, True, (once, 1))
     yield asked("two plans above a cap", again, exactly(again) + 0.99, False, (once, 1))
     yield asked("a plan that was answered", again, 0.5, True, (again, 1))
@@ -1143,7 +1145,7 @@ def rounds() -> Iterator[Case]:
     first, second = ({"city": f"city {number}"} for number in (1, 3))
 
     def device(name: str, plan: Plan, secret: bytes, steps: list[tuple[int, dict[str, str]]]) -> Case:
-        client = dn.Client(plan, secret=secret, cap=math.inf)
+        client = dn.Client(plan, secret=secret, plan_cap=math.inf)
         sent = [
             {"round": number, "answers": answers, "report": client.report(answers, number).to_bytes().hex()}
             for number, answers in steps

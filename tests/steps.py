@@ -59,7 +59,10 @@ def ledgers() -> Iterator[Case]:
     )
     yield follow("the same round again counts as one", kept + 1.0, [again, once], [*later[:1] * 3, Asked(1)])
     yield follow("rounds without a bound", 3.0, [flips, once], [*later[:2], Asked(1), later[1]])
-    yield follow("no cap, each plan alone", None, [few, once, flips], [*later, Asked(1), Asked(2)])
+    cities = {"city": [f"city {number}" for number in range(5)]}
+    titled = [Plan.of(cities, dn.grr(5, 1.0), people=1000, title=f"study {number}") for number in range(1, 7)]
+    yield follow("no cap, 4 nats in all", None, titled, [*map(Asked, range(6)), Asked(0)])
+    yield follow("no cap, rounds and other plans", None, [few, once, flips], [*later, Asked(1), Asked(2)])
     yield follow("a changed answer", 10.0, [once], changes)
     yield follow("a changed answer at its cap", 2.0 * once.stated.record / 1e9, [once], changes)
     yield follow("a changed answer above the cap", 1.9, [once], changes)

@@ -585,7 +585,7 @@ def device_cases() -> Iterator[dict[str, Any]]:
         for i, (given, number) in enumerate(((first, 1), (changed, 1), (first, plan.content.rounds or 1))):
             if i and (given, number) == (first, 1):
                 continue
-            report = dn.Client(plan, secret=secret, cap=ANY_CAP).report(given, number)
+            report = dn.Client(plan, secret=secret, plan_cap=ANY_CAP).report(given, number)
             yield {
                 "name": f"{name}, {i}",
                 "plan": plan.to_json(),
@@ -614,7 +614,7 @@ def asked_cases() -> Iterator[dict[str, Any]]:
         given = given_by.get(name, ANSWERS[0])
         for number in range(3):
             secret = hashlib.sha256(f"{name} {number}".encode()).digest()
-            client = dn.Client(plan, secret=secret, cap=ANY_CAP)
+            client = dn.Client(plan, secret=secret, plan_cap=ANY_CAP)
             answers = {one: given[one] for one in client.questions}
             yield {
                 "name": f"only drawn questions, {name}, {number}",

@@ -5,7 +5,7 @@ import { DEFAULT_CAP } from "../src/ledger.js";
 import { bytesOf } from "./cards.js";
 import { keepInvitation } from "./collector.js";
 import { announce, find, h, quoted } from "./dom.js";
-import { plural, spoken, t } from "./messages.js";
+import { count, plural, spoken, t } from "./messages.js";
 import { readNumber } from "./numbers.js";
 import { likelier, loss, titleOf } from "./phrases.js";
 import { forgetReceipts, isReceived, received } from "./receipts.js";
@@ -55,10 +55,16 @@ async function warn(section: HTMLElement): Promise<void> {
 
 function inside(ledger: Ledger, open: boolean, changed: Changed): HTMLElement[] {
   try {
-    return [sent(ledger, open), keeping(), limit(ledger, changed)];
+    return [spent(ledger), sent(ledger, open), keeping(), limit(ledger, changed)];
   } catch (problem) {
     return [h("p", { class: "notice bad" }, (problem as Error).message)];
   }
+}
+
+/** What all studies together have given away, and what they may. */
+function spent(ledger: Ledger): HTMLElement {
+  const total = ledger.lifetime().changing;
+  return h("p", { class: "spent" }, t("spent", { loss: loss(total), cap: count(ledger.cap) }));
 }
 
 function sent(ledger: Ledger, open: boolean): HTMLElement {
@@ -131,8 +137,8 @@ function limit(ledger: Ledger, changed: Changed): HTMLElement {
     id: "cap",
     autocomplete: "off",
     inputmode: "decimal",
-    placeholder: t("cap_each", { n: DEFAULT_CAP }),
-    value: ledger.cap === null ? "" : ledger.cap.toLocaleString(spoken().tag, PLAIN),
+    placeholder: count(DEFAULT_CAP),
+    value: ledger.cap.toLocaleString(spoken().tag, PLAIN),
     "aria-describedby": "cap-hint cap-complaint",
   });
   const complaint = h("p", { class: "complaint", id: "cap-complaint", role: "alert" });
@@ -146,7 +152,7 @@ function limit(ledger: Ledger, changed: Changed): HTMLElement {
       complaint.textContent = t("cap_wrong", { n: DEFAULT_CAP });
       return;
     }
-    announce(t("cap_now", { cap: ledger.cap ?? t("cap_each", { n: DEFAULT_CAP }) }));
+    announce(t("cap_now", { cap: count(ledger.cap) }));
     changed(false);
   };
   return h(

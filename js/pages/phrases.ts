@@ -6,7 +6,7 @@ export { count, moment } from "./messages.js";
 
 /** A loss in billionths of a nat, as people read it. */
 export function loss(nano: number | null): string {
-  return nano === null ? t("no_limit") : count(Math.ceil(nano / 1e6 - 1e-6) / 1e3);
+  return nano === null ? t("no_limit") : count(Math.max(0, Math.ceil(nano / 1e6 - 1e-6)) / 1e3);
 }
 
 /** How much likelier a report may be from one person than from another. */

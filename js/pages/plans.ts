@@ -23,7 +23,7 @@ import {
   rated,
 } from "./guarantee.js";
 import { asking, loadMore, own, paragraphs, settle } from "./language.js";
-import { moment, rich, t } from "./messages.js";
+import { count, moment, rich, t } from "./messages.js";
 import { likelier, titleOf } from "./phrases.js";
 import { keptFor, type Linked } from "./plans_link.js";
 import { hasRareQuestions, hasText } from "./question_items.js";
@@ -71,6 +71,7 @@ export async function showPlans(
 ): Promise<void> {
   const left: HTMLElement[] = []; // why some plans are not asked
   const parts: Part[] = [];
+  const cap = count(shared.ledger.cap);
   const seen = new Set<string>(); // a link may name a plan in two ways
   for (const { plan: wanted } of links) {
     const summary = summaries.find(
@@ -85,7 +86,7 @@ export async function showPlans(
     const plan = await tools.verified(summary.id);
     if (!parts.length && plan.texts !== null) await settle(plan, tools.again);
     const found = await offered(plan, summary, parts, tools);
-    if ("left" in found) left.push(note(rich(found.left, { title: quoted(nameOf(plan)), when: found.when })));
+    if ("left" in found) left.push(note(rich(found.left, { title: quoted(nameOf(plan)), when: found.when, cap })));
     else parts.push(found);
   }
   const isRare = parts.some(({ plan }) => hasRareQuestions(plan));
@@ -220,24 +221,14 @@ async function offered(
   const one = { plan, summary, round, title: nameOf(plan) };
   if (stored) return { ...one, asked: [], made: (await following()).decode(plan, stored) };
   try {
-    refuseAboveCap(ledger, plan);
+    refuseAboveCap(ledger, [...before.map((part) => part.plan), plan]);
   } catch (problem) {
     if (problem instanceof AboveCap) return { left: "plans_limit" };
     throw problem;
   }
-  if (isAboveTogether([...before.map((part) => part.plan), plan])) return { left: "plans_limit" };
   const isAll = plan.ask === "all";
   const asked = isAll ? plan.asked.map(({ name }) => name) : await (await following()).drawQuestions(plan);
   return { ...one, asked, made: null };
-}
-
-/** Whether all these plans together are above the limit that the person has set. */
-function isAboveTogether(plans: readonly Plan[]): boolean {
-  const { ledger } = shared;
-  if (ledger.cap === null) return false;
-  const now = ledger.lifetime().changing ?? Number.POSITIVE_INFINITY;
-  const more = plans.map((plan) => (ledger.lifetime(plan).changing ?? Number.POSITIVE_INFINITY) - now);
-  return now + more.reduce((sum, one) => sum + one, 0) > ledger.cap * 1e9;
 }
 
 /** The ids of plans that still need an invitation. */

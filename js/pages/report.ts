@@ -6,8 +6,6 @@
  */
 
 import { Client, decode, NotSent, type Plan, type Report } from "../src/index.js";
-import { DEFAULT_CAP } from "../src/ledger.js";
-import { lossOfAll } from "../src/losses.js";
 import { answersOf, cards } from "./cards.js";
 import { HERE, keepInvitation, type Round } from "./collector.js";
 import { persist, showDevice } from "./device.js";
@@ -54,11 +52,13 @@ export function limited(plan: Plan): HTMLElement {
     find("cap").focus();
   };
   const to = h("a", { href: "#cap", click: toLimit }, t("change_limit"));
-  const isDefault = ledger.cap === null;
-  const given = isDefault ? lossOfAll(plan.stated).counted : ledger.lifetime(plan).changing;
-  const total = isDefault
-    ? t("limit_default", { loss: loss(given), cap: DEFAULT_CAP })
-    : t("limit_above", { loss: loss(given), cap: ledger.cap as number });
+  const { reports, changing: before } = ledger.lifetime();
+  const given = ledger.lifetime([plan]).changing;
+  const total = t(reports > 0 ? "limit_above" : "limit_alone", {
+    before: loss(before),
+    loss: loss(given),
+    cap: count(ledger.cap),
+  });
   return refusal(
     t("limit_refuses"),
     h("p", {}, total),

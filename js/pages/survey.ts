@@ -230,7 +230,7 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     return;
   }
   try {
-    refuseAboveCap(ledger, plan);
+    refuseAboveCap(ledger, [plan]);
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;
     const { limited } = await following();

@@ -23,11 +23,13 @@ export interface ClientOptions {
    * What reports come from: at least 16 bytes, or their hexadecimal digits. The ledger's own unless given.
    */
   readonly secret?: Uint8Array | string;
-  /**
-   * The most that the person is willing to give away over all studies in the ledger, in nats. The ledger's
-   * own unless given; without any, 4 in this study.
-   */
+  /** The most that all studies of the ledger together may give away, in nats: the ledger's own unless given. */
   readonly cap?: number;
+  /**
+   * The most that this plan may give away, in nats, on a device without a ledger, which knows no other study: 4
+   * unless given. Nobody adds up several plans then.
+   */
+  readonly planCap?: number;
   /** What the device remembers; without one, the client remembers as long as it lives. */
   readonly ledger?: Ledger;
   /**
@@ -60,7 +62,7 @@ export type Receipt = (typeof RECEIPTS)[number];
 /** One person's device and one plan. */
 export class Client {
   readonly ledger: Ledger;
-  private readonly cap: number | null;
+  private readonly givenCap: number | undefined;
   private readonly secret: Uint8Array | undefined;
   private last: Promise<unknown> = Promise.resolve();
 
@@ -71,16 +73,30 @@ export class Client {
   ) {
     if (!(plan instanceof Plan)) throw new InvalidParameter("a client needs a Plan; see Client.open");
     plan.verify();
-    const { ledger, secret, fresh } = options;
+    const { ledger, secret, fresh, cap, planCap } = options;
+    if (cap !== undefined && !ledger)
+      throw new InvalidParameter(
+        `a cap holds for all studies together, and only a ledger adds them up: give a ledger, or limit this plan alone by planCap: ${cap}`,
+      );
+    if (planCap !== undefined && ledger)
+      throw new InvalidParameter(
+        `planCap limits the plan of a client without a ledger; a ledger limits all of its studies together: ledger.cap = ${planCap}`,
+      );
     this.ledger = ledger ?? new Ledger();
-    this.cap = options.cap === undefined ? this.ledger.cap : checkedCap(options.cap);
-    refuseAboveCap(this.ledger, plan, this.cap);
+    const given = cap ?? planCap;
+    this.givenCap = given === undefined ? undefined : checkedCap(given);
+    refuseAboveCap(this.ledger, [plan], this.cap);
     if ((plan.rounds || !fresh) && secret === undefined && !ledger) {
       throw new InvalidParameter(
         `${plan.rounds ? "this plan asks again and again: " : ""}a device must keep a secret (32 random bytes), or a ledger${plan.rounds ? "" : ", or say fresh"}`,
       );
     }
     this.secret = typeof secret === "string" ? fromHexadecimal(secret) : secret;
+  }
+
+  /** What holds now: a person may set another limit while the client lives. */
+  private get cap(): number {
+    return this.givenCap ?? this.ledger.cap;
   }
 
   /** Read and verify a plan, and be its client. */
@@ -136,7 +152,7 @@ export class Client {
     plan.known?.code(answers);
     const before = ledger.find(plan, round);
     if (before && !change) return fromBytes(plan, before);
-    refuseAboveCap(ledger, plan, this.cap);
+    refuseAboveCap(ledger, [plan], this.cap);
     const own = ledger.secret;
     const memory = await remembered(secret === undefined ? own : secret, plan.id);
     const report = await makeReport(
@@ -148,10 +164,7 @@ export class Client {
     );
     // forgotten meanwhile, by a page without locks
     if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
-    if (!ledger.has(plan, report.bytes)) {
-      if (before) refuseAboveCap(ledger, plan, this.cap, ledger.changedLoss(plan));
-      ledger.add(plan, round, report.bytes);
-    }
+    if (!ledger.has(plan, report.bytes)) ledger.add(plan, round, report.bytes, this.cap);
     return report;
   }
 

@@ -11,7 +11,11 @@ import type { Plan } from "./plan.js";
 import { type Bytes, randomBytes } from "./words.js";
 
 const VERSION = 1;
-/** The most that a plan may give away on a device whose owner has set no cap, in nats. */
+/**
+ * The most that all studies together may give away on a device whose person has set no cap, in nats: as much as
+ * a single study may. A device cannot know whether two plans ask the same, so a collector that splits one study
+ * into many plans must not get more.
+ */
 export const DEFAULT_CAP = 4;
 const KEY = "deniable";
 const CAP = "deniable.cap";
@@ -70,10 +74,10 @@ export class Ledger {
     return this.read().entries;
   }
 
-  /** The most that the person is willing to give away over all studies, in nats; null for 4 in each. */
-  get cap(): number | null {
+  /** The most that all studies together may give away, in nats: 4 until the person sets another; null for 4 again. */
+  get cap(): number {
     const text = this.store.get(CAP);
-    return text === null ? null : checkedCap(Number(text));
+    return text === null ? DEFAULT_CAP : checkedCap(Number(text));
   }
 
   set cap(cap: number | null) {
@@ -101,11 +105,15 @@ export class Ledger {
     return this.entries.filter((entry) => entry.plan === plan.id);
   }
 
-  /** Write down a report before it is sent. */
-  add(plan: Plan, round: number, report: Uint8Array): void {
+  /**
+   * Write down a report before it is sent: from then on its loss is spent, whether it is sent or not. Refused
+   * where it is above a cap, though another page may have spent what was left a moment ago.
+   */
+  add(plan: Plan, round: number, report: Uint8Array, cap: number = this.cap): void {
     const { secret, entries } = this.read();
     const isChanged = this.find(plan, round) !== null;
     const loss = isChanged && this.changedLoss(plan);
+    refuseAboveCap(this, [plan], cap, loss === false ? undefined : loss);
     const entry = {
       plan: plan.id,
       title: plan.title,
@@ -117,16 +125,18 @@ export class Ledger {
   }
 
   /**
-   * The losses of all studies, added up; a plan with rounds counts once, for all of them. With a plan: if
-   * it is answered, or if it gives away this much.
+   * The losses of all studies, added up; a plan with rounds counts once, for all of them. With plans: if these
+   * are answered as well, or if they give away this much.
    */
-  lifetime(plan?: Plan, loss?: number): Lifetime {
+  lifetime(also: readonly Plan[] = [], loss?: number): Lifetime {
     const { entries } = this.read();
     const plans = new Map<string, Pick<Entry, "unchanged" | "changing">>(
       entries.map((entry) => [entry.plan, entry]),
     );
-    if (plan)
-      plans.set(plan.id, loss === undefined ? entryLosses(plan) : { unchanged: loss, changing: loss });
+    for (const plan of also) {
+      if (loss !== undefined) plans.set(plan.id, { unchanged: loss, changing: loss });
+      else if (!plans.has(plan.id)) plans.set(plan.id, entryLosses(plan));
+    }
     const total = (side: "unchanged" | "changing"): number | null => {
       const figures = [...plans.values()].map((one) => one[side]);
       return figures.every(Number.isInteger)
@@ -191,23 +201,24 @@ const entryLosses = ({ stated }: Plan): Pick<Entry, "unchanged" | "changing"> =>
 };
 
 /**
- * Refuse a plan that lifts the device's loss above its cap; without one, a plan that loses more than 4 nats.
- * With `changed`, this is what the plan's reports give away, in billionths.
+ * Refuse plans, which are asked together, that lift the loss of all studies of the device above its cap. With
+ * `changed`, this is what the reports of one plan give away, in billionths.
  */
 export const refuseAboveCap = (
   ledger: Ledger,
-  plan: Plan,
-  cap: number | null = ledger.cap,
+  plans: readonly Plan[],
+  cap: number = ledger.cap,
   changed?: number,
 ): void => {
+  const isAnswered = (plan: Plan): boolean => ledger.entries.some((entry) => entry.plan === plan.id);
   // what was answered is lost already
-  if (changed === undefined && ledger.entries.some((entry) => entry.plan === plan.id)) return;
-  const limit = cap ?? DEFAULT_CAP;
-  const total =
-    cap === null ? (changed ?? lossOfAll(plan.stated).counted) : ledger.lifetime(plan, changed).changing;
-  if ((total ?? Infinity) > limit * 1e9) {
+  if (changed === undefined && plans.every(isAnswered)) return;
+  const total = ledger.lifetime(plans, changed).changing;
+  if ((total ?? Infinity) > cap * 1e9) {
     const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;
-    throw new AboveCap(`with this study the device gives away ${all}, and its cap is ${limit}`);
+    throw new AboveCap(
+      `with this study the device gives away ${all} over all studies, and its cap is ${cap}`,
+    );
   }
 };
 

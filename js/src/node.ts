@@ -12,12 +12,12 @@ import { Client, type ClientOptions, DeniableError, InvalidParameter, NotSent } 
 import { type Answers, Plan } from "./plan.js";
 import { isObject } from "./strict.js";
 
-const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] [--cap N] [--fresh] < answers.jsonl
+const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] [--plan-cap N] [--fresh] < answers.jsonl
 
 Each line is another person: {"answers": {...}, "secret": "..."}, with the person's own secret (hexadecimal, at least 16
 bytes), and "round" and "invitation" where they are needed; --round says the round of all lines. The same secret and
 answers give the same report again. With --fresh a line needs no secret, or is an object of answers: then every run draws
-anew, and the reports of several runs give away more. --cap is the most that a report may give away (4 unless given).
+anew, and the reports of several runs give away more. --plan-cap is the most that the plan may give away (4 unless given).
 Writes the bytes of each report in hexadecimal, a line each, in order.`;
 
 interface Person {
@@ -34,7 +34,7 @@ async function main(): Promise<number> {
       send: { type: "string" },
       round: { type: "string" },
       concurrency: { type: "string", default: "8" },
-      cap: { type: "string" },
+      "plan-cap": { type: "string" },
       fresh: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
   const atOnce = Math.max(1, Math.min(256, Number(values.concurrency) || 8));
   const options: ClientOptions = {
     fresh: values.fresh,
-    ...(values.cap === undefined ? {} : { cap: Number(values.cap) }),
+    ...(values["plan-cap"] === undefined ? {} : { planCap: Number(values["plan-cap"]) }),
   };
   const said = values.round === undefined ? undefined : Number(values.round);
   const waiting: Promise<string | null>[] = [];

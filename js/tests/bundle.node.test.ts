@@ -31,7 +31,7 @@ describe.skipIf(!built)("the bundle for pages", () => {
   it("reads every plan of the vectors and answers it", async () => {
     const page: Document = await import(/* @vite-ignore */ here("../dist/client.js"));
     for (const one of vectors) {
-      const client = await page.Client.open(one.plan, { secret: one.secret, cap: 1e9 });
+      const client = await page.Client.open(one.plan, { secret: one.secret, planCap: 1e9 });
       const report = await client.report(one.answers, { round: one.round });
       expect(decode(await Plan.fromJson(one.plan), report.bytes).json).toBe(report.json);
       expect(report.readable.length).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe.skipIf(!built)("the program for the shell", () => {
     const none = await run('{"color":"red"}\n');
     expect(none.status).toBe(1);
     expect(none.err).toContain("line 1: a device must keep a secret");
-    const capped = await run(line, "--cap", "1");
+    const capped = await run(line, "--plan-cap", "1");
     expect(capped.err).toContain("its cap is 1");
   });
 

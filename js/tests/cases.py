@@ -291,7 +291,7 @@ def write_case(
     reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], dn.fixed(words)))
     wire = Wire(plan)
     report = Report(wire.prefix, number, name, wire.bodies(reports)[0])
-    device = dn.Client(plan, secret=secret, cap=1e12).report(answers, number)
+    device = dn.Client(plan, secret=secret, plan_cap=1e12).report(answers, number)
     loss = plan.stated
     return {
         "name": type(made).__name__,

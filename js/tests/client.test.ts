@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../src/client.js";
 import { AboveCap, InvalidParameter, InvalidValue, NotSent } from "../src/errors.js";
-import { Ledger, memoryStore, type Store } from "../src/ledger.js";
+import { Ledger, memoryStore, refuseAboveCap, type Store } from "../src/ledger.js";
 import { Plan } from "../src/plan.js";
 import { fromBytes } from "../src/wire.js";
 import { type Document, FRESH, FULL, small } from "./helpers.js";
@@ -224,6 +224,7 @@ describe("a ledger", () => {
 
   it("adds up over studies; the rounds of one count once", async () => {
     const ledger = new Ledger();
+    ledger.cap = 1e9;
     await (await Client.open(await small(), { ledger })).report({ color: "red" });
     const again = await Client.open(await repeated(), { ledger });
     await again.report({ color: "red" }, { round: 1 });
@@ -254,7 +255,7 @@ describe("a ledger", () => {
     const colors = ["red", "green", "blue"];
     let most = 0;
     for (let device = 0; device < 10; device++) {
-      const one = await Client.open(await small(), { secret: new Uint8Array(32).fill(device), cap: 3.3 });
+      const one = await Client.open(await small(), { secret: new Uint8Array(32).fill(device), planCap: 3.3 });
       const own = one.ledger;
       const said = new Set<string>();
       for (const color of [...colors, ...colors])
@@ -273,7 +274,10 @@ describe("a ledger", () => {
   it("refuses a changed answer above the cap", async () => {
     let refused = 0;
     for (let device = 0; device < 10; device++) {
-      const client = await Client.open(await small(), { secret: new Uint8Array(32).fill(device), cap: 2 });
+      const client = await Client.open(await small(), {
+        secret: new Uint8Array(32).fill(device),
+        planCap: 2,
+      });
       await client.report({ color: "red" });
       const changed = client.report({ color: "blue" }, { change: true });
       await changed.catch((problem) => {
@@ -291,7 +295,8 @@ describe("a ledger", () => {
     for (const plan of plans) {
       for (const given of [{ secret: new Uint8Array(32) }, { ledger: new Ledger() }]) {
         await expect(Client.open(plan, given)).rejects.toThrow("its cap is 4");
-        await expect(Client.open(plan, { ...given, cap: 4.1 })).resolves.toBeTruthy();
+        const more = "ledger" in given ? { cap: 4.1 } : { planCap: 4.1 };
+        await expect(Client.open(plan, { ...given, ...more })).resolves.toBeTruthy();
       }
     }
     const exact = await small((data) => (data.losses.record = 4_000_000_000));
@@ -309,21 +314,54 @@ describe("a ledger", () => {
       "its cap is 2",
     );
     await expect(client.report({ color: "red" })).resolves.toBeTruthy(); // made already
-    await expect(Client.open(await small(), { ...FRESH, cap: 1.098612288 })).rejects.toThrow(AboveCap);
-    await expect(Client.open(await small(), { ...FRESH, cap: 1.098612289 })).resolves.toBeTruthy();
+    await expect(Client.open(await small(), { ...FRESH, planCap: 1.098612288 })).rejects.toThrow(AboveCap);
+    await expect(Client.open(await small(), { ...FRESH, planCap: 1.098612289 })).resolves.toBeTruthy();
     await expect(
       Client.open(await repeated({ changing_values: null }), { ledger: new Ledger(), cap: 1000 }),
     ).rejects.toThrow("without a bound");
     for (const cap of [0, -1, Number.NaN]) {
-      await expect(Client.open(await small(), { ...FRESH, cap })).rejects.toThrow(InvalidParameter);
+      await expect(Client.open(await small(), { ...FRESH, planCap: cap })).rejects.toThrow(InvalidParameter);
       expect(() => (ledger.cap = cap)).toThrow(InvalidParameter);
     }
     ledger.cap = 0.5;
     // answered already: nothing more is lost
     await expect(Client.open(await small(), { ledger })).resolves.toBeTruthy();
     ledger.cap = null;
-    await expect(other.report({ color: "red" })).rejects.toThrow(AboveCap); // the cap it was made with
-    expect(ledger.cap).toBe(null);
+    expect(ledger.cap).toBe(4);
+    await expect(other.report({ color: "red" })).resolves.toBeTruthy(); // the person allows it now
+  });
+
+  it("gives away 4 nats over all studies, which differ in their titles", async () => {
+    const ledger = new Ledger();
+    const answer = async (title: string): Promise<string> => {
+      const client = await Client.open(await small((data) => (data.title = title)), { ledger });
+      return (await client.report({ color: "red" })).json;
+    };
+    const first = [await answer("1"), await answer("2"), await answer("3")]; // ln 3 each
+    for (let title = 4; title < 20; title++)
+      await expect(answer(`${title}`)).rejects.toThrow("up to 4.39445 over all studies, and its cap is 4");
+    expect([await answer("1"), await answer("2"), await answer("3")]).toEqual(first);
+    const waiting = await Client.open(await small((data) => (data.title = "4")), { ledger, cap: 4.4 });
+    ledger.cap = 5;
+    await answer("5");
+    await expect(waiting.report({ color: "red" })).rejects.toThrow(AboveCap); // another page spent what was left
+  });
+
+  it("refuses plans that are asked together by their sum", async () => {
+    const plans = await Promise.all(
+      [3, 2].map(async (nats) => Plan.fromJson(await small((data) => (data.losses.record = nats * 1e9)))),
+    );
+    const ledger = new Ledger();
+    for (const plan of plans) expect(() => refuseAboveCap(ledger, [plan])).not.toThrow();
+    expect(() => refuseAboveCap(ledger, plans)).toThrow("up to 5.00000 over all studies, and its cap is 4");
+    ledger.cap = 5;
+    expect(() => refuseAboveCap(ledger, plans)).not.toThrow();
+  });
+
+  it("takes a cap over all studies with a ledger, and one of a plan without", async () => {
+    const plan = await small();
+    await expect(Client.open(plan, { ...FRESH, cap: 1 })).rejects.toThrow("only a ledger adds them up");
+    await expect(Client.open(plan, { ledger: new Ledger(), planCap: 1 })).rejects.toThrow("ledger.cap = 1");
   });
 
   it("refuses to guess what a damaged text meant, and to answer what is not kept", async () => {

@@ -78,7 +78,7 @@ describe("a plan with distances", () => {
     const plan = await Plan.fromJson(named("mixed, split").plan);
     expect(plan.verify().metric?.units.map(({ unit }) => unit)).toEqual(["step", "kilometer"]);
     const ledger = new Ledger();
-    expect(ledger.lifetime(plan).unchanged).toBe(plan.stated.record);
+    expect(ledger.lifetime([plan]).unchanged).toBe(plan.stated.record);
     expect(() => new Client(plan, { ledger, cap: 8.03 })).toThrow(AboveCap);
     const { answers } = named("mixed, split");
     await new Client(plan, { ledger, cap: 8.04 }).report(answers);
@@ -234,7 +234,7 @@ describe("a plan with distances", () => {
       let sum = 0;
       const many = 1500;
       for (let i = 0; i < many; i++) {
-        const { supports } = (await new Client(plan, { ...FRESH, cap: 1e9 }).report({ income: 2500 }))
+        const { supports } = (await new Client(plan, { ...FRESH, planCap: 1e9 }).report({ income: 2500 }))
           .readable[0] as Said;
         sum += Number(supports[0]);
       }

@@ -61,7 +61,7 @@ describe.skipIf(!found)("the Python library", () => {
 
   it("gives the same bytes from the same secret", async () => {
     for (const { plan, secret, answers, round, device, name } of cases) {
-      const client = await Client.open(plan, { secret, cap: 1e12 });
+      const client = await Client.open(plan, { secret, planCap: 1e12 });
       expect(hexadecimal((await client.report(answers, { round })).bytes), name).toBe(device);
     }
   }, 600_000);

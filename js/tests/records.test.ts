@@ -72,7 +72,7 @@ describe("a split of record mechanisms", () => {
       changing: record,
       counted: record,
     });
-    expect(() => new Client(plan, { ...FRESH, cap: record / 1e9 - 0.001 })).toThrow(AboveCap);
+    expect(() => new Client(plan, { ...FRESH, planCap: record / 1e9 - 0.001 })).toThrow(AboveCap);
   });
 
   it("takes the words of its parts, one part after the other", async () => {
@@ -102,7 +102,7 @@ describe("a split of record mechanisms", () => {
   it("writes the bodies of its parts, and reads back what it wrote", async () => {
     const plan = await Plan.fromJson(await planOf(NESTED, 7));
     for (let run = 0; run < 50; run++) {
-      const report = await new Client(plan, { ...FRESH, cap: 1e9 }).report(answers);
+      const report = await new Client(plan, { ...FRESH, planCap: 1e9 }).report(answers);
       // one, two names and two of three, one, two fakes
       expect(report.bytes.length).toBe(29 + 1 + 2 + 2 + 1 + 2);
       const body = report.bytes.subarray(29);
@@ -115,7 +115,7 @@ describe("a split of record mechanisms", () => {
 
   it("refuses reports that it cannot have made", async () => {
     const plan = await Plan.fromJson(await planOf(NESTED, 7));
-    const report = await new Client(plan, { ...FRESH, cap: 1e9 }).report(answers);
+    const report = await new Client(plan, { ...FRESH, planCap: 1e9 }).report(answers);
     const reasonOf = (given: Uint8Array | string): string => {
       try {
         decode(plan, given);
@@ -212,7 +212,7 @@ it("a fourth kind is one entry in the registry", async () => {
   ] as const) {
     const plan = await Plan.fromJson(await planOf(mechanism, attributes));
     const own = Object.fromEntries(plan.attributes.map(({ name }) => [name, "a"]));
-    const report = await new Client(plan, { ...FRESH, cap: 1e9 }).report(own);
+    const report = await new Client(plan, { ...FRESH, planCap: 1e9 }).report(own);
     expect(report.readable.map(({ attribute }) => attribute)).toEqual(
       ["question 0", "question 2"].slice(0, attributes - 1),
     );

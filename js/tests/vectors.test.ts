@@ -76,7 +76,7 @@ const devices = all.filter((one): one is Device => "report" in one);
 describe.each(devices)("a device's $name", ({ plan, secret, round, questions, answers, report }) => {
   it("is the same report for every client with its secret", async () => {
     for (let object = 0; object < 2; object++) {
-      const client = await Client.open(plan, { secret, cap: Infinity });
+      const client = await Client.open(plan, { secret, planCap: Infinity });
       expect(hexadecimal((await client.report(answers, { round })).bytes)).toBe(report);
       const hidden = client.plan.attributes.flatMap(({ columns }) => columns);
       const all = [...new Set([...(client.plan.known?.names ?? []), ...hidden])];
@@ -101,7 +101,7 @@ const stepwise = (files["../../spec/vectors/rounds.json"] ?? []) as readonly unk
 
 describe.each(stepwise)("a device with $name", ({ plan, secret, steps, refused_round: round }) => {
   it("sends a round again as it was, and refuses what is not a round or a secret", async () => {
-    const client = await Client.open(plan, { secret, cap: Infinity });
+    const client = await Client.open(plan, { secret, planCap: Infinity });
     for (const { report, ...step } of steps ?? [])
       expect(hexadecimal((await client.report(step.answers, step)).bytes)).toBe(report);
     if (!steps)

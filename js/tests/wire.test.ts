@@ -8,7 +8,7 @@ import { FRESH, small } from "./helpers.js";
 
 it("reads back what it wrote, and nothing else", async () => {
   const plan = await Plan.fromJson(await small());
-  const report = await new Client(plan, { ...FRESH, cap: 1e9 }).report({ color: "red" });
+  const report = await new Client(plan, { ...FRESH, planCap: 1e9 }).report({ color: "red" });
   expect(report.bytes.length).toBe(30);
   expect(decode(plan, report.bytes).json).toBe(report.json);
   expect(decode(plan, report.json).bytes).toEqual(report.bytes);
@@ -27,7 +27,7 @@ it("reads back what it wrote, and nothing else", async () => {
 
 it("refuses whatever else comes, with a reason", async () => {
   const plan = await Plan.fromJson(await small());
-  const { json } = await new Client(plan, { ...FRESH, cap: 1e9 }).report({ color: "red" });
+  const { json } = await new Client(plan, { ...FRESH, planCap: 1e9 }).report({ color: "red" });
   for (let run = 0; run < 2000; run++) {
     const bytes = randomBytes(run % 60);
     expect(() => decode(plan, bytes)).toThrow(InvalidReport);

@@ -36,7 +36,7 @@ from deniable.wire import Wire
 plan = dn.Plan.read("plan.json")
 for line in sys.stdin:
     asked = json.loads(line)
-    client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]), cap=100.0)
+    client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]), plan_cap=100.0)
     report = client.report(asked["answers"], asked["round"])
     raw = report.to_bytes()
     forms = [raw.hex(), base64.b64encode(raw).decode(), Wire(plan).to_json(report).decode()]

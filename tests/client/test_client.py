@@ -59,7 +59,7 @@ def test_what_leaves_is_readable_in_labels() -> None:
         assert said["report"] == {"color": [colors[i] for i in np.flatnonzero(part.support(column)[0])]}
         assert (said["id"], said["round"]) == (report.id.hex(), 1)
     kept = dn.Study({"color": colors}, epsilon_first=2.0, epsilon_forever=2.0, protocol="dbitflip").plan(100)
-    client = Client(kept, secret=bytes(32), cap=math.inf)
+    client = Client(kept, secret=bytes(32), plan_cap=math.inf)
     said = json.loads(client.readable(client.report({"color": "red"}, round=1)))["report"]["color"]
     assert set(said["set"]) <= set(said["about"]) <= set(colors)
     income = dn.Study({"income": dn.Number(0, 1000)}, 1.0, protocol={"income": "duchi"}).plan(100)
@@ -107,14 +107,14 @@ def test_hostile_plans_are_not_answered() -> None:
 
 
 def test_a_plan_is_verified_before_it_is_answered() -> None:
-    Client(once().to_json(), cap=1.0, fresh=True)
+    Client(once().to_json(), plan_cap=1.0, fresh=True)
     with pytest.raises(dn.InvalidPlan, match=r"cap is 0\.5"):
-        Client(once(), cap=0.5, fresh=True)
+        Client(once(), plan_cap=0.5, fresh=True)
     with pytest.raises(dn.InvalidPlan, match=r"cap is 1\.1"):
-        Client(again(), bytes(32), cap=1.1)  # unchanged answers give away 1, others more
+        Client(again(), bytes(32), plan_cap=1.1)  # unchanged answers give away 1, others more
     for cap in (0, -1, float("nan")):
         with pytest.raises(dn.InvalidParameter, match="positive number"):
-            Client(once(), bytes(32), cap=cap)
+            Client(once(), bytes(32), plan_cap=cap)
 
 
 def test_a_plan_with_rounds_needs_a_secret_and_keeps_by_it() -> None:
@@ -155,7 +155,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
     asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=50.0, mechanism="split", missing=missing, protocol="grr").plan(people=100)
     for answers in ({"color": "red"}, {"color": "red", "smokes": None}, {"color": "red", "smokes": ""}):
-        client = Client(plan, bytes(32), cap=200.0)
+        client = Client(plan, bytes(32), plan_cap=200.0)
         if missing == "refuse":
             with pytest.raises(dn.InvalidValue) as refused:
                 client.report(answers)
@@ -167,7 +167,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
         assert said in (["no answer"] if missing == "value" else ["yes", "no"])
         assert plan.labels["color"][int(np.argmax(result["color"].frequencies))] == "red"
     if missing == "value":
-        assert Client(plan, bytes(32), cap=200.0).report({}).to_bytes(), "a person may answer nothing"
+        assert Client(plan, bytes(32), plan_cap=200.0).report({}).to_bytes(), "a person may answer nothing"
 
 
 def test_who_answers_reads_what_is_allowed_and_not_to_change_the_study() -> None:
@@ -190,7 +190,7 @@ def test_who_answers_reads_what_is_allowed_and_not_to_change_the_study() -> None
         ),
     ):
         with pytest.raises(dn.InvalidValue) as refused:
-            Client(plan, bytes(32), cap=10_000.0).report(good | {name: wrong})
+            Client(plan, bytes(32), plan_cap=10_000.0).report(good | {name: wrong})
         assert str(refused.value) == told
         with pytest.raises(dn.InvalidValue, match="widen"):
             plan.encode([good | {name: wrong}])

@@ -30,20 +30,83 @@ def again() -> Plan:
     return vectors.of(dn.Split(tuple(dn.l_grr(k, 0.2, 0.4) for k in vectors.KS)), rounds=2)
 
 
+def titled(epsilon: float, title: object) -> Plan:
+    """A plan that differs from others in nothing but its title."""
+    return Plan.of(vectors.QUESTIONS, dn.spl(vectors.KS, epsilon, "oue"), people=1000, title=str(title))
+
+
 def test_a_plan_gives_away_four_nats_unless_a_cap_allows_more() -> None:
     assert DEFAULT_CAP == 4.0
     ledger = Ledger()
     Client(plan_of(4.0), secret=bytes(32)).report(ANSWER)
     for given in ({"secret": bytes(32)}, {"ledger": ledger}, {"fresh": True}):
-        with pytest.raises(AboveCap, match=r"up to 4\.1, and a device without a cap of its own allows 4"):
+        with pytest.raises(
+            AboveCap,
+            match=r"up to 4\.1, and this device's cap is 4; .* \(or plan_cap=4\.11, without a ledger",
+        ):
             Client(plan_of(4.1), **given)
-    Client(plan_of(4.1), secret=bytes(32), cap=4.2).report(ANSWER)
-    with pytest.raises(AboveCap, match="without a cap of its own"):
+    Client(plan_of(4.1), secret=bytes(32), plan_cap=4.2).report(ANSWER)
+    with pytest.raises(AboveCap, match="cap is 4"):
         Client(vectors.of(dn.l_grr(5, 2.0, 4.5), rounds=3), secret=bytes(32))  # 2 in one report
-    for title in ("one", "two"):  # each plan by itself
-        plan = Plan.of(vectors.QUESTIONS, dn.spl(vectors.KS, 3.0, "oue"), people=1000, title=title)
-        Client(plan, ledger=ledger).report(ANSWER)
-    assert ledger.lifetime().changing == 2 * plan_of(3.0).stated.record
+
+
+def test_all_plans_of_a_device_together_give_away_four_nats() -> None:
+    """Plans that differ in their titles alone get no more from a device than one plan."""
+    ledger = Ledger()
+    plans = [titled(1.0, number) for number in range(400)]
+    reports = [Client(plan, ledger=ledger).report(ANSWER) for plan in plans[:4]]
+    for plan in plans[4:]:
+        with pytest.raises(AboveCap, match=r"up to 1, with all answers before 5, .* sets ledger\.cap = 5 "):
+            Client(plan, ledger=ledger)
+    assert repr(ledger) == "<Ledger: 4 reports of 4 plans gave away up to 4 of 4>"
+    again = [Client(plan, ledger=ledger).report(CHANGED) for plan in plans[:4]]
+    assert again == reports, "a report that was made costs nothing new"
+    with pytest.raises(AboveCap):
+        Client(plans[0], ledger=ledger).report(CHANGED, change=True)
+
+
+def test_a_person_raises_the_cap_for_all_programs(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.json")
+    Client(titled(3.0, 1), ledger=ledger).report(ANSWER)
+    waiting = Client(titled(1.0, 2), ledger=ledger)
+    Client(titled(1.0, 3), ledger=Ledger(tmp_path / "ledger.json")).report(ANSWER)
+    with pytest.raises(AboveCap, match="with all answers before 5"):
+        waiting.report(ANSWER)  # another program spent what was left
+    ledger.cap = 5.0
+    assert Ledger(tmp_path / "ledger.json").cap == 5.0
+    assert waiting.report(ANSWER)
+    with pytest.raises(AboveCap, match=r"cap is 5\b"):
+        Client(titled(0.1, 4), ledger=Ledger(tmp_path / "ledger.json"))
+    ledger.cap = None
+    assert Ledger(tmp_path / "ledger.json").cap == DEFAULT_CAP
+    for cap in (0, -1, float("nan"), True, "5"):
+        with pytest.raises(dn.InvalidParameter, match="positive number"):
+            ledger.cap = cap  # type: ignore[assignment]
+
+
+def test_a_crash_before_sending_counts_as_spent(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.json")
+    client = Client(titled(3.0, 1), ledger=ledger)
+    client.report(ANSWER)
+    del client, ledger  # nothing was sent
+    with pytest.raises(AboveCap, match="with all answers before 5"):
+        Client(titled(2.0, 2), ledger=Ledger(tmp_path / "ledger.json"))
+
+
+def test_a_cap_over_all_studies_needs_a_ledger_and_one_of_a_plan_none() -> None:
+    for given in ({"secret": bytes(32)}, {"fresh": True}):
+        with pytest.raises(dn.InvalidParameter, match=r"only a ledger adds them up: .* plan_cap=1\.0"):
+            Client(plan_of(1.0), cap=1.0, **given)
+    with pytest.raises(dn.InvalidParameter, match=r"ledger\.cap = 1\.0"):
+        Client(plan_of(1.0), ledger=Ledger(), plan_cap=1.0)
+
+
+def test_a_ledger_that_is_nested_too_deeply_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    path.write_text("[" * 200_000 + "]" * 200_000)
+    with pytest.raises(dn.DeniableError, match=r"ledger\.json is not a ledger: it is nested too deeply"):
+        Ledger(path)
+    assert len(path.read_text()) == 400_000
 
 
 def test_a_changed_answer_is_a_second_report_that_is_counted() -> None:
@@ -106,7 +169,7 @@ def test_a_mood_that_changes_is_refused_after_three_weeks() -> None:
     assert [round(plan.loss.counted, 3) for plan in weekly] == [1.0, 2.254, 3.572, 4.902]
     for plan in weekly[:3]:
         Client(plan, secret=bytes(32))
-    with pytest.raises(AboveCap, match=r"up to 4\.90183, and a device without a cap of its own allows 4"):
+    with pytest.raises(AboveCap, match=r"up to 4\.90183, and this device's cap is 4"):
         Client(weekly[3], secret=bytes(32))
 
 
@@ -115,8 +178,8 @@ def test_a_plan_without_a_bound_is_refused_unless_a_person_asks_for_no_limit() -
     assert plan.stated.counted is None
     for cap in (None, 1e12):
         with pytest.raises(AboveCap, match=r"there is no bound .* if answers change"):
-            Client(plan, secret=bytes(32), cap=cap)
-    Client(plan, secret=bytes(32), cap=math.inf)
+            Client(plan, secret=bytes(32), plan_cap=cap)
+    Client(plan, secret=bytes(32), plan_cap=math.inf)
 
 
 @pytest.mark.parametrize("loss", [-1, -(10**12), 0.5, True, "1"])
@@ -199,5 +262,5 @@ def test_a_ledger_of_the_first_version_is_read_on(tmp_path: Path) -> None:
     assert ledger.secret == bytes(32)
     assert Client(plan, ledger=ledger).report(CHANGED).to_bytes() == report
     Client(plan_of(2.0), ledger=ledger).report(ANSWER)
-    assert json.loads(path.read_text())["version"] == 2
+    assert json.loads(path.read_text())["version"] == 3
     assert len(Ledger(path).entries) == 2

@@ -110,7 +110,7 @@ def test_a_file_says_it_and_verify_shows_it(run: Run, tmp_path: Path) -> None:
 
 def test_the_draw_is_the_same_in_every_round() -> None:
     study = dn.Study(ASKED, epsilon_first=0.5, epsilon_forever=1.0, rounds=3, ask="sampled")
-    client = dn.Client(study.plan(people=1000), secret=bytes(32), cap=20.0)
+    client = dn.Client(study.plan(people=1000), secret=bytes(32), plan_cap=20.0)
     asked = client.questions
     for number in (1, 2, 3):
         held = json.loads(client.readable(client.report({one: ANSWERS[one] for one in asked}, number)))

@@ -29,7 +29,7 @@ def device_secret(number: int) -> bytes:
 
 def one_answer(plan: Plan, number: int, answers: Mapping[str, Any]) -> Report:
     """The report of a new object for this device."""
-    return Client(plan, device_secret(number), cap=vectors.ANY_CAP).report(answers)
+    return Client(plan, device_secret(number), plan_cap=vectors.ANY_CAP).report(answers)
 
 
 def test_a_secret_gives_the_same_bytes_for_ever() -> None:
@@ -42,7 +42,7 @@ def test_a_secret_gives_the_same_bytes_for_ever() -> None:
 
 def test_vectors_are_what_a_client_reports() -> None:
     def check(case: vectors.Case) -> None:
-        client = Client(case["plan"], secret=bytes.fromhex(case["secret"]), cap=vectors.ANY_CAP)
+        client = Client(case["plan"], secret=bytes.fromhex(case["secret"]), plan_cap=vectors.ANY_CAP)
         assert client.report(case["answers"], case["round"]).to_bytes().hex() == case["report"]
 
     check_each(check, vectors.read_file("devices"))

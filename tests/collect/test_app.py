@@ -360,7 +360,7 @@ def test_a_split_with_a_sample_and_fakes_as_parts(tmp_path: Path) -> None:
     reports = [Report(wire.prefix, 1, i.to_bytes(16, "little"), body) for i, body in enumerate(bodies)]
     assert len({len(body) for body in bodies}) == 2, "what is sampled differs in length"
     with collecting(tmp_path, [plan], "--minimum", "10") as running:
-        client = dn.Client(HTTP.get(f"{running.url}/plans/{plan.id}").content, fresh=True, cap=100.0)
+        client = dn.Client(HTTP.get(f"{running.url}/plans/{plan.id}").content, fresh=True, plan_cap=100.0)
         assert (
             client.send(running.url, client.report({name: some[0] for name, some in answers.items()}))
             == "counted"

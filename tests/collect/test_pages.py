@@ -501,6 +501,25 @@ def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
 
 
+def test_all_studies_together_give_away_what_one_may(visit: Visit) -> None:
+    """Without a limit of the person, too; a higher one is theirs to set."""
+    page = visit.survey(ONCE)
+    expect(page.get_by_text("Lifetime loss so far: up to 0 of 4")).to_be_visible()
+    fill_in(page)
+    make(page)
+    expect(page.get_by_text("Lifetime loss so far: up to 3 of 4")).to_be_visible()
+    visit.survey(AGAIN)
+    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+    refused = "The studies that you have answered gave away up to 3. With this one, your lifetime loss would"
+    expect(page.get_by_text(refused)).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
+    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
+    limit.fill("100")
+    limit.press("Enter")
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
+    expect(page.get_by_text("Lifetime loss so far: up to 3 of 100")).to_be_visible()
+
+
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page = visit.survey(AGAIN)
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
@@ -650,10 +669,10 @@ def test_a_study_above_the_usual_limit_waits_for_a_larger_one(visit: Visit) -> N
     page = visit.page
     page.goto(f"{visit.url}/#plan={MIXED.id}")
     expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
-    expect(page.get_by_text("unless you set a limit, this device allows 4.")).to_be_visible()
+    expect(page.get_by_text("; your limit is 4.")).to_be_visible()
     expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
     limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
-    expect(limit).to_have_attribute("placeholder", "4 in each study")
+    expect(limit).to_have_value("4")
     needed = f"{round_limit(MIXED.stated.record):g}"
     expect(page.get_by_text(f"It takes a limit of {needed}. Only you can set it")).to_be_visible()
     page.get_by_role("link", name="change the limit").click()
@@ -1102,6 +1121,7 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, collector
         FAKED: "Your device draws one of these 3 questions. Only that answer is in your report, randomized.",
     }
     with visiting(browser, collector, viewport=PHONE) as visit:
+        visit.allow(10)  # for all of them
         for plan, text in said.items():
             page = visit.survey(plan)
             expect(page.locator(".promise .drawing")).to_contain_text(text)

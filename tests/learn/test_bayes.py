@@ -95,7 +95,7 @@ def test_devices_answer_the_plan(label: str) -> None:
     bodies = []
     for i in range(20):
         answers = {name: column[i].item() for name, column in rows.items()} | {"ill": str(ill[i])}
-        device = dn.Client(plan, secret=bytes([i]) * 32, cap=5.0)
+        device = dn.Client(plan, secret=bytes([i]) * 32, plan_cap=5.0)
         bodies.append(device.report(answers).body)
     model = make_model(label).fit_tally(plan, plan.tally(wire.reports(bodies)))
     assert model.tallies_.n == 20

@@ -77,8 +77,8 @@ def test_a_device_gives_the_same_report_again_and_hides_what_is_not_real() -> No
     plan = plan_of()
     for number in range(12):
         secret = bytes([number]) * 32
-        first = dn.Client(plan, secret=secret, cap=math.inf).report(ANSWERS, round=2)
-        assert dn.Client(plan, secret=secret, cap=math.inf).report(ANSWERS, round=2) == first
+        first = dn.Client(plan, secret=secret, plan_cap=math.inf).report(ANSWERS, round=2)
+        assert dn.Client(plan, secret=secret, plan_cap=math.inf).report(ANSWERS, round=2) == first
         rows = dn.device(secret, plan.id).rows(1, plan.mechanism.words)
         mechanism = plan.mechanism
         assert isinstance(mechanism, Faked)
@@ -86,7 +86,9 @@ def test_a_device_gives_the_same_report_again_and_hides_what_is_not_real() -> No
         for name, other in (("color", "blue"), ("smokes", "yes"), ("size", "8")):
             if name != real:
                 assert (
-                    dn.Client(plan, secret=secret, cap=math.inf).report({**ANSWERS, name: other}, round=2)
+                    dn.Client(plan, secret=secret, plan_cap=math.inf).report(
+                        {**ANSWERS, name: other}, round=2
+                    )
                     == first
                 )
 

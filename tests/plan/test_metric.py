@@ -173,11 +173,11 @@ def test_a_device_counts_the_worst_case() -> None:
     plan = PLANS["mixed, split"]
     worst = plan.loss.record
     assert worst > 3 * (plan.loss.rest or 0)
-    assert Client(plan, secret=bytes(32), cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
+    assert Client(plan, secret=bytes(32), plan_cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
     with pytest.raises(dn.AboveCap, match="this device's cap"):
-        Client(plan, secret=bytes(32), cap=worst - 0.01)
+        Client(plan, secret=bytes(32), plan_cap=worst - 0.01)
     ledger = dn.Ledger()
-    with pytest.raises(dn.AboveCap, match="a device without a cap of its own allows 4"):
+    with pytest.raises(dn.AboveCap, match="this device's cap is 4"):
         Client(plan, ledger=ledger)
     Client(plan, ledger=ledger, cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
     assert ledger.lifetime().unchanged == plan.stated.record
@@ -787,8 +787,8 @@ def test_what_devices_refuse_is_warned_of_before_anybody_is_asked() -> None:
     with pytest.raises(AboveCap):
         Client(plan, secret=bytes(32)).report(answers)
     with pytest.raises(AboveCap):
-        Client(plan, secret=bytes(32), cap=round(needed - 0.01, 2)).report(answers)
-    Client(plan, secret=bytes(32), cap=needed).report(answers)
+        Client(plan, secret=bytes(32), plan_cap=round(needed - 0.01, 2)).report(answers)
+    Client(plan, secret=bytes(32), plan_cap=needed).report(answers)
     said = re.search(r"an epsilon of up to ([\d.]+) per unit of 'age' \(the mean to within ([\d.]+)\)", text)
     assert said is not None
     accepted = Study({"age": replace(ages, epsilon=float(said[1])), "smokes": ["yes", "no"]}, epsilon=3.0)

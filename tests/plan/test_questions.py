@@ -116,9 +116,9 @@ def test_answers_become_codes_and_what_does_not_apply_is_filled_in(plan: Plan) -
     assert codes["mood"] == [5, 5]
     assert codes["age: answered"] == [0, 1]
     assert codes["age"] == [9, -1]
-    client = Client(plan, secret=bytes(32), cap=100)
+    client = Client(plan, secret=bytes(32), plan_cap=100)
     left_out = {name: answer for name, answer in people[1].items() if answer is not None}
-    assert client.report(left_out) == Client(plan, secret=bytes(32), cap=100).report(people[1])
+    assert client.report(left_out) == Client(plan, secret=bytes(32), plan_cap=100).report(people[1])
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_answers_become_codes_and_what_does_not_apply_is_filled_in(plan: Plan) -
 )
 def test_an_answer_that_contradicts_another_is_refused(plan: Plan, changed: Any, why: str) -> None:
     with pytest.raises(InvalidValue, match=re.escape(why)):
-        Client(plan, secret=bytes(32), cap=100).report(PERSON | changed)
+        Client(plan, secret=bytes(32), plan_cap=100).report(PERSON | changed)
 
 
 def test_every_answer_that_one_client_refuses_the_other_does() -> None:
     work = questionnaires.plans()["work"]
     for answers in questionnaires.REFUSED:
         with pytest.raises((InvalidValue, InvalidParameter)):
-            Client(work, secret=bytes(32), cap=100).report(answers)
+            Client(work, secret=bytes(32), plan_cap=100).report(answers)
 
 
 def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run: Run, tmp_path: Path) -> None:

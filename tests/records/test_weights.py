@@ -98,7 +98,7 @@ def test_a_device_draws_its_attribute_from_plan_and_secret_alone() -> None:
     plan = Plan.of(asked, dn.Sample(parts, weights=WEIGHTS), 1000, rounds=2)
     held = []
     for number in range(300):
-        client = dn.Client(plan, secret=number.to_bytes(16), cap=100.0)
+        client = dn.Client(plan, secret=number.to_bytes(16), plan_cap=100.0)
         first = client.report(dict.fromkeys(asked, "0"), 1).body[0]
         second = client.report(dict.fromkeys(asked, "1"), 2).body[0]
         assert first == second

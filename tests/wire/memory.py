@@ -32,7 +32,7 @@ class Memory:
     def count(self, plan: Data, rounds: Mapping[int, Sequence[str]]) -> int | None:
         several = len(rounds.get(1, ()))
         changed = plan["losses"]["repeated"] is None and several > 1
-        return several * linked_loss(plan) if changed else counted(plan, len(rounds))
+        return several * linked_loss(plan) if changed else counted(plan)
 
     def answer(self, plan: Data, number: int, change: bool, drawn: str) -> str | None:
         """The report that is sent, if this one is drawn; None where the plan is refused for its cap."""
@@ -44,8 +44,7 @@ class Memory:
         after = {**before, number: [*made, drawn]}
         if not before or made:
             new = self.count(plan, after)
-            others = [] if self.cap is None else self.counts(but=name)
-            if not is_within(self.cap, [new, *others]):
+            if not is_within(self.cap, [new, *self.counts(but=name)]):
                 return None
         self.plans[name] = plan
         self.reports[name] = after

@@ -1196,25 +1196,26 @@ def check_losses(plan: Data) -> Data:
 # section 8
 
 
-def counted(plan: Data, answered: int = 1) -> int | None:
-    """What a plan counts, of which this many rounds were answered, or one is about to be."""
+def counted(plan: Data) -> int | None:
+    """What a plan counts, from its first report on."""
     repeated = plan["losses"]["repeated"]
     if repeated is None:
         return int(plan["losses"]["record"])
-    figure: int | None = repeated["one_value_forever" if answered < 2 else "changing_values"]
+    figure: int | None = repeated["changing_values"]
     return figure
 
 
-def is_allowed(plan: Data, cap: float | None, answered: Sequence[tuple[Data, int]] = ()) -> bool:
-    """Whether a device with this cap, which answered so many rounds of other plans, answers this one."""
-    if any(other["id"] == plan["id"] for other, _ in answered):
+def is_allowed(plan: Data, cap: float | None, answered: Sequence[Data] = ()) -> bool:
+    """Whether a device with this cap, which answered other plans, answers this one."""
+    if any(other["id"] == plan["id"] for other in answered):
         return True
-    before = [] if cap is None else [counted(other, rounds) for other, rounds in answered]
-    return is_within(cap, [counted(plan), *before])
+    return is_within(cap, [counted(plan), *map(counted, answered)])
 
 
 def is_within(cap: float | None, figures: Sequence[int | None]) -> bool:
     """Whether these add up to a cap at most; None is without a bound."""
+    if cap == math.inf:
+        return True
     known = [one for one in figures if one is not None]
     return len(known) == len(figures) and sum(known) <= (4 if cap is None else cap) * 10**9
 

@@ -160,8 +160,8 @@ export const de: Messages = {
     "Dieser Browser lässt die Seite nichts speichern. Ist das abgeschaltet? Ein Bericht darf nur einmal gezogen werden, darum muss das Gerät ihn speichern.",
   unreachable: "Die Sammelstelle ist nicht erreichbar. Prüfen Sie die Verbindung; nichts ist verloren.",
   limit_refuses: "Ihre Grenze lehnt diese Umfrage ab",
-  limit_default: "Diese Umfrage gibt bis zu {loss} preis; ohne eigene Grenze erlaubt dieses Gerät {cap}.",
-  limit_above: "Mit dieser Umfrage wäre Ihr Verlust insgesamt {loss}; Ihre Grenze ist {cap}.",
+  limit_alone: "Diese Umfrage gibt bis zu {loss} preis; Ihre Grenze ist {cap}.",
+  limit_above: "Die Umfragen, die Sie beantwortet haben, gaben bis zu {before} preis. Mit dieser wäre Ihr Verlust insgesamt {loss}; Ihre Grenze ist {cap}.",
   limit_change:
     "Nötig wäre eine Grenze von {need}. Nur Sie können sie setzen; Sie müssen es nicht, und gesendet wurde nichts. Wenn Sie antworten möchten, können Sie unten {change}.",
   change_limit: "die Grenze ändern",
@@ -345,12 +345,12 @@ export const de: Messages = {
   keeps_secret:
     "Dieser Browser bewahrt ein Geheimnis auf, und jeder Bericht kommt daraus: Dieselben Antworten ergeben wieder denselben Bericht. Andere Antworten auf dieselbe Runde, in einem anderen Browser oder nach „Alles vergessen“, sind ein zweiter Bericht. Er gibt noch einmal so viel preis, und niemand kann es für Sie zählen.",
   cap: "Umfragen ablehnen, die meinen Verlust insgesamt erhöhen auf mehr als",
-  cap_each: "{n} je Umfrage",
-  cap_wrong: "Die Grenze ist eine Zahl über 0. Leer bedeutet {n} je Umfrage.",
+  spent: "Verlust insgesamt bisher: bis zu {loss} von {cap}",
+  cap_wrong: "Die Grenze ist eine Zahl über 0. Leer bedeutet {n}.",
   cap_set: "Grenze setzen",
   cap_now: "Die Grenze ist jetzt {cap}.",
   cap_hint:
-    "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Ohne eigene Grenze lehnt dieses Gerät eine Umfrage ab, die mehr als {n} preisgibt. In einer Umfrage mit Runden zählt die Grenze Antworten, die sich ändern.",
+    "Bei einem Verlust von 1 ist das Gesendete höchstens {one} wahrscheinlicher von Ihnen als von irgendjemand anderem; bei 3 {three}. Die Grenze gilt für alle Umfragen zusammen, denn wer in mehreren dasselbe fragt, erfährt aus allen mehr. Sie ist {n}, bis Sie eine andere setzen; keine Umfrage kann sie setzen. In einer Umfrage mit Runden zählt die Grenze Antworten, die sich ändern.",
   plans_part: "Teil {n} von {all}",
   plans_together:
     "Zusammen sind Ihre Berichte für diese {n} Umfragen höchstens {times} wahrscheinlicher von Ihnen als von irgendjemand anderem, auch wenn sich Ihre Antworten ändern.",
@@ -358,7 +358,7 @@ export const de: Messages = {
   plans_again: "„{title}“ haben Sie in dieser Runde beantwortet. In der nächsten Runde wird wieder gefragt.",
   plans_again_from: "„{title}“ haben Sie in dieser Runde beantwortet. Ab {when} wird wieder gefragt.",
   plans_done: "„{title}“ haben Sie schon beantwortet. Es wird nicht noch einmal gefragt.",
-  plans_limit: "Ihre Grenze lehnt „{title}“ ab; es wird ausgelassen.",
+  plans_limit: "Mit „{title}“ wäre Ihr Verlust insgesamt über Ihrer Grenze von {cap}. Es wird ausgelassen; Sie können die Grenze unten ändern.",
   plans_unknown: "Eine der Umfragen Ihres Links gibt es hier nicht. Sie wird ausgelassen.",
   plans_nothing: "Jetzt gibt es nichts zu beantworten",
   plans_make: "Meine Berichte erstellen",

@@ -163,8 +163,8 @@ export const en = {
     "This browser does not let the page store anything. Is storage switched off? A report must be drawn only once, so the device has to store it.",
   unreachable: "The collector cannot be reached. Check the connection; nothing is lost.",
   limit_refuses: "Your limit refuses this study",
-  limit_default: "This study gives away up to {loss}; unless you set a limit, this device allows {cap}.",
-  limit_above: "With this study, your lifetime loss would be {loss}; your limit is {cap}.",
+  limit_alone: "This study gives away up to {loss}; your limit is {cap}.",
+  limit_above: "The studies that you have answered gave away up to {before}. With this one, your lifetime loss would be {loss}; your limit is {cap}.",
   limit_change:
     "It takes a limit of {need}. Only you can set it; you need not, and nothing was sent. If you want to answer, you can {change} below.",
   change_limit: "change the limit",
@@ -346,12 +346,12 @@ export const en = {
   keeps_secret:
     "This browser keeps a secret, and every report comes from it: the same answers give the same report again. Other answers to the same round, in another browser or after “Forget me”, are a second report. It gives away as much again, and nobody can count it for you.",
   cap: "Refuse studies that bring my lifetime loss above",
-  cap_each: "{n} in each study",
-  cap_wrong: "The limit is a number above 0. Leave it empty for {n} in each study.",
+  spent: "Lifetime loss so far: up to {loss} of {cap}",
+  cap_wrong: "The limit is a number above 0. Leave it empty for {n}.",
   cap_set: "Set limit",
   cap_now: "The limit is {cap} now.",
   cap_hint:
-    "At a loss of 1, what was sent is at most {one} likelier from you than from anybody else; at 3, {three}. Unless you set a limit, this device refuses a study that gives away more than {n}. In a study with rounds, the limit counts answers that change.",
+    "At a loss of 1, what was sent is at most {one} likelier from you than from anybody else; at 3, {three}. The limit holds for all studies together, since whoever asks the same in several learns more from all of them. It is {n} until you set another; no study can set it. In a study with rounds, the limit counts answers that change.",
   plans_part: "Part {n} of {all}",
   plans_together:
     "Together, your reports to these {n} studies are at most {times} likelier from you than from anybody else, even if your answers change.",
@@ -359,7 +359,7 @@ export const en = {
   plans_again: "You have answered “{title}” in this round. It is asked again in the next round.",
   plans_again_from: "You have answered “{title}” in this round. It is asked again from {when}.",
   plans_done: "You have answered “{title}” already. It is not asked again.",
-  plans_limit: "Your limit refuses “{title}”, which is left out.",
+  plans_limit: "With “{title}”, your lifetime loss would be above your limit of {cap}. It is left out; you can change the limit below.",
   plans_unknown: "This collector does not have one of the studies of your link. It is left out.",
   plans_nothing: "There is nothing to answer now",
   plans_make: "Make my reports",

@@ -160,8 +160,8 @@ export const es: Messages = {
     "Este navegador no deja que la página guarde nada. ¿Está desactivado el almacenamiento? Un informe se debe sortear una sola vez, por eso el dispositivo tiene que guardarlo.",
   unreachable: "No se puede contactar con el recolector. Compruebe la conexión; no se ha perdido nada.",
   limit_refuses: "Su límite rechaza esta encuesta",
-  limit_default: "Esta encuesta revela hasta {loss}; si no fija un límite, este dispositivo permite {cap}.",
-  limit_above: "Con esta encuesta, su pérdida total sería {loss}; su límite es {cap}.",
+  limit_alone: "Esta encuesta revela hasta {loss}; su límite es {cap}.",
+  limit_above: "Las encuestas que ha respondido revelaron hasta {before}. Con esta, su pérdida total sería {loss}; su límite es {cap}.",
   limit_change:
     "Haría falta un límite de {need}. Nadie más que usted puede fijarlo; no tiene por qué hacerlo, y no se ha enviado nada. Si quiere responder, puede {change} abajo.",
   change_limit: "cambiar el límite",
@@ -341,12 +341,12 @@ export const es: Messages = {
   keeps_secret:
     "Este navegador guarda un secreto, y cada informe sale de él: las mismas respuestas dan otra vez el mismo informe. Otras respuestas a la misma ronda, en otro navegador o después de «Olvidar todo», son un segundo informe. Revela otro tanto, y nadie puede contarlo por usted.",
   cap: "Rechazar encuestas que lleven mi pérdida total por encima de",
-  cap_each: "{n} por encuesta",
-  cap_wrong: "El límite es un número mayor que 0. Déjelo vacío para {n} por encuesta.",
+  spent: "Pérdida total hasta ahora: hasta {loss} de {cap}",
+  cap_wrong: "El límite es un número mayor que 0. Déjelo vacío para {n}.",
   cap_set: "Fijar límite",
   cap_now: "El límite es ahora {cap}.",
   cap_hint:
-    "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. Si no fija un límite, este dispositivo rechaza una encuesta que revele más de {n}. En una encuesta con rondas, el límite cuenta respuestas que cambian.",
+    "Con una pérdida de 1, lo enviado es como máximo {one} más probable viniendo de usted que de cualquier otra persona; con 3, {three}. El límite vale para todas las encuestas juntas, pues quien pregunta lo mismo en varias aprende más de todas. Es {n} hasta que fije otro; ninguna encuesta puede fijarlo. En una encuesta con rondas, el límite cuenta respuestas que cambian.",
   plans_part: "Parte {n} de {all}",
   plans_together:
     "Juntos, sus informes para estas {n} encuestas son como máximo {times} más probables viniendo de usted que de cualquier otra persona, aunque sus respuestas cambien.",
@@ -354,7 +354,7 @@ export const es: Messages = {
   plans_again: "Ya ha respondido a «{title}» en esta ronda. Se pregunta otra vez en la próxima ronda.",
   plans_again_from: "Ya ha respondido a «{title}» en esta ronda. Se pregunta otra vez a partir del {when}.",
   plans_done: "Ya ha respondido a «{title}». No se pregunta otra vez.",
-  plans_limit: "Su límite rechaza «{title}», que se omite.",
+  plans_limit: "Con «{title}», su pérdida total superaría su límite de {cap}. Se omite; puede cambiar el límite abajo.",
   plans_unknown: "Este recolector no tiene una de las encuestas de su enlace. Se omite.",
   plans_nothing: "Ahora no hay nada que responder",
   plans_make: "Crear mis informes",

@@ -160,9 +160,8 @@ export const fr: Messages = {
     "Ce navigateur n’autorise pas la page à enregistrer quoi que ce soit. Le stockage est-il désactivé ? Un rapport ne doit être tiré qu’une fois ; l’appareil doit donc l’enregistrer.",
   unreachable: "Le collecteur est injoignable. Vérifiez la connexion ; rien n’est perdu.",
   limit_refuses: "Votre limite refuse cette enquête",
-  limit_default:
-    "Cette enquête révèle jusqu’à {loss} ; sans limite de votre part, cet appareil permet {cap}.",
-  limit_above: "Avec cette enquête, votre perte totale serait de {loss} ; votre limite est {cap}.",
+  limit_alone: "Cette enquête révèle jusqu’à {loss} ; votre limite est {cap}.",
+  limit_above: "Les enquêtes auxquelles vous avez répondu ont révélé jusqu’à {before}. Avec celle-ci, votre perte totale serait de {loss} ; votre limite est {cap}.",
   limit_change:
     "Il faudrait une limite de {need}. Personne d’autre que vous ne peut la fixer ; rien ne vous y oblige, et rien n’a été envoyé. Si vous voulez répondre, vous pouvez {change} ci-dessous.",
   change_limit: "changer la limite",
@@ -348,12 +347,12 @@ export const fr: Messages = {
   keeps_secret:
     "Ce navigateur garde un secret, et chaque rapport en vient : les mêmes réponses redonnent le même rapport. D’autres réponses à la même vague, dans un autre navigateur ou après « Tout oublier », sont un second rapport. Il révèle encore autant, et personne ne peut le compter pour vous.",
   cap: "Refuser les enquêtes qui portent ma perte totale au-dessus de",
-  cap_each: "{n} par enquête",
-  cap_wrong: "La limite est un nombre supérieur à 0. Laissez vide pour {n} par enquête.",
+  spent: "Perte totale jusqu’ici : jusqu’à {loss} sur {cap}",
+  cap_wrong: "La limite est un nombre supérieur à 0. Laissez vide pour {n}.",
   cap_set: "Fixer la limite",
   cap_now: "La limite est maintenant {cap}.",
   cap_hint:
-    "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. Sans limite de votre part, cet appareil refuse une enquête qui révèle plus de {n}. Dans une enquête à vagues, la limite compte des réponses qui changent.",
+    "Pour une perte de 1, ce qui a été envoyé est au plus {one} plus probable venant de vous que de n’importe qui d’autre ; pour 3, {three}. La limite vaut pour toutes les enquêtes ensemble, car qui pose la même question dans plusieurs en apprend davantage. Elle est de {n} tant que vous n’en fixez pas une autre ; aucune enquête ne peut la fixer. Dans une enquête à vagues, la limite compte des réponses qui changent.",
   plans_part: "Partie {n} sur {all}",
   plans_together:
     "Ensemble, vos rapports pour ces {n} enquêtes sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, même si vos réponses changent.",
@@ -362,7 +361,7 @@ export const fr: Messages = {
   plans_again_from:
     "Vous avez répondu à « {title} » pour cette vague. La question revient à partir du {when}.",
   plans_done: "Vous avez déjà répondu à « {title} ». Ce n’est pas demandé de nouveau.",
-  plans_limit: "Votre limite refuse « {title} », qui est laissée de côté.",
+  plans_limit: "Avec « {title} », votre perte totale dépasserait votre limite de {cap}. Elle est laissée de côté ; vous pouvez changer la limite ci-dessous.",
   plans_unknown: "Ce collecteur n’a pas l’une des enquêtes de votre lien. Elle est laissée de côté.",
   plans_nothing: "Il n’y a rien à répondre maintenant",
   plans_make: "Créer mes rapports",

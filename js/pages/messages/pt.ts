@@ -160,8 +160,8 @@ export const pt: Messages = {
     "Este navegador não deixa a página guardar nada. O armazenamento está desligado? Um relatório deve ser sorteado uma só vez, por isso o dispositivo tem de o guardar.",
   unreachable: "Não é possível contactar o coletor. Verifique a ligação; nada se perdeu.",
   limit_refuses: "O seu limite recusa este inquérito",
-  limit_default: "Este inquérito revela até {loss}; sem limite seu, este dispositivo permite {cap}.",
-  limit_above: "Com este inquérito, a sua perda total seria {loss}; o seu limite é {cap}.",
+  limit_alone: "Este inquérito revela até {loss}; o seu limite é {cap}.",
+  limit_above: "Os inquéritos a que respondeu revelaram até {before}. Com este, a sua perda total seria {loss}; o seu limite é {cap}.",
   limit_change:
     "Seria preciso um limite de {need}. Mais ninguém o pode definir; nada obriga a isso, e nada foi enviado. Se quiser responder, pode {change} abaixo.",
   change_limit: "mudar o limite",
@@ -340,12 +340,12 @@ export const pt: Messages = {
   keeps_secret:
     "Este navegador guarda um segredo, e cada relatório vem dele: as mesmas respostas dão outra vez o mesmo relatório. Outras respostas à mesma ronda, noutro navegador ou depois de «Esquecer tudo», são um segundo relatório. Revela outro tanto, e ninguém pode contá-lo por si.",
   cap: "Recusar inquéritos que levem a minha perda total acima de",
-  cap_each: "{n} por inquérito",
-  cap_wrong: "O limite é um número acima de 0. Deixe vazio para {n} por inquérito.",
+  spent: "Perda total até agora: até {loss} de {cap}",
+  cap_wrong: "O limite é um número acima de 0. Deixe vazio para {n}.",
   cap_set: "Definir limite",
   cap_now: "O limite é agora {cap}.",
   cap_hint:
-    "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. Sem limite seu, este dispositivo recusa um inquérito que revele mais de {n}. Num inquérito com rondas, o limite conta respostas que mudam.",
+    "Com uma perda de 1, o que foi enviado é no máximo {one} mais provável vindo de si do que de qualquer outra pessoa; com 3, {three}. O limite vale para todos os inquéritos juntos, pois quem pergunta o mesmo em vários aprende mais com todos. É {n} até definir outro; nenhum inquérito o pode definir. Num inquérito com rondas, o limite conta respostas que mudam.",
   plans_part: "Parte {n} de {all}",
   plans_together:
     "Em conjunto, os seus relatórios para estes {n} inquéritos são no máximo {times} mais prováveis vindo de si do que de qualquer outra pessoa, mesmo que as suas respostas mudem.",
@@ -353,7 +353,7 @@ export const pt: Messages = {
   plans_again: "Já respondeu a “{title}” nesta ronda. A pergunta volta na próxima ronda.",
   plans_again_from: "Já respondeu a “{title}” nesta ronda. A pergunta volta a partir de {when}.",
   plans_done: "Já respondeu a «{title}». Não é perguntado outra vez.",
-  plans_limit: "O seu limite recusa «{title}», que fica de fora.",
+  plans_limit: "Com «{title}», a sua perda total ficaria acima do seu limite de {cap}. Fica de fora; pode mudar o limite abaixo.",
   plans_unknown: "Este coletor não tem um dos inquéritos da sua ligação. Fica de fora.",
   plans_nothing: "Agora não há nada a responder",
   plans_make: "Criar os meus relatórios",

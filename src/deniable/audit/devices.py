@@ -143,7 +143,7 @@ def client_of(plan: Plan) -> Reporter:
     """
 
     def report(answers: Answers, secret: bytes, number: int) -> bytes:
-        client = Client(plan, secret=secret, cap=_NO_CAP)
+        client = Client(plan, secret=secret, plan_cap=_NO_CAP)
         asked = {name: answers[name] for name in client.questions if name in answers}
         unknown = {name: answer for name, answer in answers.items() if name not in plan.names}
         return client.report(asked | unknown, number).to_bytes()

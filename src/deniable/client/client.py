@@ -26,7 +26,7 @@ from deniable.client.delivery import (
     is_address,
     read_reply,
 )
-from deniable.client.ledger import Ledger
+from deniable.client.ledger import Ledger, checked_cap
 from deniable.domain import is_missing
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
@@ -50,12 +50,15 @@ class Client:
 
     It keeps a secret, or a ledger, which has one: the same answers give the same report for ever. `fresh` is
     for a person who answers once in a lifetime: another object then makes another report, and together they
-    give away more. Without a cap, a plan may give away 4 nats at most; a cap that is given holds for all
-    studies of the ledger together.
+    give away more.
+
+    All studies of a ledger together may give away `ledger.cap`: 4 nats, until the person sets another. `cap`
+    holds in its place for this client. A client without a ledger knows no other study: it limits its plan
+    alone, to 4 nats or to `plan_cap`, and nobody adds up several plans.
 
     >>> from deniable import Study
     >>> plan = Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(people=1000)
-    >>> report = Client(plan, secret=bytes(32), cap=1.0).report({"color": "red"})
+    >>> report = Client(plan, secret=bytes(32), plan_cap=1.0).report({"color": "red"})
     >>> len(report.to_bytes())
     30
     >>> Client(plan, secret=bytes(32)).report({"color": "red"}) == report
@@ -69,21 +72,20 @@ class Client:
         cap: float | None = None,
         ledger: Ledger | None = None,
         *,
+        plan_cap: float | None = None,
         fresh: bool = False,
     ) -> None:
         self.plan = _read(plan)
         self.plan.verify()
         _check_memory(secret, ledger, fresh, self.plan.content.rounds is not None)
-        if cap is not None and not cap > 0:
-            raise InvalidParameter(
-                f"cap, the most that a person is willing to give away, is a positive number, or math.inf for "
-                f"plans without a bound, got {cap}"
-            )
+        _check_caps(cap, plan_cap, ledger)
         if secret is not None:
             device(secret)  # refuses one that is too short
         self._ledger = Ledger(secret=secret) if ledger is None else ledger
-        self._ledger.refuse_above(cap, self.plan)
-        self._cap = cap
+        if plan_cap is not None:
+            self._ledger.cap = plan_cap  # of a ledger that nobody else has
+        self._cap = None if cap is None else checked_cap(cap)
+        self._ledger.refuse_above(self._cap, self.plan)
         self._fresh = fresh
         self._wire = Wire(self.plan)
 
@@ -403,4 +405,18 @@ def _check_memory(secret: bytes | None, ledger: Ledger | None, fresh: bool, repe
         raise InvalidParameter(
             "a device keeps a secret (32 random bytes), or a ledger, so that the same answers give the same "
             "report again; a person who answers once in a lifetime can do without: fresh=True"
+        )
+
+
+def _check_caps(cap: float | None, plan_cap: float | None, ledger: Ledger | None) -> None:
+    """Check that a cap over all studies comes with a ledger, which adds them up, and that of a plan not."""
+    if cap is not None and ledger is None:
+        raise InvalidParameter(
+            f"a cap holds for all studies together, and only a ledger adds them up: give "
+            f"ledger=dn.Ledger(path), or limit this plan alone by plan_cap={cap}"
+        )
+    if plan_cap is not None and ledger is not None:
+        raise InvalidParameter(
+            "plan_cap limits the plan of a client without a ledger; a ledger limits all of its studies "
+            f"together: ledger.cap = {plan_cap}"
         )

@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from deniable.client.marker import Marker
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
+from deniable.formatting import format_count
 from deniable.plan import NANO, InvalidPlan, Plan
-from deniable.plan.limit import DEFAULT_CAP
+from deniable.plan.limit import DEFAULT_CAP, round_limit
 from deniable.tables import replacing
 
 try:
@@ -31,7 +32,7 @@ try:
 except ImportError:  # there is none on Windows: there, one program at a time must use a ledger
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
-VERSION = 2
+VERSION = 3
 
 
 @final
@@ -75,14 +76,19 @@ class AboveCap(InvalidPlan):
 class Ledger:
     """A device's memory, in a file or, without a path, in this object; entries are stored before sending.
 
+    All studies together may give away `cap`: 4 nats, until the person sets another. So a collector that asks
+    one question in many plans learns no more than from one plan. A plan whose loss does not fit into what is
+    left is refused before anything is drawn. A loss is spent once the report is written down, sent or not.
+
     Several programs may share the file: what was answered is read again, under a lock, before anything is
     drawn. A file that was copied, restored or deleted is refused; `take_over` takes it as it is.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(Path(folder) / "ledger.json")
-    >>> len(ledger.secret), ledger.lifetime().reports
-    (32, 0)
+    ...     ledger.cap = 6.0  # the person allows more than 4
+    >>> len(ledger.secret), ledger
+    (32, <Ledger: 0 reports of 0 plans gave away up to 0 of 6>)
     """
 
     def __init__(
@@ -92,12 +98,35 @@ class Ledger:
         self._marker = None if self._path is None else Marker(self._path)
         self._entries: tuple[Entry, ...] = ()
         self._count = 0
+        self._cap: float | None = None
         self._turn = threading.RLock()
         self.secret = secrets.token_bytes(32) if secret is None else secret
         if self._path is not None:
             with self._lock_entries(take_over):
                 if take_over or not self._path.exists():
                     self._write()
+
+    def __repr__(self) -> str:
+        lifetime = self.lifetime()
+        reports, plans = format_count(lifetime.reports, "report"), format_count(lifetime.studies, "plan")
+        lost = "without a bound" if lifetime.changing is None else f"up to {lifetime.changing / NANO:.6g}"
+        return f"<Ledger: {reports} of {plans} gave away {lost} of {self.cap:g}>"
+
+    @property
+    def cap(self) -> float:
+        """The most that all studies together may give away, in nats: 4 until the person sets another.
+
+        Set it to allow more or less, and to None for 4 again. It is kept in the file, so that it holds for
+        every program that uses the ledger.
+        """
+        return DEFAULT_CAP if self._cap is None else self._cap
+
+    @cap.setter
+    def cap(self, cap: float | None) -> None:
+        checked = None if cap is None else checked_cap(cap)
+        with self._lock_entries():
+            self._cap = checked
+            self._write()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -132,7 +161,7 @@ class Ledger:
                 return report
             loss = (len(before) + 1) * bound_linked_loss(plan)
             others = _add_up(one for one in self._entries if one.plan != plan.id)
-            _refuse_total(cap, loss, others.changing, "with a changed answer the plan")
+            self._refuse_total(cap, loss, others.changing, "with a changed answer the plan")
             return self._add(plan, number, report, loss, loss)
 
     def _reports(self, plan: Plan, number: int) -> list[bytes]:
@@ -151,17 +180,37 @@ class Ledger:
         return _add_up(self._entries, also)
 
     def refuse_above(self, cap: float | None, plan: Plan) -> None:
-        """Refuse a plan that would lift the lifetime loss above a cap; one that was answered adds nothing.
+        """Refuse a plan that would lift the loss of all studies above a cap, or above the ledger's own.
 
-        Without a cap, the plan alone may give away 4 nats.
+        A plan that was answered adds nothing.
         """
         if not any(entry.plan == plan.id for entry in self._entries):
-            _refuse_total(cap, plan.stated.counted, self.lifetime().changing, "the plan")
+            self._refuse_total(cap, plan.stated.counted, self.lifetime().changing, "the plan")
+
+    def _refuse_total(self, cap: float | None, alone: int | None, before: int | None, what: str) -> None:
+        limit = self.cap if cap is None else cap
+        total = _total([alone, before])
+        if math.isinf(limit):
+            return
+        if total is None or alone is None:
+            raise AboveCap(
+                "there is no bound on what the plan's reports give away if answers change, and this device's "
+                f"cap is {limit:g}",
+                "cap",
+            )
+        if total > limit * NANO:
+            others = f", with all answers before {total / NANO:.6g}" if total > alone else ""
+            need = round_limit(total)
+            raise AboveCap(
+                f"{what} gives away up to {alone / NANO:.6g}{others}, and this device's cap is {limit:g}; a "
+                f"person who allows it sets ledger.cap = {need:g} (or plan_cap={need:g}, without a ledger)",
+                "cap",
+            )
 
     def forget(self) -> None:
-        """Delete everything, the secret too; answers are drawn again then, giving away more."""
+        """Delete everything, the secret and the cap too; answers are drawn again then, giving away more."""
         with self._lock_entries():
-            self._entries = ()
+            self._entries, self._cap = (), None
             self.secret = secrets.token_bytes(32)
             self._write()
 
@@ -180,8 +229,10 @@ class Ledger:
             if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             if self._path.exists():
-                self.secret, self._count, self._entries, sealed = _read(self._path)
-                if sealed and not take_over:
+                kept = _read(self._path)
+                self.secret, self._count, self._entries = kept.secret, kept.count, kept.entries
+                self._cap = kept.cap
+                if kept.is_sealed and not take_over:
                     self._marker.check(self._count, self.secret)
             elif not take_over:
                 self._marker.check_absent()
@@ -192,7 +243,13 @@ class Ledger:
             return
         self._count += 1
         entries = [asdict(entry) | {"report": entry.report.hex()} for entry in self._entries]
-        data = {"version": VERSION, "secret": self.secret.hex(), "count": self._count, "entries": entries}
+        data = {
+            "version": VERSION,
+            "secret": self.secret.hex(),
+            "count": self._count,
+            "cap": self._cap,
+            "entries": entries,
+        }
         text = json.dumps(data | {"seal": _seal(self.secret, data)}, indent=1)
         with replacing(self._path, private=True) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text)
@@ -223,24 +280,14 @@ def _add_up(entries: Iterable[Entry], also: Plan | None = None) -> Lifetime:
     return Lifetime(len(plans), len(known), _total(unchanged), _total(changing))
 
 
-def _refuse_total(cap: float | None, alone: int | None, before: int | None, what: str) -> None:
-    limit = DEFAULT_CAP if cap is None else cap
-    shown = f"this device's cap is {limit:g}"
-    if cap is None:
-        before, shown = (
-            0,
-            f"a device without a cap of its own allows {limit:g}; a larger cap=... allows more",
+def checked_cap(cap: float) -> float:
+    """A cap, if it is a positive number."""
+    if isinstance(cap, bool) or not isinstance(cap, int | float) or not cap > 0:
+        raise InvalidParameter(
+            "a cap, the most that a person is willing to give away, is a positive number, or math.inf for "
+            f"plans without a bound, got {cap!r}"
         )
-    total = _total([alone, before])
-    if math.isinf(limit):
-        return
-    if total is None or alone is None:
-        raise AboveCap(
-            f"there is no bound on what the plan's reports give away if answers change, and {shown}", "cap"
-        )
-    if total > limit * NANO:
-        others = f", with all answers before {total / NANO:.6g}" if total > alone else ""
-        raise AboveCap(f"{what} gives away up to {alone / NANO:.6g}{others}, and {shown}", "cap")
+    return float(cap)
 
 
 def _total(losses: list[int | None]) -> int | None:
@@ -254,20 +301,38 @@ def _seal(secret: bytes, data: Mapping[str, object]) -> str:
     return hmac.new(secret, b"deniable ledger" + text.encode(), hashlib.sha256).hexdigest()
 
 
-def _read(path: Path) -> tuple[bytes, int, tuple[Entry, ...], bool]:
-    """Secret, number of writes and entries of a file, and whether it is of a version with a seal."""
+class _Kept(NamedTuple):
+    """What a ledger's file holds."""
+
+    secret: bytes
+    count: int
+    """How often it was written."""
+    cap: float | None
+    entries: tuple[Entry, ...]
+    is_sealed: bool
+    """Whether it is of a version with a seal."""
+
+
+def _read(path: Path) -> _Kept:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         version = data["version"]
-        if version not in (1, VERSION):
+        if version not in (1, 2, VERSION):
             raise DeniableError(
-                f"{path} is a ledger of version {version}, and only versions 1 and {VERSION} are known here"
+                f"{path} is a ledger of version {version}, and only versions 1 to {VERSION} are known here"
             )
-        secret, sealed = bytes.fromhex(data["secret"]), version == VERSION
-        if sealed and not hmac.compare_digest(data.pop("seal"), _seal(secret, data)):
+        secret, is_sealed = bytes.fromhex(data["secret"]), version > 1
+        if is_sealed and not hmac.compare_digest(data.pop("seal"), _seal(secret, data)):
             raise ValueError("it was changed by another program")
-        return secret, data["count"] if sealed else 0, tuple(map(_entry, data["entries"])), sealed
-    except (ValueError, KeyError, TypeError) as problem:
+        count = data["count"] if is_sealed else 0
+        cap = data["cap"] if version == VERSION else None
+        entries = tuple(map(_entry, data["entries"]))
+        return _Kept(secret, count, None if cap is None else checked_cap(cap), entries, is_sealed)
+    except RecursionError:
+        raise DeniableError(
+            f"{path} is not a ledger: it is nested too deeply to be read; it was left as it is"
+        ) from None
+    except (ValueError, KeyError, TypeError, InvalidParameter) as problem:
         raise DeniableError(
             f"{path} is not a ledger, or is damaged ({problem!r}); it was left as it is"
         ) from None

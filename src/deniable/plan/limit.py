@@ -11,7 +11,11 @@ from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Stated
 
 DEFAULT_CAP = 4.0
-"""The most that a plan may give away on a device whose owner has set no cap, in nats."""
+"""The most that all studies together may give away on a device whose person has set no cap, in nats.
+
+It is as much as a single study may take. A device cannot know whether two plans ask the same, so a collector
+that splits one study into many plans must not get more than one study would.
+"""
 
 _MOST_FEWER = 12  # rounds that are tried: more lose at least as much
 
