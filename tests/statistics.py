@@ -94,6 +94,10 @@ CROSSED_STUDIES, CROSSED_HELD = 500, (0.9, 0.98)
 """Studies for each case of a conditional share, and how many of the intervals hold at least and at most: true
 rates are from 92 to 97 %, and 500 studies may be 2 points off.
 """
+SMALL_HELD = 0.93
+"""How often intervals of rows of few reports, and of two of them, hold at least. All are sums over all
+outcomes, so that chance plays no part. Normal intervals never hold in some of these cases.
+"""
 TESTED_STUDIES, CROSSED_SIZE = 800, (0.025, 0.075)
 """Studies for the size of a test: a size from 3.5 to 6.5 % may then read as these."""
 STACKED_STUDIES, STACKED_HELD = 9000, (0.92, 0.97)

@@ -114,7 +114,7 @@ def test_pairs_of_hadamard_rows_are_not_alike() -> None:
 def test_ratios_hold() -> None:
     """The relative risk and the odds ratio, at the truth 0.25 / 0.30 and 7 / 9."""
     mechanism, n = dn.grr(10, 2.0), 4000
-    counts = _simulate(mechanism, SMOKERS, n, 400, seed=14)
+    counts = _simulate(mechanism, SMOKERS, n, 120, seed=14)
     tables = [_read(mechanism, one, n, (5, 2)) for one in counts]
     for truth, found in (
         (0.25 / 0.3, [table.ratio("0", "1") for table in tables]),

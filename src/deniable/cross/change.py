@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.cross.counted import Counted
 from deniable.cross.hypothesis import Test, find_noncentral, list_moves
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
@@ -303,7 +304,7 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
 def _about_these(table: CrossTable) -> CrossTable:
     """The table by its own reports, and how far it may be off from that of the very people who made them."""
     fixed = (table.spread(table.own) - table.sampling(table.own)) / table.n
-    return replace(table, cells=table.own, covariance=fixed)
+    return replace(table, cells=table.own, covariance=fixed, counted=Counted())
 
 
 def combine_reaches(one: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from deniable.arrays import Floats
+from deniable.cross.tails import ODDS, RATIO, Comparison
 from deniable.summaries import Summary
 from deniable.summaries.ratios import fieller_within, ratio_error
 
@@ -18,15 +19,28 @@ _Product = tuple[float, Floats]
 
 def find_ratio(table: CrossTable, row: str, other: str, column: str | None) -> Summary:
     """How many times as large a column's share is in one row as in another (the relative risk)."""
+    counted = _compare_counts(table, RATIO, row, other, column)
+    if counted is not None:
+        return counted
     (x, y), (u, v) = _weigh_cells(table, row, other, column)
     # x / y over u / v is one fraction; its top and bottom are products, with their slopes
     return _divide(table, _product(table, x, v), _product(table, u, y))
 
 
 def find_odds(table: CrossTable, row: str, other: str, column: str | None) -> Summary:
-    """The same ratio of odds: of the column against all others."""
+    """The ratio of odds, of the column against all others, in one row and in another."""
+    counted = _compare_counts(table, ODDS, row, other, column)
+    if counted is not None:
+        return counted
     (x, y), (u, v) = _weigh_cells(table, row, other, column)
     return _divide(table, _product(table, x, v - u), _product(table, u, y - x))
+
+
+def _compare_counts(
+    table: CrossTable, comparison: Comparison, row: str, other: str, column: str | None
+) -> Summary | None:
+    pair = table.by.find(row), table.by.find(other)
+    return table.compare_counts(comparison, *pair, table.of.find(column))
 
 
 def _weigh_cells(table: CrossTable, row: str, other: str, column: str | None) -> list[tuple[Floats, Floats]]:

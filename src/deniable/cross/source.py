@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.cross.counted import Supported
 from deniable.cross.spread import Spread
 from deniable.estimate.consistency import nearest_with_total
 
@@ -33,6 +34,8 @@ class Source:
     spread: Spread
     believed: Floats | None = None
     """The shares whose spread is taken for the true one; the values themselves if this is None."""
+    supported: Supported | None = None
+    """The counts that the values are from, where each is one of reports."""
 
     @property
     def size(self) -> int:

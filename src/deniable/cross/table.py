@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.cross.change import Asked, Repeats, TableChange, compare_tables
+from deniable.cross.counted import Counted, SideCounts, Supported, count_secret
 from deniable.cross.hypothesis import Test
 from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable, project_cells
@@ -20,6 +21,7 @@ from deniable.cross.means import find_mean, find_mean_difference
 from deniable.cross.ratios import find_odds, find_ratio
 from deniable.cross.sides import Side
 from deniable.cross.spread import OneReport, Supports, fix_total
+from deniable.cross.tails import DIFFERENCE, Comparison, Ends, Seen, compare_shares, find_ratio_ends
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import nearest_with_total
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _COMMON = ("n", "level")  # of all cells
 _WHOLE = (0.0, 1.0)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
+_ANGLES = 17  # at which two rows with normal errors are compared
 
 
 @final
@@ -43,9 +46,10 @@ _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 class CrossTable:
     """The shares of people with two answers, one by row and one by column, and how far they may be off.
 
-    Cells are unbiased: they may be negative. Shares of a row's people come with Fieller's intervals, cut to
-    0..1; where too little is known of the row, an interval is all of that. Where none of it is in 0..1, the
-    interval is that around the nearest end.
+    Cells are unbiased: they may be negative. Shares of a row's people come with intervals within 0..1, all of
+    that where too little is known of the row. Where reports are counts of a known group, or few of them name
+    the row, intervals are of these counts and hold however few there are; else they are Fieller's. Where none
+    of Fieller's is in 0..1, it is that around the nearest end.
 
     >>> from deniable.mechanisms import Tally, grr
     >>> estimate = grr(4, 2.0).estimate(Tally(1000, np.array([400, 300, 200, 100])))
@@ -79,6 +83,8 @@ class CrossTable:
     """How people report again, where it is known."""
     search: Callable[[], LikelyTable | None] | None = field(default=None, repr=False)
     """Finds the most likely table, where reports have a likelihood."""
+    counted: Counted = field(default_factory=Counted, repr=False)
+    """The counts of reports that it is read from, where these are binomial."""
 
     @staticmethod
     def of_estimate(
@@ -99,6 +105,7 @@ class CrossTable:
         cells, one = fix_total(estimate.frequencies), OneReport(estimate.law)
         each = np.eye(estimate.k)
         table = cells.reshape(by.size, of.size)
+        supported = Supported.of_estimate(estimate, estimate.law, True)
 
         def spread(other: Floats) -> Floats:
             return one.covariance(other.ravel(), each)
@@ -120,6 +127,7 @@ class CrossTable:
             table,
             Evidence(table, estimate.n, spread, draw, count_supports),
             number("a confidence level", level, 0.0, 1.0),
+            counted=count_secret(supported, each, (by.size, of.size)),
         )
 
     @property
@@ -150,8 +158,17 @@ class CrossTable:
             square = variances[0] - 2 * ratio * both + ratio**2 * variances[1]
             error = np.where(bottom > 0, np.sqrt(np.maximum(square, 0.0)) / bottom, np.inf)
         share = np.where(bottom > 0, ratio.clip(*_WHOLE), np.nan)
-        found = np.stack([share, error, low, high], axis=-1).tolist()
-        return [[Summary(*cell) for cell in row] for row in found]
+        counts = self.counted.cells
+        if counts is not None:
+            ends = counts.interval((1 - self.level) / 2)
+            errors = np.where(np.isnan(counts.shares), np.inf, np.sqrt(counts.variances))
+            seen = counts.shares.clip(*ends), errors, *ends
+            fieller = share, error, low, high
+            share, error, low, high = (
+                np.where(counts.is_needed, *both) for both in zip(seen, fieller, strict=True)
+            )
+        rows = np.stack([share, error, low, high], axis=-1).tolist()
+        return [[Summary(*cell) for cell in row] for row in rows]
 
     @cached_property
     def shares(self) -> Floats:
@@ -222,13 +239,14 @@ class CrossTable:
 
     def base(self, row: str) -> Summary:
         """The share of a row's people among all."""
-        return self._sum(self.weigh_cell(self.by.find(row), 0)[1])
+        a = self.by.find(row)
+        return self._sum(self.weigh_cell(a, 0)[1], self.counted.rows, a)
 
     def total(self, column: str) -> Summary:
         """The share of a column's people among all."""
-        weights = np.zeros(self.cells.shape)
-        weights[:, self.of.find(column)] = 1.0
-        return self._sum(weights.ravel())
+        weights, b = np.zeros(self.cells.shape), self.of.find(column)
+        weights[:, b] = 1.0
+        return self._sum(weights.ravel(), self.counted.columns, b)
 
     def test(self) -> Test:
         """Whether the two answers are independent, by a chi-square statistic that knows the noise.
@@ -263,18 +281,43 @@ class CrossTable:
         return f"{self.of.name} {goes} from {first} to {last}"
 
     def difference(self, row: str, other: str, column: str | None = None) -> Summary:
-        """How much larger a column's share is in one row than in another, to first order."""
+        """How much larger a column's share is in one row than in another.
+
+        The interval combines the ends of both rows, so that it holds where few people are in one of them.
+        """
         b = self.of.find(column)
-        found = [self.weigh_cell(self.by.find(one), b) for one in (row, other)]
-        ratios = [(float(top @ self._flat), float(bottom @ self._flat)) for top, bottom in found]
+        pair = self.by.find(row), self.by.find(other)
+        counted = self.compare_counts(DIFFERENCE, *pair, b, points_of=self.columns[b])
+        if counted is not None:
+            return counted
+        weights = [self.weigh_cell(a, b) for a in pair]
+        ratios = [(float(top @ self._flat), float(bottom @ self._flat)) for top, bottom in weights]
         if min(bottom for _, bottom in ratios) <= 0:
             return Summary(math.nan, math.inf, -1.0, 1.0)
-        slopes = [(top - x / y * bottom) / y for (top, bottom), (x, y) in zip(found, ratios, strict=True)]
-        value = ratios[0][0] / ratios[0][1] - ratios[1][0] / ratios[1][1]
-        error = self._error(slopes[0] - slopes[1])
-        reach = self.reach * error
-        ends = max(value - reach, -1.0), min(value + reach, 1.0)
-        return Summary(value, error, *ends, points_of=self.columns[b])
+        slopes = [(top - x / y * bottom) / y for (top, bottom), (x, y) in zip(weights, ratios, strict=True)]
+        seen = [
+            Seen(x / y, 0.0, self._find_reached(*both, x, y))
+            for both, (x, y) in zip(weights, ratios, strict=True)
+        ]
+        found = compare_shares(DIFFERENCE, seen[0], seen[1], self.reach, _ANGLES, self.columns[b])
+        return replace(found, stderr=self._error(slopes[0] - slopes[1]))
+
+    def compare_counts(
+        self, comparison: Comparison, a: int, other: int, b: int, points_of: str = ""
+    ) -> Summary | None:
+        """Compare a column's shares in two rows by their counts; None where normal errors are as good."""
+        counts = self.counted.cells
+        if counts is None or not (counts.is_needed[a, b] or counts.is_needed[other, b]):
+            return None
+        one, two = counts.look_at(a, b), counts.look_at(other, b)
+        return compare_shares(comparison, one, two, self.reach, counts.angles, points_of)
+
+    def _find_reached(self, top: Floats, bottom: Floats, x: float, y: float) -> Callable[[Floats], Ends]:
+        """The ends of one share of a row's people at any reach, by Fieller."""
+        both = np.array([top, bottom])
+        square = both @ self.covariance @ both.T
+        variances, between = (float(square[0, 0]), float(square[1, 1])), float(square[0, 1])
+        return lambda reach: find_ratio_ends(x, y, variances, between, reach)
 
     def mean(self, row: str, positions: Sequence[float] | None = None) -> Summary:
         """The mean of a numbered answer among a row's people, by the middles of bins.
@@ -414,8 +457,13 @@ class CrossTable:
     def _error(self, weights: Floats) -> float:
         return math.sqrt(max(float(weights @ self.covariance @ weights), 0.0))
 
-    def _sum(self, weights: Floats) -> Summary:
+    def _sum(self, weights: Floats, counts: SideCounts | None, at: int) -> Summary:
+        """A sum of cells; by its count of reports, where that is known."""
         value, error = float(weights @ self._flat), self._error(weights)
+        if counts is not None:
+            ends = (float(end[at]) for end in counts.interval((1 - self.level) / 2))
+            share, variance = float(counts.shares[at]), float(counts.variances[at])
+            return Summary(share, math.sqrt(variance), *ends)
         low, high = (min(max(value + sign * self.reach * error, 0.0), 1.0) for sign in (-1, 1))
         return Summary(value, error, low, high)
 

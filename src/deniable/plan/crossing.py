@@ -14,17 +14,18 @@ from deniable.arrays import Floats
 from deniable.cross import CrossTable, Source
 from deniable.cross.agreement import Agreed, agree
 from deniable.cross.change import Repeats
+from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
 from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
 from deniable.errors import InvalidParameter
-from deniable.estimate.consistency import nearest_with_total
+from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.attribute import Attribute
 from deniable.plan.known import Known
-from deniable.plan.margins import find_margins, sum_source
+from deniable.plan.margins import Margin, find_margins, sum_source
 from deniable.plan.question_pairs import check_questions, explain_ungrouped, is_grouped
 from deniable.records import Records
 
@@ -208,6 +209,7 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         np.asarray(raw).reshape(shape),
         evidence,
         number("a confidence level", level, 0.0, 1.0),
+        counted=_count_cells(content, held, margins, of, by),
     )
 
 
@@ -221,6 +223,31 @@ def _fix_sizes(source: Source) -> Source:
         return source
     values = source.spread.weigh_by_sizes(source.values)
     return replace(source, values=values, spread=replace(source.spread, named=math.inf))
+
+
+def _count_cells(
+    content: Content, held: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
+) -> Counted:
+    """The counts that a table is read from; none where several kinds of reports tell of it."""
+    source = held[0].source
+    supported = source.supported
+    if len(held) > 1 or supported is None:
+        return Counted()
+    shape = margins[0].side.size, margins[1].side.size
+    sums, known = sum_source(margins, source, of, by), content.known
+    if isinstance(source.spread, GroupedReport) and known is not None:
+        at = known.names.index(by if by in known.names else of)
+        answers = np.indices(known.shape)[at].ravel()
+        weights = margins[0 if by in known.names else 1].sums[:, answers]
+        if by in known.names:
+            return count_by_groups(supported, sums, shape, weights, source.spread.positions)
+        return count_of_groups(supported, sums, shape, weights)
+    counted = count_secret(supported, sums, shape)
+    if held[0].weights is None:
+        return counted
+    # other tables tell more of rows and columns that are not rare
+    sides = (side if side is not None and side.is_small else None for side in (counted.rows, counted.columns))
+    return Counted(counted.cells, *sides)
 
 
 def find_read(content: Content, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
@@ -263,7 +290,9 @@ def list_sources(result: Result) -> list[Source]:
         if not isinstance(estimate.law, Supports):  # metric values are in no table
             continue
         values = fix_total(estimate.frequencies)
-        found.append(Source(one.columns, one.shape, estimate.n, values, OneReport(estimate.law)))
+        supported = Supported.of_estimate(estimate, estimate.law, estimate.k == one.domain.k)
+        source = Source(one.columns, one.shape, estimate.n, values, OneReport(estimate.law))
+        found.append(replace(source, supported=supported))
     return found
 
 
@@ -302,12 +331,21 @@ def join_groups(
     spread = GroupedReport(
         law, known.size, one.domain.k, max(everybody / max(n, 1), 1.0), tuple(tally.n for tally in groups)
     )
-    values = np.zeros(known.size * law.k)
+    values, believed, counts, reports, blind = np.zeros((5, known.size * law.k))
     for tally, size, here in zip(groups, named, spread.positions, strict=True):
         if tally.n:
             about = tally.n if tally.asked is None else np.maximum(tally.asked, 1)
-            values[here] = size / everybody * fix_total((tally.counts / about - law.q) / law.gain)
-    return Source((*known.names, *one.columns), (*known.shape, *one.shape), n, values, spread)
+            shares = fix_total((tally.counts / about - law.q) / law.gain)
+            values[here] = size / everybody * shares
+            # at shares of few reports noise would be less than none
+            believed[here] = size / everybody * (tally.n * simplex(shares) + 0.5) / (tally.n + law.k / 2)
+            counts[here], reports[here] = tally.counts, tally.n if tally.asked is None else tally.asked
+            blind[here] = reports[here] * law.q
+    sizes = np.array([tally.n for tally in groups], dtype=np.float64)
+    is_complete = law.k == one.domain.k
+    supported = Supported(law, counts, reports, blind, is_complete, sizes, np.array(named))
+    names, shape = (*known.names, *one.columns), (*known.shape, *one.shape)
+    return Source(names, shape, n, values, spread, believed, supported)
 
 
 def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.cross import TableChange
+from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter
 from deniable.plan.crossing import list_sources
 from deniable.plan.margins import find_margins, sum_source
@@ -59,7 +60,12 @@ def compare_linked(
         moved = np.concatenate(both, axis=1)
         squares += moved.T @ moved
     before, after = (
-        replace(table, cells=table.own, covariance=squares[start : start + size, start : start + size])
+        replace(
+            table,
+            cells=table.own,
+            covariance=squares[start : start + size, start : start + size],
+            counted=Counted(),
+        )
         for table, start in zip(tables, (0, size), strict=True)
     )
     return TableChange(before, after, "linked", squares[:size, size:])

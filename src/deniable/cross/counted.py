@@ -1,0 +1,422 @@
+"""Holds the counts that a table is read from, where these are binomial: exact intervals need no variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats, Integers
+from deniable.cross.spread import Supports
+from deniable.cross.tails import Ends, Seen, find_mid_ends, find_row_ends, list_angles, tail_of
+from deniable.estimate import Estimate
+from deniable.estimate.intervals import clopper_pearson, reach_of
+from deniable.summaries import Summary, sum_of
+
+MANY = 1000
+"""Reports that name a row, from which on a normal number is as good as a count."""
+_MANY_OF_EACH = 100  # the same of those that name a cell, and of those that name another one of the row
+_WHOLE = (0.0, 1.0)
+_LEAST_LEVEL = 1e-9  # of confidence, at the end of a circle
+_TINY = 1e-9
+_ANGLES = 33
+
+
+class SideCounts(Protocol):
+    """What counts say of the share of each row, or of each column, among all people."""
+
+    @property
+    def shares(self) -> Floats:
+        """The unbiased shares."""
+
+    @property
+    def variances(self) -> Floats:
+        """How far these may be off: never 0."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a count is so small that a normal number would be wrong."""
+
+    def interval(self, tail: float) -> Ends:
+        """Ends within 0..1, each missed with this probability."""
+
+
+class RowCounts(Protocol):
+    """What counts say of the shares of each row's people."""
+
+    @property
+    def angles(self) -> int:
+        """Of the circle on which two rows are compared."""
+
+    @property
+    def shares(self) -> Floats:
+        """The unbiased shares, by rows and columns; nan where there is no report."""
+
+    @property
+    def variances(self) -> Floats:
+        """How far these may be off: never 0."""
+
+    @property
+    def is_needed(self) -> npt.NDArray[np.bool_]:
+        """Where the counts are so small that a normal number would be wrong."""
+
+    def interval(self, tail: float) -> Ends:
+        """Ends within 0..1, each missed with this probability."""
+
+    def look_at(self, a: int, b: int) -> Seen:
+        """One share, to be compared with another."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Reports that are counted, each with the chance `blind + gain * share`: a binomial count for each share.
+
+    >>> rows = Counts(np.array([3.0, 0.0]), np.array([300.0, 300.0]))
+    >>> [end.round(4).tolist() for end in rows.interval(0.025)]
+    [[0.0021, 0.0], [0.0289, 0.0122]]
+    """
+
+    counts: Floats
+    n: Floats
+    blind: Floats | float = 0.0
+    gain: float = 1.0
+    angles: int = _ANGLES
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The unbiased shares; nan where there is no report."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.divide(self.counts, self.n) - self.blind) / self.gain)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """How far the shares may be off, as if two more reports had come, one of them counted."""
+        least = np.broadcast_to(self.blind, self.counts.shape)
+        chance = ((self.counts + 1) / (self.n + 2)).clip(least, least + self.gain)
+        return np.asarray(chance * (1 - chance) / (np.maximum(self.n, 1) * self.gain**2))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a count is so small that a normal number would be wrong."""
+        return bool(self.counts.min() <= MANY)
+
+    @property
+    def is_needed(self) -> npt.NDArray[np.bool_]:
+        """Exact intervals are used for all counts."""
+        return np.ones(self.counts.shape, dtype=np.bool_)
+
+    def interval(self, tail: float) -> Ends:
+        """Clopper and Pearson's ends, cut to 0..1; all of that where there is no report."""
+        n = np.broadcast_to(self.n, self.counts.shape)
+        low, high = clopper_pearson(self.counts, np.maximum(n, 1), tail)
+        return np.where(n > 0, self._map(low), 0.0), np.where(n > 0, self._map(high), 1.0)
+
+    def find_ends(self, reach: Floats) -> Ends:
+        """The mid-P ends of every share at each reach, cut to 0..1; the reaches are the last axis."""
+        arrays = np.broadcast_arrays(self.counts, self.n, self.blind)
+        counts, n, blind = (one[..., None] for one in arrays)
+        low, high = (((end - blind) / self.gain).clip(*_WHOLE) for end in find_mid_ends(counts, n, reach))
+        return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
+
+    def look_at(self, a: int, b: int) -> Seen:
+        """One share, to be compared with another."""
+        counts, n, blind = (
+            one[a, b] for one in np.broadcast_arrays(self.counts, self.n, np.asarray(self.blind))
+        )
+        single = Counts(counts, n, blind, self.gain)
+        return Seen(float(self.shares[a, b]), float(self.variances[a, b]), single.find_ends)
+
+    def _map(self, chance: Floats) -> Floats:
+        return np.asarray(((chance - self.blind) / self.gain).clip(*_WHOLE))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NamedCells:
+    """Reports that name a row, and one of its cells: of `n` reports `named` are of the row."""
+
+    counts: Floats
+    """By rows and columns."""
+    named: Floats
+    """A column of numbers, one for each row; n alike."""
+    n: Floats
+    blind: Floats
+    """The share of reports that name a cell by chance alone."""
+    row_blind: Floats
+    gain: float
+    angles: int = 9
+
+    @staticmethod
+    def read(supported: Supported, sums: Floats, shape: tuple[int, int], n: Floats) -> NamedCells:
+        """From how many reports support each value, and the weights of the values in each cell."""
+        counts = (sums @ supported.counts).reshape(shape)
+        blind = _divide((sums @ supported.blind).reshape(shape), np.broadcast_to(n, shape))
+        named, row_blind = (one.sum(axis=1, keepdims=True) for one in (counts, blind))
+        return NamedCells(counts, named, n, blind, row_blind, supported.law.gain)
+
+    def count_rows(self) -> Counts:
+        """The reports that name each row, of those that might."""
+        return Counts(self.named[:, 0], self.n[:, 0], self.row_blind[:, 0], self.gain)
+
+    def count_columns(self, n: float) -> Counts:
+        """The reports that name each column."""
+        counts, blind = self.counts.sum(axis=0), self.blind.sum(axis=0)
+        return Counts(counts, np.full(counts.shape, n), blind, self.gain)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The unbiased number of people in a cell over that of its row; nan where no more than by chance."""
+        row = self.named - self.n * self.row_blind
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(row > 0, (self.counts - self.n * self.blind) / row, np.nan)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """To first order, as if two more reports had come for each count, one of them counted."""
+        row = ((self.named + 1) / (self.n + 2)).clip(self.row_blind, self.row_blind + self.gain)
+        cell, above = (self.counts + 1) / (self.named + 2), row - self.row_blind
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_cell = (row / above) ** 2 * cell * (1 - cell) / np.maximum(self.named, 1)
+            moved = (self.blind - cell * self.row_blind) / above**2
+            by_row = moved**2 * row * (1 - row) / np.maximum(self.n, 1)
+            return np.where(above > 0, by_cell + by_row, np.inf)
+
+    @cached_property
+    def is_needed(self) -> npt.NDArray[np.bool_]:
+        """Where few reports name the row, or the cell, or another cell of the row."""
+        others = self.named - self.counts
+        return np.asarray((self.named <= MANY) | (np.minimum(self.counts, others) <= _MANY_OF_EACH))
+
+    def interval(self, tail: float) -> Ends:
+        """The shares that both counts allow, cut to 0..1."""
+        return find_row_ends(
+            self.counts, self.named, self.n, self.blind, self.row_blind, np.asarray(reach_of(tail))
+        )
+
+    def look_at(self, a: int, b: int) -> Seen:
+        """One share, to be compared with another."""
+        arrays = (self.counts, self.named, self.n, self.blind, self.row_blind)
+        counts, named, n, blind, row_blind = (np.broadcast_to(one, self.counts.shape)[a, b] for one in arrays)
+
+        def find_ends(reach: Floats) -> Ends:
+            return find_row_ends(counts, named, n, blind, row_blind, reach)
+
+        return Seen(float(self.shares[a, b]), float(self.variances[a, b]), find_ends)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Shares of all people who are in a known group and answered: each is a product of two shares."""
+
+    sizes: Counts
+    answered: Counts
+
+    @property
+    def shares(self) -> Floats:
+        """The unbiased shares; those of a group without reports about the question are 0."""
+        return np.nan_to_num(self.sizes.shares * self.answered.shares)
+
+    @property
+    def variances(self) -> Floats:
+        """To first order; never 0."""
+        sizes, answered = (np.nan_to_num(one.shares.clip(*_WHOLE)) for one in (self.sizes, self.answered))
+        return np.asarray(sizes**2 * self.answered.variances + answered**2 * self.sizes.variances)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a count is so small that a normal number would be wrong."""
+        return self.sizes.is_small or self.answered.is_small
+
+    def interval(self, tail: float) -> Ends:
+        """By a quarter of a circle, on which both ends are the low ones, or both the high ones."""
+        along, across = list_angles(_ANGLES, reach_of(tail))
+        sizes, answered = self.sizes.find_ends(along), self.answered.find_ends(across)
+        return (sizes[0] * answered[0]).min(axis=-1), (sizes[1] * answered[1]).max(axis=-1)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SummedGroups:
+    """Estimates of each row's people, where a column is several values that one report may support."""
+
+    estimates: Sequence[Estimate | None]
+    """One for each row; None where there is no report."""
+    columns: Sequence[Integers]
+    """The values of each column."""
+    angles: int = _ANGLES
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The unbiased shares; nan where there is no report."""
+        return self._list(lambda found: found.value, 0.95, math.nan)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """The squares of standard errors."""
+        return self._list(lambda found: found.stderr**2, 0.95, math.inf)
+
+    @property
+    def is_needed(self) -> npt.NDArray[np.bool_]:
+        """Each row is read from its group's own reports."""
+        return np.ones((len(self.estimates), len(self.columns)), dtype=np.bool_)
+
+    def interval(self, tail: float) -> Ends:
+        """The ends of sums of shares, cut to 0..1."""
+        low = self._list(lambda found: found.low, 1 - 2 * tail, 0.0)
+        return low.clip(*_WHOLE), self._list(lambda found: found.high, 1 - 2 * tail, 1.0).clip(*_WHOLE)
+
+    def look_at(self, a: int, b: int) -> Seen:
+        """One share, to be compared with another."""
+        estimate, values = self.estimates[a], self.columns[b]
+
+        def find_ends(reach: Floats) -> Ends:
+            if estimate is None:
+                return np.zeros(reach.shape), np.ones(reach.shape)
+            levels = (1 - 2 * tail_of(reach)).clip(_LEAST_LEVEL, None).tolist()
+            found = [sum_of(estimate, values, level) for level in levels]
+            low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
+            return low.clip(*_WHOLE), high.clip(*_WHOLE)
+
+        return Seen(float(self.shares[a, b]), float(self.variances[a, b]), find_ends)
+
+    def _list(self, read: Callable[[Summary], float], level: float, unseen: float) -> Floats:
+        """A number of each share."""
+        return np.array(
+            [
+                [unseen if one is None else read(sum_of(one, values, level)) for values in self.columns]
+                for one in self.estimates
+            ]
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Supported:
+    """How many reports support each value, in the order of the values of a source."""
+
+    law: Supports
+    counts: Floats
+    reports: Floats
+    """How many reports are about each value."""
+    blind: Floats
+    """How many of these support it by chance alone, on average."""
+    is_complete: bool
+    """Whether everybody has one of the cells' values."""
+    groups: Floats | None = None
+    """How many reports about the question each known group has, where the cells are of groups."""
+    named: Floats | None = None
+    """How many reports name each known group, whatever they are about."""
+
+    @staticmethod
+    def of_estimate(estimate: Estimate, law: Supports, is_complete: bool) -> Supported:
+        """The counts that an estimate is from."""
+        about = np.asarray(estimate.n if estimate.asked is None else estimate.asked, dtype=np.float64)
+        reports = np.broadcast_to(about, estimate.support_counts.shape)
+        counts = estimate.support_counts.astype(np.float64)
+        return Supported(law, counts, reports, reports * law.q, is_complete)
+
+    @cached_property
+    def names_one(self) -> bool:
+        """Whether every report supports one value and no other."""
+        everybody, ones = np.full(self.law.k, 1 / self.law.k), np.ones((1, self.law.k))
+        size = float(np.broadcast_to(self.law.q, self.law.k).sum()) + self.law.gain
+        square = float(self.law.pairs.joint_sums(ones, everybody)[0, 0])
+        return abs(size - 1) < _TINY and abs(square - 1) < _TINY
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The counts of a table: of shares of each row's people, and of rows and columns among all."""
+
+    cells: RowCounts | None = None
+    rows: SideCounts | None = None
+    columns: SideCounts | None = None
+
+
+def count_secret(supported: Supported, sums: Floats, shape: tuple[int, int]) -> Counted:
+    """The counts of a table whose reports name one cell; none where they may support several.
+
+    `sums` has a row of weights for each cell, by which the values of the source are summed.
+    """
+    n = float(supported.reports.max())
+    if not supported.names_one or supported.reports.min() < n:
+        return Counted()
+    cells = NamedCells.read(supported, sums, shape, np.full((shape[0], 1), n))
+    return Counted(cells, cells.count_rows(), cells.count_columns(n))
+
+
+def count_by_groups(
+    supported: Supported, sums: Floats, shape: tuple[int, int], weights: Floats, positions: Integers
+) -> Counted:
+    """The counts of a table whose rows are known groups: each row is a study of its own.
+
+    `weights` says which groups are in each row, and `positions` where the values of each group are.
+    """
+    assert supported.groups is not None
+    assert supported.named is not None
+    people, everybody = weights @ supported.groups, float(supported.groups.sum())
+    named = np.full(shape[0], float(supported.named.sum()))
+    sizes = Counts(np.rint(weights @ supported.named), named)
+    values = sums.sum(axis=1).reshape(shape) / weights.sum(axis=1, keepdims=True)
+    is_binomial = supported.names_one or bool((values == 1).all())
+    about = (sums @ supported.reports).reshape(shape) / values
+    if not is_binomial:
+        if not supported.is_complete or (about != people[:, None]).any():
+            return Counted(None, sizes if supported.is_complete else None)
+        return Counted(_sum_groups(supported, sums, shape, weights, positions), sizes)
+    counts, blind = (
+        (sums @ supported.counts).reshape(shape),
+        (sums @ supported.blind).reshape(shape),
+    )
+    columns = Counts(
+        counts.sum(axis=0), about.sum(axis=0), blind.sum(axis=0) / about.sum(axis=0), supported.law.gain
+    )
+    if supported.is_complete:
+        return Counted(Counts(counts, about, _divide(blind, about), supported.law.gain), sizes, columns)
+    if not supported.names_one or everybody == 0:
+        return Counted(None, None, columns)
+    cells = NamedCells.read(supported, sums, shape, people[:, None])
+    return Counted(cells, Products(sizes, cells.count_rows()), columns)
+
+
+def count_of_groups(supported: Supported, sums: Floats, shape: tuple[int, int], weights: Floats) -> Counted:
+    """The counts of a table whose columns are known groups: reports that support a row, and their groups."""
+    assert supported.groups is not None
+    assert supported.named is not None
+    n = float(supported.groups.sum())
+    values = sums.sum(axis=1).reshape(shape) / weights.sum(axis=1)
+    is_binomial = supported.names_one or bool((values == 1).all())
+    about = (sums @ supported.reports).reshape(shape) / values
+    sizes = Counts(np.rint(weights @ supported.named), np.full(shape[1], float(supported.named.sum())))
+    columns = sizes if supported.is_complete else None
+    if not is_binomial or n == 0 or (about != weights @ supported.groups).any():
+        return Counted(None, None, columns)
+    cells = NamedCells.read(supported, sums, shape, np.full((shape[0], 1), n))
+    return Counted(cells, cells.count_rows(), columns)
+
+
+def _sum_groups(
+    supported: Supported, sums: Floats, shape: tuple[int, int], weights: Floats, positions: Integers
+) -> SummedGroups:
+    assert supported.groups is not None
+    people, counts = weights @ supported.groups, weights @ supported.counts[positions]
+    estimates = [
+        Estimate(int(n), np.rint(some).astype(np.int64), supported.law) if n else None
+        for n, some in zip(people.tolist(), counts, strict=True)
+    ]
+    first = positions[int(np.argmax(weights[0]))]
+    columns = [np.flatnonzero(row[first]) for row in sums.reshape(*shape, -1)[0]]
+    return SummedGroups(estimates, columns)
+
+
+def _divide(counts: Floats, n: Floats) -> Floats:
+    """Shares; 0 where there is nothing to divide by."""
+    return np.asarray(np.divide(counts, n, out=np.zeros(counts.shape), where=n > 0))
