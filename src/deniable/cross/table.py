@@ -299,8 +299,12 @@ class CrossTable:
             Seen(x / y, 0.0, self._find_reached(*both, x, y))
             for both, (x, y) in zip(weights, ratios, strict=True)
         ]
-        found = compare_shares(DIFFERENCE, seen[0], seen[1], self.reach, _ANGLES, self.columns[b])
-        return replace(found, stderr=self._error(slopes[0] - slopes[1]))
+        error = self._error(slopes[0] - slopes[1])
+        # noise that takes from one row gives to others, so that a difference may err more than two rows apart
+        apart = math.hypot(*map(self._error, slopes))
+        reach = self.reach * (max(error / apart, 1.0) if apart > 0 else 1.0)
+        compared = compare_shares(DIFFERENCE, seen[0], seen[1], reach, _ANGLES, self.columns[b])
+        return replace(compared, stderr=error)
 
     def compare_counts(
         self, comparison: Comparison, a: int, other: int, b: int, points_of: str = ""
