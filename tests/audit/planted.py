@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -138,6 +139,25 @@ def in_parity(answer: int, name: bytes) -> bytes:
     """An id whose number of ones is even or odd as the answer is."""
     odd = (int.from_bytes(name, "big").bit_count() + answer) % 2
     return bytes([name[0] ^ odd, *name[1:]])
+
+
+def in_residue(answer: int, name: bytes) -> bytes:
+    """An id that leaves the answer when it is divided by 5."""
+    number = int.from_bytes(name, "big") >> 1  # so that what is added does not overflow
+    return (number + (answer - number) % 5).to_bytes(16, "big")
+
+
+def in_exclusive_or(answer: int, name: bytes) -> bytes:
+    """An id whose bytes, joined by exclusive or, are the answer."""
+    joined = reduce(lambda one, other: one ^ other, name[:15])
+    return bytes([*name[:15], joined ^ answer])
+
+
+def in_hash(answer: int, name: bytes) -> bytes:
+    """An id whose third and fourth byte add up to a number whose place in a secret table is the answer."""
+    table = random.Random(8).sample(range(256), 256)
+    total = next(total for total in range(name[0], name[0] + 256) if table[total % 256] % 3 == answer)
+    return bytes([*name[:3], (total - name[2]) % 256, *name[4:]])
 
 
 def remember_before() -> Callable[[int, bytes], bytes]:

@@ -27,7 +27,10 @@ from tests.audit.planted import (
     Plain,
     clock_client,
     id_client,
+    in_exclusive_or,
+    in_hash,
     in_parity,
+    in_residue,
     remember_before,
     stale_client,
 )
@@ -69,6 +72,17 @@ def of_one_seed() -> Fault:
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
         body = wire.bodies(plan.privatize([answers], dn.seeded(42)))[0]
         return Report(wire.prefix, number, secret[:16], body).to_bytes()
+
+    return Fault(report, FEW, {"plan": plan}, "above the claim")
+
+
+def of_another_length() -> Fault:
+    """A report that is longer by a byte for one of the answers."""
+    plan = one(dn.grr(3, 1.0))
+    right = dn.audit.client_of(plan)
+
+    def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
+        return right(answers, secret, number) + bytes(answers["x"] == "0")
 
     return Fault(report, FEW, {"plan": plan}, "above the claim")
 
@@ -131,6 +145,12 @@ FAULTS: dict[str, Callable[[], Fault]] = {
         clock_client(one(dn.grr(3, 1.0)), 500), FEW, {"plan": one(dn.grr(3, 1.0))}, "a seed from the clock"
     ),
     "parity of the id": lambda: with_ids(in_parity, "ids depend on the answer to 'x' of their own device"),
+    "residue of the id by 5": lambda: with_ids(in_residue, "ids depend on the answer to 'x' of their own"),
+    "exclusive or of the id": lambda: with_ids(
+        in_exclusive_or, "ids depend on the answer to 'x' of their own"
+    ),
+    "hash of two bytes of the id": lambda: with_ids(in_hash, "ids depend on the answer to 'x' of their own"),
+    "length of the report": of_another_length,
     "answer of the device before in the id": lambda: with_ids(remember_before(), "of the device before"),
     "answer of the device before in the body": lambda: Fault(
         stale_client(one(dn.grr(3, 1.0)), 2),

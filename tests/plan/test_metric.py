@@ -475,7 +475,7 @@ def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> No
     reports = plan.privatize(people(3000), dn.seeded(3))
     tallies, sums = plan.tally(reports), Sums(plan)
     row = sums.count(reports.records)
-    assert sums.tallies(sums.read(sums.write(row))) == tallies
+    assert sums.tallies(sums.read(sums.write(row)), 1) == tallies
     assert (row + row).sum() == 2 * row.sum()
     shown = estimated(plan, tallies, None, 0.95)
     assert len(shown.rows) == 3 + 50 + 48

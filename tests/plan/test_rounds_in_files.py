@@ -99,7 +99,8 @@ def test_reports_are_written_and_read_with_their_round(tmp_path: Path) -> None:
 
 def test_tallies_of_rounds_are_not_added_up() -> None:
     one, two = (PLAN.tally(reports(number)) for number in (1, 2))
-    for total in (lambda: one + two, lambda: sum([one, two]), lambda: two - one):
+    totals: list[Callable[[], object]] = [lambda: one + two, lambda: sum([one, two]), lambda: two - one]
+    for total in totals:
         with pytest.raises(dn.InvalidReport, match="the same people answered in rounds 1 and 2"):
             total()
     unsaid = PLAN.tally(PLAN.privatize(PEOPLE, dn.remembering(1)))
@@ -136,15 +137,16 @@ def test_the_shell_refuses_what_says_no_round(tmp_path: Path, run: Run) -> None:
     written = parquet.read_table(old).drop(["plan"]).replace_schema_metadata(header)
     parquet.write_table(written, "header.parquet")
     for file in ("old.parquet", "header.parquet"):
-        for command in (
+        commands: list[tuple[str, ...]] = [
             ("estimate", "plan.json", file),
             ("estimate", "plan.json", "--from", file),
             ("tally", "plan.json", "--from", file, "--keep", "more.json", "--round", "2"),
-        ):
-            outcome = run(*command)
-            assert outcome.code != 0, command
-            assert NAMED in outcome.err, command
-            assert "put the file into a folder round=2" in outcome.err, command
+        ]
+        for refused_command in commands:
+            outcome = run(*refused_command)
+            assert outcome.code != 0, refused_command
+            assert NAMED in outcome.err, refused_command
+            assert "put the file into a folder round=2" in outcome.err, refused_command
     Path("round=2").mkdir()
     parquet.write_table(written, "round=2/header.parquet")
     assert run("estimate", "plan.json", "round=2/header.parquet").code == 0

@@ -1,26 +1,36 @@
 """Tests whether report ids depend on answers: of their own device, or of the device before.
 
-Who holds which answer is drawn by the audit, whatever the ids are. So the sum of (2 b - 1) (a - m) over the
-devices, with b a bit of an id, a a bit of the answer and m the mean of that bit over the answers that the
-device might have held, has mean 0, and Hoeffding's inequality bounds how large it gets by chance.
+Who holds which answer is drawn by the audit, whatever the ids are. So the sum of f (a - m) over the devices,
+with f a number from -1 to 1 that an id alone gives, a a bit of the answer and m the mean of that bit over the
+answers that the device might have held, has mean 0, and Hoeffding's inequality bounds how large it gets by
+chance. Every f that is looked at is counted. One f more is learned, from other devices than it is tested on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import final
+import zlib
+from collections.abc import Iterator, Sequence
+from hashlib import md5, sha256
+from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Integers
+from deniable.arrays import Floats, Integers
+from deniable.audit.guessers import couples
 from deniable.audit.observations import Bytes
 
-_CERTAIN = 1e-9  # chance of a false alarm
+_CERTAIN = 1e-9  # chance of a false alarm: half of it for what is listed, half for what is learned
 _MOST = 1 << 17  # devices that are looked at
+_MOST_TAUGHT = 1 << 16  # devices that a function is learned from, chosen by and tested on
 _MOST_BITS = 16  # of an answer, at most
-_FEATURES = 128 + 16 + 1  # bits of an id, the parity of each byte, and that of all bits
+_AT_ONCE = 1 << 14  # devices whose numbers are in memory at once
+_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23)  # whose residues are looked at, each by itself
+_LEARNED_PRIMES = tuple(n for n in range(29, 256) if all(n % p for p in (2, 3, 5, 7, 11, 13)))
+_DIGESTS = (md5, sha256)
+_MOST_COLUMNS = 64  # bits of answers that a function is learned for
+_MOST_LEARNED = 3000  # functions of ids times bits of answers that are learned, at most
 
 Table = npt.NDArray[np.float32]
 
@@ -42,16 +52,20 @@ class Candidates:
 
 @final
 class IdBits:
-    """Sums over the devices so far."""
+    """Sums over the devices so far, and the ids that a function is learned from."""
 
     def __init__(self, names: Sequence[str], codes: Sequence[Integers]) -> None:
         """Names of attributes, and all tables of codes that candidates are made of."""
         most = [max((int(table[j].max()) for table in codes), default=0) for j in range(len(names))]
         self.bits = [min(_MOST_BITS, (value + 1).bit_length()) for value in most]
         self._names = [name for name, count in zip(names, self.bits, strict=True) for _ in range(count)]
-        self._sums = np.zeros((2, _FEATURES, len(self._names)))
+        features = _list_features(np.zeros((1, 16), dtype=np.uint8)).shape[1]
+        self._sums = np.zeros((2, features, len(self._names)))
         self._devices = np.zeros((2, len(self._names)))
         self._left = _MOST
+        self._ids: list[Bytes] = []
+        self._answers: list[Table] = []
+        self._differ: list[Table] = []
 
     def add(self, ids: Bytes, candidates: Candidates, rows: Integers) -> None:
         """The ids of one round, one after the other, and which answers their devices held."""
@@ -59,30 +73,117 @@ class IdBits:
         self._left -= len(ids)
         if not len(ids):
             return
-        features = _features(ids)
-        for lag in (0, 1):
-            held = rows[: len(rows) - lag]
-            self._sums[lag] += features[lag:].T @ candidates.rows[held]
-            self._devices[lag] += candidates.differ[held].sum(axis=0, dtype=np.float64)
+        self._ids.append(np.array(ids))
+        self._answers.append(candidates.rows[rows, :_MOST_COLUMNS])
+        self._differ.append(candidates.differ[rows, :_MOST_COLUMNS])
+        for start in range(0, len(ids), _AT_ONCE):
+            features = _list_features(ids[start : start + _AT_ONCE])
+            for lag in (0, 1):
+                first = max(0, start - lag)  # the device before the first of a block is of the block before
+                held = rows[first : start + len(features) - lag]
+                self._sums[lag] += features[len(features) - len(held) :].T @ candidates.rows[held]
+                self._devices[lag] += candidates.differ[held].sum(axis=0, dtype=np.float64)
 
     def fault(self) -> str | None:
         """What ids say of answers, in words; None if they say nothing."""
-        if not self._sums.size:
+        if not self._sums.size or not self._ids:
             return None
         evidence = 2 * self._sums**2 / np.maximum(self._devices, 1)[:, None, :]
         lag, _, column = np.unravel_index(int(evidence.argmax()), evidence.shape)
-        if evidence.max() < math.log(2 * evidence.size / _CERTAIN):
-            return None
-        whose = "of the device before" if lag else "of their own device"
+        if evidence.max() >= math.log(2 * evidence.size / (_CERTAIN / 2)):
+            return self._explain(int(column), "of the device before" if lag else "of their own device")
+        learned = self._test_learned()
+        return None if learned is None else self._explain(learned, "of their own device")
+
+    def _explain(self, column: int, whose: str) -> str:
         return (
             f"report ids depend on the answer to {self._names[column]!r} {whose}: an id must be 16 random "
             "bytes"
         )
 
+    def _test_learned(self) -> int | None:
+        """The bit of an answer that a learned function of ids tells; None if none does.
 
-def _features(ids: Bytes) -> Table:
-    """The bits of ids and their parities, as -1 and 1."""
+        A third of the devices teaches for each function the sign of every value that it has; the next third
+        chooses the function that tells each bit best; the last third tests that one.
+        """
+        ids = np.concatenate(self._ids)
+        order = np.random.default_rng(0).permutation(len(ids))  # pairs of answers come in turn
+        order = order[:_MOST_TAUGHT]
+        ids, n = ids[order], len(order)
+        answers = np.ascontiguousarray(np.concatenate(self._answers)[order].T, dtype=np.float64)
+        differ = np.concatenate(self._differ)[order].T
+        learn, choose, test = slice(n // 3), slice(n // 3, 2 * n // 3), slice(2 * n // 3, n)
+        best = [_Learned(0.0, np.zeros(256), np.zeros(0, dtype=np.uint8))] * len(answers)
+        for function in _list_functions(ids, max(1, _MOST_LEARNED // len(answers))):
+            for column, held in enumerate(answers):
+                signs = np.sign(np.bincount(function[learn], held[learn], minlength=256))
+                told = float(signs @ np.bincount(function[choose], held[choose], minlength=256))
+                if told > best[column].told:
+                    best[column] = _Learned(told, signs, function[test])
+        for column, learned in enumerate(best):
+            if learned.told:
+                total = float(learned.signs[learned.values] @ answers[column, test])
+                devices = max(1.0, float(differ[column, test].sum(dtype=np.float64)))
+                if total > 0 and 2 * total**2 / devices >= math.log(len(answers) / (_CERTAIN / 2)):
+                    return column
+        return None
+
+
+class _Learned(NamedTuple):
+    """A function of ids, and how much it told of answers; its values for the devices of the test."""
+
+    told: float
+    signs: Floats
+    values: Bytes
+
+
+def _list_features(ids: Bytes) -> Table:
+    """Numbers from -1 to 1 that ids give: bits and their parities, bits of sums and hashes, and whether a
+    residue by a small prime is the one or the other.
+    """
     bits = np.unpackbits(np.ascontiguousarray(ids), axis=1).reshape(len(ids), 16, 8)
     parities = bits.sum(axis=2, dtype=np.uint8) & 1
     whole = parities.sum(axis=1, keepdims=True, dtype=np.uint8) & 1
-    return np.hstack([bits.reshape(len(ids), 128), parities, whole]).astype(np.float32) * 2 - 1
+    mixed = np.unpackbits(_mix_bytes(ids), axis=1)
+    residues = _find_residues(ids, _PRIMES)
+    sizes = np.repeat(_PRIMES, 2)
+    each = [residues[:, [i]] == np.arange(size) for i, size in enumerate(sizes)]
+    return np.hstack([bits.reshape(len(ids), 128), parities, whole, mixed, *each]).astype(np.float32) * 2 - 1
+
+
+def _list_functions(ids: Bytes, most: int) -> Iterator[Bytes]:
+    """Numbers below 256 that ids give: sums, hashes, bytes, residues, and two bytes joined; up to `most`."""
+    tables = [_mix_bytes(ids), ids, _find_residues(ids, _PRIMES), _find_residues(ids, _LEARNED_PRIMES)]
+    for table in tables:
+        for column in np.ascontiguousarray(table.T)[: max(0, most)]:
+            most -= 1
+            yield column
+    for one, other in couples(16, most // 2):
+        yield ids[:, one] ^ ids[:, other]
+        yield ids[:, one] + ids[:, other]
+
+
+def _mix_bytes(ids: Bytes) -> Bytes:
+    """The sum and the exclusive or of all bytes, and the first bytes of hashes."""
+    raw = np.ascontiguousarray(ids).tobytes()
+    each = [raw[start : start + 16] for start in range(0, len(raw), 16)]
+    sums = np.frombuffer(b"".join(zlib.crc32(one).to_bytes(4, "big") for one in each), dtype=np.uint8)
+    digests = b"".join(make(one, usedforsecurity=False).digest()[:1] for one in each for make in _DIGESTS)
+    return np.column_stack(
+        [
+            ids.sum(axis=1, dtype=np.uint8),
+            np.bitwise_xor.reduce(ids, axis=1),
+            sums.reshape(len(ids), 4),
+            np.frombuffer(digests, dtype=np.uint8).reshape(len(ids), len(_DIGESTS)),
+        ]
+    )
+
+
+def _find_residues(ids: Bytes, primes: Sequence[int]) -> Bytes:
+    """What remains of ids as whole numbers, the first byte first and last, by each prime."""
+    powers = [[pow(256, place, prime) for place in range(16)] for prime in primes]
+    weights = np.array([row for each in powers for row in (each, each[::-1])], dtype=np.float32)
+    sums = (weights @ ids.T.astype(np.float32)).astype(np.int32)  # below 2^24, so exact
+    rows = [row % prime for row, prime in zip(sums, np.repeat(primes, 2).tolist(), strict=True)]
+    return np.array(rows, dtype=np.uint8).T
