@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NO_PROOF = (
-    "a pass is no proof: an audit finds leaks that its guesses can see, in the pairs that it was given; it does "
-    "not see rare leaks, leaks under a key, or leaks in time and order"
+    "a pass is no proof: an audit finds leaks that its guesses can see, in the pairs that it was given; it "
+    "does not see rare leaks, leaks under a key, or leaks in time and order"
 )
 _FEASIBLE = 10**8  # devices for each answer: no audit has more
 
