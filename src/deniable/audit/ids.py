@@ -12,13 +12,13 @@ import math
 import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import md5, sha256
+from itertools import combinations
 from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
-from deniable.audit.guessers import couples
 from deniable.audit.observations import Bytes
 
 _CERTAIN = 1e-9  # chance of a false alarm: half of it for what is listed, half for what is learned
@@ -159,7 +159,8 @@ def _list_functions(ids: Bytes, most: int) -> Iterator[Bytes]:
         for column in np.ascontiguousarray(table.T)[: max(0, most)]:
             most -= 1
             yield column
-    for one, other in couples(16, most // 2):
+    neighbors_first = sorted(combinations(range(16), 2), key=lambda couple: couple[1] - couple[0])
+    for one, other in neighbors_first[: max(0, most // 2)]:
         yield ids[:, one] ^ ids[:, other]
         yield ids[:, one] + ids[:, other]
 
