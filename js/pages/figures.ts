@@ -46,7 +46,12 @@ export interface Forecast {
   readonly why: string;
   readonly describe: string;
   readonly report_bytes: number;
-  readonly loss: number;
+  /** Of all reports of a person together, whatever changes; null without a bound. */
+  readonly loss: number | null;
+  readonly rounds: number | null;
+  /** How well the easiest answer is protected, in a sentence, and the level alone. */
+  readonly protection: string;
+  readonly level: "well" | "a little" | "hardly";
   readonly precisions: readonly Precision[];
   readonly tables: readonly Table[];
   /** That margins take it that everybody answers, where some may not. */
@@ -160,7 +165,18 @@ function bar(share: number, kind: string): SVGElement {
   );
 }
 
-export function guesses({ guesses: found, loss }: Forecast): Child {
+/** What all reports of a person lose, in a sentence. */
+function losing({ loss, rounds }: Forecast): string {
+  if (loss === null)
+    return `There is no bound on what the reports of ${rounds} rounds give away together, if answers change.`;
+  const times = `${atMost(Math.exp(loss))} times likelier from one person than from another`;
+  const epsilon = `(epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)})`;
+  if (rounds === null) return `No report is more than ${times} ${epsilon}.`;
+  return `All reports of ${several(rounds, "round")} together are at most ${times}, even if answers change ${epsilon}.`;
+}
+
+export function guesses(forecast: Forecast): Child {
+  const { guesses: found, protection, level } = forecast;
   const row = ({
     attribute,
     what,
@@ -204,9 +220,10 @@ export function guesses({ guesses: found, loss }: Forecast): Child {
     h("h2", {}, "An attacker’s best guess"),
     h(
       "p",
-      { class: "soft" },
-      `How often it is right about an answer. No report is more than ${atMost(Math.exp(loss))} times likelier from one person than from another (epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)}).`,
+      { class: `level ${level.replace("a ", "")}` },
+      h("strong", {}, sentence(`The survey ${protection}`)),
     ),
+    h("p", { class: "soft" }, `How often it is right about an answer from one report. ${losing(forecast)}`),
     h("ul", { class: "plain" }, found.map(row)),
   ];
 }

@@ -30,25 +30,22 @@ function guessed(plan: Plan, name: string): Guessed {
     blind: Number.isInteger(among) ? t("one_in", { n: among }) : often(found.blind),
   };
   const isDrawn = found.wholeReport !== found.oneReport;
-  const again =
-    plan.rounds === null
-      ? null
-      : t("guess_again", {
-          rounds: allRounds(plan.rounds),
-          all: often(found.allRounds),
-          same: often(found.allReports),
-        });
+  const isAgain = plan.rounds !== null;
+  const all = { rounds: allRounds(plan.rounds), all: often(found.allRounds), same: often(found.allReports) };
   const once = t(isDrawn ? "guess_headline_known" : "guess_headline", values);
-  return { ...found, name, kind: domain.kind, once, again };
+  const headline = isAgain ? t("guess_rounds", { ...values, ...all }) : once;
+  const again = isAgain ? t("guess_again", { ...values, ...all }) : null;
+  return { ...found, name, kind: domain.kind, headline, again };
 }
 
 export interface Guessed {
   readonly name: string;
   readonly kind: string;
-  readonly oneReport: number;
   readonly allRounds: number;
   readonly blind: number;
-  readonly once: string;
+  /** How often it is guessed from all reports, in a sentence. */
+  readonly headline: string;
+  /** Where there are several rounds: from one report, and from all if no answer changes. */
   readonly again: string | null;
 }
 
@@ -73,8 +70,8 @@ export function promise(plan: Plan, key = ""): HTMLElement {
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": `promise-title${key}${key && ` part${key}`}` },
     rated(level, `promise-title${key}`),
-    h("p", { class: "headline" }, easiest.once),
-    bars(easiest.oneReport, easiest.blind, t("picture")),
+    h("p", { class: "headline" }, easiest.headline),
+    bars(easiest.allRounds, easiest.blind, t("picture")),
     plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
     h("p", { class: "again" }, t("picks", { n: percent })),
@@ -126,7 +123,7 @@ export function promiseAgain(plan: Plan, key = "-again"): HTMLElement {
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": `promise-title${key}` },
     rated(level, `promise-title${key}`),
-    h("p", { class: "again" }, easiest.once),
+    h("p", { class: "again" }, easiest.headline),
     easiest.again && h("p", { class: "again" }, easiest.again),
     h("p", { class: "again" }, t("picks", { n: percent })),
   );

@@ -32,7 +32,7 @@ export function promiseInFull(
       h(
         "p",
         { class: "again" },
-        rich("easiest_answer", { name: asking(plan, answer.name), guess: answer.once }),
+        rich("easiest_answer", { name: asking(plan, answer.name), guess: answer.headline }),
       ),
     distant
       .slice(1, MOST_SHOWN)
@@ -61,8 +61,8 @@ export function promiseInFull(
               "li",
               {},
               h("strong", {}, asking(plan, one.name)),
-              bars(one.oneReport, one.blind),
-              h("p", {}, one.once, one.again && ` ${one.again}`),
+              bars(one.allRounds, one.blind),
+              h("p", {}, one.headline, one.again && ` ${one.again}`),
               folded
                 .filter(({ name }) => name === one.name)
                 .map(({ near, worst }) => h("p", {}, near, " ", worst)),
@@ -174,9 +174,9 @@ function areQuestions(plan: Plan): boolean {
 
 function exact(plan: Plan): HTMLElement {
   const { record, repeated, metric } = plan.verify();
-  const line = (what: Child, nano: number | null): HTMLElement[] => [
+  const line = (what: Child, nano: number | null, more = ""): HTMLElement[] => [
     h("dt", {}, what),
-    h("dd", {}, loss(nano)),
+    h("dd", {}, loss(nano), more),
   ];
   const perUnit = (name: string): Child => {
     const domain = plan.attributes.find((one) => one.name === name)?.domain;
@@ -196,11 +196,12 @@ function exact(plan: Plan): HTMLElement {
       metric && metric.units.length < plan.attributes.length && line(t("loss_rest"), metric.rest),
       line(t(metric ? "loss_report_worst" : "loss_report"), record),
       repeated && [
-        line(t("loss_unchanged"), repeated.one_value_forever),
         line(
           sentence(t("loss_changing", { rounds: allRounds(plan.rounds) })).slice(0, -1),
           repeated.changing_values,
+          ` (${atMost(repeated.changing_values)})`,
         ),
+        line(t("loss_unchanged"), repeated.one_value_forever),
       ],
     ),
     metric && h("p", { class: "soft" }, t("loss_metric")),

@@ -31,11 +31,11 @@ export function losses({ plan }: View): Child {
       plan.attributes.length > 1 && line("One report, between people who differ in one attribute", one),
       answer !== null && line("One report, between people who differ in one answer", answer),
       repeated && [
-        line("Any number of rounds, if answers do not change", repeated.one_value_forever),
         line(
           sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
           repeated.changing_values,
         ),
+        line("Any number of rounds, if answers do not change", repeated.one_value_forever),
       ],
     ),
     h(

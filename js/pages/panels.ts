@@ -99,7 +99,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
       "Loss of a report",
       loss(record),
       repeated
-        ? `${loss(repeated.one_value_forever)} over any number of rounds, if answers do not change`
+        ? `${loss(repeated.changing_values)} over all rounds, even if answers change`
         : `${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
     ),
   );

@@ -256,7 +256,7 @@ export function promises(parts: readonly Part[], isShort = false): HTMLElement {
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": "together" },
     rated(level, "together"),
-    h("p", { class: "headline" }, easiest.once),
+    h("p", { class: "headline" }, easiest.headline),
     h("p", { class: "soft" }, rich("easiest", { name: asking(easiest.plan, easiest.name) })),
     easiest.again && h("p", { class: "again" }, easiest.again),
     h("p", { class: "again" }, t("plans_together", { n: parts.length, times: likelier(total) })),

@@ -523,8 +523,9 @@ def test_all_studies_together_give_away_what_one_may(visit: Visit) -> None:
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     page = visit.survey(AGAIN)
     expect(page.get_by_text("round 1 of 3")).to_be_visible()
-    promise = "Anyone who sees your reports of all 3 rounds, even if your answers change"
-    expect(page.locator(".promise")).to_contain_text(promise)
+    promise = "Anyone who sees your reports of all 3 rounds guesses right"
+    expect(page.locator(".promise .headline")).to_contain_text(promise)
+    expect(page.locator(".promise .headline")).to_contain_text("even if your answers change")
     unfold(page)
     page.get_by_text("The exact loss").click()
     expect(page.get_by_text("Any number of rounds, if your answers do not change")).to_be_visible()
@@ -561,9 +562,7 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     total = "Lifetime loss over 2 reports, 1 of them without a receipt, if your answers do not change"
     expect(page.get_by_text(total)).to_be_visible()
     expect(page.get_by_text("The same, even if your answers change")).to_be_visible()
-    expect(
-        page.get_by_text("In a study with rounds, the limit holds for answers that stay the same.")
-    ).to_be_visible()
+    expect(page.get_by_text("In a study with rounds, the limit counts answers that change.")).to_be_visible()
 
 
 def test_after_the_last_round_nobody_is_asked_to_come_back(
@@ -572,7 +571,7 @@ def test_after_the_last_round_nobody_is_asked_to_come_back(
     closed = "2026-01-01T00:00:00Z"
     page = visit.survey(TWICE)
     expect(page.locator(".promise")).to_contain_text(
-        "Anyone who sees your reports of both rounds, if your answer"
+        "Anyone who sees your reports of both rounds guesses right"
     )
     unfold(page)
     page.get_by_text("The exact loss").click()

@@ -249,7 +249,7 @@ def answer_by_program(
     number: int = 1,
 ) -> None:
     for key, link in zip(keys, links, strict=True):
-        client = Client(plan, key, cap=20.0)
+        client = Client(plan, key, plan_cap=20.0)
         assert client.send(collector.url, client.report(answers, number), link) == "counted"
 
 

@@ -248,8 +248,9 @@ export const de: Messages = {
   guess_half: ", in welcher Hälfte des Bereichs Ihre Zahl liegt,",
   guess_two: ", welche von zwei Antworten Ihre ist,",
   guess_groups: ", in welcher von {n} Gruppen von Werten Ihre Antwort liegt,",
-  guess_again:
-    "Wer Ihre Berichte aus {rounds} sieht, auch wenn sich Ihre Antworten ändern: {all}; wenn sie sich nicht ändern: {same}.",
+  guess_rounds:
+    "Wer Ihre Berichte aus {rounds} sieht, errät{what} höchstens {all}, auch wenn sich Ihre Antworten ändern; blind geraten: {blind}.",
+  guess_again: "Aus einem Bericht: {whole}; aus allen, wenn sich Ihre Antworten nicht ändern: {same}.",
   guess_related: "Diese Zahlen zählen mit, dass manche Fragen etwas über andere aussagen.",
   one_in: "1 von {n}",
   once_in: "1-mal von {n} richtig",

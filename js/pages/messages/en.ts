@@ -249,8 +249,9 @@ export const en = {
   guess_half: " in which half of the range your number is",
   guess_two: " which of two answers is yours",
   guess_groups: " in which of {n} groups of values your answer is",
-  guess_again:
-    "Anyone who sees your reports of {rounds}, even if your answers change: {all}; if they do not change: {same}.",
+  guess_rounds:
+    "Anyone who sees your reports of {rounds} guesses right{what} at most {all}, even if your answers change; blind guessing: {blind}.",
+  guess_again: "From one report: {whole}; from all, if your answers do not change: {same}.",
   guess_related: "These numbers count that some questions say something about others.",
   one_in: "1 in {n}",
   once_in: "1 time in {n}",

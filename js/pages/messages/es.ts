@@ -247,8 +247,9 @@ export const es: Messages = {
   guess_half: " en qué mitad del intervalo está su número",
   guess_two: " cuál de dos respuestas es la suya",
   guess_groups: " en cuál de {n} grupos de valores está su respuesta",
-  guess_again:
-    "Quien vea sus informes de {rounds}, aunque sus respuestas cambien: {all}; si no cambian: {same}.",
+  guess_rounds:
+    "Quien vea sus informes de {rounds} acierta{what} como máximo {all}, aunque sus respuestas cambien; a ciegas: {blind}.",
+  guess_again: "Con un solo informe: {whole}; con todos, si sus respuestas no cambian: {same}.",
   guess_related: "Estos números cuentan lo que unas preguntas dicen de otras.",
   one_in: "1 de {n}",
   once_in: "1 vez de {n}",

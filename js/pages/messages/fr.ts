@@ -247,8 +247,9 @@ export const fr: Messages = {
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
   guess_two: " laquelle de deux réponses est la vôtre",
   guess_groups: " dans lequel de {n} groupes de valeurs se trouve votre réponse",
-  guess_again:
-    "Qui voit vos rapports de {rounds}, même si vos réponses changent : {all} ; si elles ne changent pas : {same}.",
+  guess_rounds:
+    "Qui voit vos rapports de {rounds} devine juste{what} au plus {all}, même si vos réponses changent ; au hasard : {blind}.",
+  guess_again: "À partir d’un seul rapport : {whole} ; de tous, si vos réponses ne changent pas : {same}.",
   guess_related: "Ces nombres tiennent compte de ce que certaines questions disent des autres.",
   one_in: "1 sur {n}",
   once_in: "1 fois sur {n}",

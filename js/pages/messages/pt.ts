@@ -246,8 +246,9 @@ export const pt: Messages = {
   guess_half: " em que metade do intervalo está o seu número",
   guess_two: " qual de duas respostas é a sua",
   guess_groups: " em qual de {n} grupos de valores está a sua resposta",
-  guess_again:
-    "Quem vir os seus relatórios de {rounds}, mesmo que as suas respostas mudem: {all}; se não mudarem: {same}.",
+  guess_rounds:
+    "Quem vir os seus relatórios de {rounds} acerta{what} no máximo {all}, mesmo que as suas respostas mudem; às cegas: {blind}.",
+  guess_again: "De um só relatório: {whole}; de todos, se as suas respostas não mudarem: {same}.",
   guess_related: "Estes números contam o que umas perguntas dizem de outras.",
   one_in: "1 em {n}",
   once_in: "1 vez em {n}",

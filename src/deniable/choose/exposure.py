@@ -37,10 +37,13 @@ def exposure(considered: Considered) -> str | None:
     worst, *others = (-j for _, j in revealed)
     part, again = considered.parts[worst], considered.loss_forever is not None
     k = round(1 / part.blind)
+    reveals = (
+        "The reports of one person together nearly reveal an answer, even one that never changes"
+        if again
+        else "A report nearly reveals the answer"
+    )
     return (
-        f"{'The reports of one person together' if again else 'A report'} nearly "
-        f"reveal{'' if again else 's'} "
-        f"the answer: the best guess is right for {format_percent(most_revealed(part), 1)} of those "
+        f"{reveals}: the best guess is right for {format_percent(most_revealed(part), 1)} of those "
         f"who report {label(considered.names, worst)}, a blind one for {format_percent(1 / k, 1)}. "
         f"{the_same(considered.names, sorted(others), worst)}{_remedy(part, k, again)}"
     )

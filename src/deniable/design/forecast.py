@@ -29,7 +29,10 @@ def forecast(plan: Plan) -> dict[str, Any]:
             "why": explain_choice(plan.considered),
             "describe": plan.describe().split("\n", 1)[1],
             "report_bytes": here.report_bytes.most,
-            "loss": plan.loss.record,
+            "loss": plan.loss.counted,
+            "rounds": plan.content.rounds,
+            "protection": str(plan.protection),
+            "level": plan.protection.level,
             "precisions": [
                 one.to_dict()
                 | {

@@ -43,6 +43,15 @@ def write_html(plan: Plan) -> str:
     return f"<p>{html.escape(heading)}</p>{table}{plan.loss._repr_html_()}"
 
 
+def _list_rounds(plan: Plan) -> list[str]:
+    """What all rounds give away together, whatever changes; nothing where people are asked once."""
+    if plan.content.rounds is None:
+        return []
+    counted = plan.stated.counted
+    bound = "no bound" if counted is None else f"{counted / NANO:g}"
+    return [f"{bound} over {format_count(plan.content.rounds, 'round')} of changing answers"]
+
+
 def summarize_plan(plan: Plan) -> str:
     """What it is and what it loses, in a line."""
     title = f" · {plan.content.title}" if plan.content.title else ""
@@ -55,6 +64,11 @@ def summarize_plan(plan: Plan) -> str:
     )
     promised = [] if metric is None or not metric.rest else [f"{metric.rest / NANO:g} for the rest"]
     losses = ", ".join(
-        [*units, *promised, f"{plan.stated.record / NANO:g} per record{' at worst' if units else ''}"]
+        [
+            *units,
+            *promised,
+            f"{plan.stated.record / NANO:g} per record{' at worst' if units else ''}",
+            *_list_rounds(plan),
+        ]
     )
     return f"<Plan {plan.id[:12]}{title}: {asked}, loss {losses}>"
