@@ -199,7 +199,7 @@ def test_the_shells_deeds_are_logged(run: Run, monkeypatch: pytest.MonkeyPatch) 
         "rounds plan.json --open 2 --until 2099-01-01T00:00+00:00",
         "rounds plan.json --close 1",
         "tokens plan.json --withdraw --yes",
-        "export -o reports.parquet",
+        "export --round 1 -o reports.parquet",
         "store scrub --yes --round 2",
     ):
         assert run(*command.split()).code == 0, command
