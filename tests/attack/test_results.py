@@ -796,7 +796,7 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
     written = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels(which="both")]
     assert not any("10^" in label for label in written)  # no exponents on the axes
     labels = [text.get_text() for text in figure.subfigs[0].legends[0].get_texts()]
-    assert ("one report, knows frequencies" in labels) == (kind == "with people")
+    assert ("one report, knows shares" in labels) == (kind == "with people")
 
 
 # A location in two columns, names that were meant, frequencies of numbers, and what a row is known by.
@@ -945,7 +945,7 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
     assert "each half of the range" not in page.text()
     answers = plot_attack.examination_plot(page).axes[0]
     bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}
-    for kind in ("one report, knows frequencies", "5, fresh noise, knows frequencies"):
+    for kind in ("one report, knows shares", "5, fresh noise, knows frequencies"):
         assert [width > 0 for width in bars[kind]] == [True, True, False, False]
     ticks = next(line for line in answers.lines if "most frequent" in str(line.get_label()))
     assert np.isnan(np.asarray(ticks.get_xdata(), dtype=np.float64)).tolist() == [False, False, True, True]

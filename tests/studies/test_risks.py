@@ -970,7 +970,7 @@ def test_the_page_has_several_collections_with_background() -> None:
     section = found.text().split("2. The same")[1].split("3. Guess")[0]
     assert "5 x fresh noise" in section
     assert f"~{100 * one.averaged:.3g} %" in section
-    assert "knows frequencies" in found.text()
+    assert "knows shares" in found.text()
     assert "their noise is drawn again each time" in found.text()
 
 

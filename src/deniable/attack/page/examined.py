@@ -56,7 +56,7 @@ class Examination:
     informed: Success | None = None
     """An attacker who knows how frequent the answers are."""
     real_attributes: tuple[RealAttribute, ...] = ()
-    """For each part with fakes: how often an attacker who knows the frequencies finds the real attribute."""
+    """For each part with fakes: how often an attacker who knows the shares finds the real attribute."""
     found: tuple[ReidentificationRate, ...] = ()
     dropped: int = 0
     """People who were left out, since an answer is missing."""
