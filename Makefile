@@ -4,8 +4,10 @@ BIN := .venv/bin
 
 .PHONY: demo tour test test-js check format bench applications load endure scale docs services pages hashes release clean
 
-# Installs $(1), an argument of pip, and shows the packages as they come; pip's own errors are shown as they are.
-install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt $(1); echo $$? > .venv/status; } | \
+# Installs the packages of the file $(1), which have known hashes, then this project, in place and without any others. It shows the
+# packages as they come; pip's own errors are shown as they are.
+pip = $(BIN)/pip install --disable-pip-version-check --progress-bar off
+install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-isolation -e .; echo $$? > .venv/status; } | \
 	awk '/^(Collecting|Processing)/ { sub(/.*\//, "", $$2); sub(/([^A-Za-z0-9._-]|-[0-9]).*/, "", $$2); printf " %s", $$2; fflush() } \
 	/^Installing collected/ { printf "\nunpacking all of this into .venv\n"; fflush() }'; exit "$$(cat .venv/status)"
 
@@ -14,19 +16,19 @@ install = { $(BIN)/pip install --disable-pip-version-check --progress-bar off -c
 	@echo "making an environment in .venv, only this once"
 	@$(PYTHON) -m venv .venv
 
-.venv/ready: pyproject.toml constraints.txt | .venv/bin/python
+.venv/ready: pyproject.toml hashes.txt | .venv/bin/python
 	@echo "fetching all that the tests need, 2.5 GB, in a few minutes, only this once:"
-	@$(call install,-e '.[dev]')
+	@$(call install,hashes.txt)
 	@touch .venv/demo-ready .venv/tour-ready $@
 
-.venv/demo-ready: pyproject.toml constraints.txt | .venv/bin/python
+.venv/demo-ready: pyproject.toml hashes/demo.txt | .venv/bin/python
 	@echo "fetching what the demo needs, 0.5 GB, only this once:"
-	@$(call install,--no-compile -e '.[serve]')
+	@$(call install,hashes/demo.txt,--no-compile)
 	@touch $@
 
-.venv/tour-ready: pyproject.toml constraints.txt | .venv/bin/python
+.venv/tour-ready: pyproject.toml hashes/tour.txt | .venv/bin/python
 	@echo "fetching what the tour needs, 0.5 GB, only this once:"
-	@$(call install,--no-compile -e '.[plot]')
+	@$(call install,hashes/tour.txt,--no-compile)
 	@touch $@
 
 demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates and the truth
@@ -40,10 +42,12 @@ test: .venv/ready  ## everything that must hold; needs nothing beside the clone,
 	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
 	$(BIN)/pytest -n 4 --dist worksteal
 
-js/node_modules/ready: js/package.json js/pages/package.json
+NPM := npm ci --silent --no-audit --no-fund
+
+js/node_modules/ready: js/package-lock.json js/pages/package-lock.json
 	@echo "installing what the TypeScript client is built and tested with; this takes a minute, only this once"
-	cd js && npm install --silent --no-audit --no-fund --no-package-lock
-	cd js/pages && npm install --silent --no-audit --no-fund --no-package-lock
+	cd js && $(NPM)
+	cd js/pages && $(NPM)
 	@touch $@
 
 test-js:  ## the TypeScript client, in Node and in Chromium
@@ -89,16 +93,23 @@ docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/python docs/notebooks.py
 	$(BIN)/zensical build --clean
 
-hashes: .venv/bin/python  ## write hashes.txt anew: the hash of every file that a pin of constraints.txt can be installed from
+compile = echo hatchling | $(BIN)/uv pip compile --quiet pyproject.toml - -c constraints.txt --universal --python-version 3.11.7 \
+	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+hashes: .venv/bin/python  ## write anew what is installed: the hash of every file that a pin can be installed from, and npm's locks, without hosts
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt uv
-	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras -c constraints.txt --universal --python-version 3.11.7 --generate-hashes \
-		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o hashes.txt
+	$(compile) --all-extras -o hashes.txt
+	$(compile) --extra serve -o hashes/demo.txt
+	$(compile) --extra plot -o hashes/tour.txt
+	for folder in js js/pages js/release; do \
+		rm -rf $$folder/package-lock.json $$folder/node_modules && \
+		(cd $$folder && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund) || exit 1; done
 
 # Everything is installed from build/wheels, whose files have the hashes of hashes.txt, and nothing else.
 RELEASE := build/tools/bin
 verified = $(RELEASE)/pip --disable-pip-version-check --python $(1) install --quiet --no-index --find-links build/wheels -c constraints.txt
 
-release: js/node_modules/ready  ## the wheel, its sources and two bills of materials (CycloneDX) in dist/, from Python packages with known hashes
+release: js/node_modules/ready  ## the wheel, its sources and two bills of materials (CycloneDX) in dist/, from packages with known hashes
 	rm -rf dist build
 	$(PYTHON) -m venv build/tools
 	$(RELEASE)/pip download --quiet --disable-pip-version-check --require-hashes -r hashes.txt -d build/wheels
@@ -109,7 +120,8 @@ release: js/node_modules/ready  ## the wheel, its sources and two bills of mater
 	$(PYTHON) -m venv --without-pip build/product
 	$(call verified,build/product) "$$(ls dist/*.whl)[all]"
 	$(RELEASE)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/deniable.cdx.json build/product
-	cd js/pages && npx --yes @cyclonedx/cyclonedx-npm@6.0.1 --omit dev --flatten-components --short-PURLs --output-reproducible \
+	cd js/release && $(NPM) --ignore-scripts  # one would fetch a binary that nothing pins
+	cd js/pages && ../release/node_modules/.bin/cyclonedx-npm --omit dev --flatten-components --short-PURLs --output-reproducible \
 		--output-file ../../dist/deniable-pages.cdx.json
 	cd dist && sha256sum --check --quiet ../build/before && sha256sum * > SHA256SUMS  # what npm ran changed nothing
 

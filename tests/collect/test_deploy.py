@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -18,6 +19,7 @@ import httpx
 import pytest
 
 from deniable.collect.limits import Limits
+from deniable.collect.store import open_store
 from tests import services
 from tests.certificates import Authority
 from tests.collector import BINARY, Running, collecting, small_plan, some_reports
@@ -217,7 +219,12 @@ def check_container(text: str) -> None:
         assert sum(word == needed for word, _ in final) == 1, needed
     installs = re.findall(r"pip install [^&]*", " && ".join(rest for word, rest in found if word == "RUN"))
     assert installs
-    assert all(" -c constraints.txt " in one for one in installs), "everything is pinned"
+    is_known = [
+        " --require-hashes -r hashes/" in one or " --no-deps --no-build-isolation . " in one
+        for one in installs
+    ]
+    assert all(is_known), "only files with known hashes are installed"
+    assert "a digest is of one day" in text, "why the image of Python has none"
 
 
 def test_the_containerfile_can_be_built_or_at_least_read(tmp_path: Path) -> None:
@@ -238,7 +245,8 @@ def test_the_containerfile_can_be_built_or_at_least_read(tmp_path: Path) -> None
         ("USER 10001\n", ""),
         ("COPY src ./src", "COPY sources ./src"),
         ("COPY --from=build", "COPY --from=builder"),
-        ("-c constraints.txt hatchling", "hatchling"),
+        ("--require-hashes -r hashes/demo.txt", "hatchling"),
+        ("--no-deps --no-build-isolation .", "--no-deps ."),
         ("WORKDIR /build", "WORKDIRS /build"),
         ("python:3.12-slim", "registry.example/python:3.12-slim"),
         ("/ready", "/health"),
@@ -262,6 +270,9 @@ def test_the_compose_file_starts_a_collector_and_a_database_of_its_own() -> None
     assert (DEPLOY / build["context"]).resolve() == ROOT
     assert (ROOT / build["dockerfile"]).is_file()
     assert re.fullmatch(r"postgres:\d+", database["image"])
+    assert "a digest is of one day" in text, "why there is none"
+    assert "POSTGRES_USER" not in database["environment"], "the collector's role is no superuser"
+    assert "./roles.sh:/docker-entrypoint-initdb.d/roles.sh:ro" in database["volumes"]
     assert collector["ports"] == ["127.0.0.1:8000:8000"]
     assert "ports" not in database
     [port] = [rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "EXPOSE"]
@@ -273,11 +284,34 @@ def test_the_compose_file_starts_a_collector_and_a_database_of_its_own() -> None
     for service in (collector, database):
         assert service["networks"] == ["inside"]
     for mount in database["volumes"]:
-        assert mount.partition(":")[0] in read["volumes"]
+        source = mount.partition(":")[0]
+        assert (DEPLOY / source).is_file() if source.startswith(".") else source in read["volumes"]
     variables = set(re.findall(r"\$\{(\w+):\?", text))
-    assert variables == {"DENIABLE_TOKEN", "DENIABLE_DATABASE_PASSWORD"}
+    assert variables == {"DENIABLE_TOKEN", "DENIABLE_DATABASE_PASSWORD", "DENIABLE_SUPERUSER_PASSWORD"}
     assert "${" not in re.sub(r"\$\{\w+:\?[^}]*\}", "", text), "what is missing stops it"
     assert all(name in text.partition("name:")[0] for name in variables), "the head says what to write"
+
+
+def test_the_role_of_the_collector_is_no_superuser_and_can_sweep() -> None:
+    """The script that the image of PostgreSQL would run, on a server of this machine."""
+    psql = shutil.which("psql")
+    if psql is None:
+        services.missing("psql is not installed")
+    cluster = services.cluster()
+    names = {"PGHOST": "127.0.0.1", "PGPORT": str(cluster.port), "COLLECTOR_PASSWORD": "it's secret"}
+    environment = {"PATH": os.environ["PATH"], **names}
+    subprocess.run(["sh", str(DEPLOY / "roles.sh")], env=environment, check=True, capture_output=True)
+    assert cluster.sql("SELECT rolsuper FROM pg_roles WHERE rolname = 'deniable'") == [(False,)]
+    store = open_store(f"postgresql://deniable@127.0.0.1:{cluster.port}/deniable")
+    try:
+        store.register(PLAN, False)
+        assert store.sweep()
+        words = " ".join(one.words for one in store._database.exposures())
+        assert "GRANT" not in words, "it may do all that a sweep does"
+    finally:
+        store.close()
+        cluster.sql("DROP DATABASE deniable")
+        cluster.sql("DROP ROLE deniable")
 
 
 def test_the_commands_of_the_container_are_those_of_the_collector() -> None:

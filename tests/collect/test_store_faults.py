@@ -186,6 +186,28 @@ def test_a_closed_connection_leaves_its_tallies_to_the_next() -> None:
     store.close()
 
 
+def test_a_sweep_on_a_busy_machine_ends_in_time_and_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that takes too long to rewrite would keep arriving reports waiting until they are refused."""
+    store = prepared(services.cluster().url())
+    store.add(arrivals(SPLIT, 400, 1), 0.0)
+    run, is_slow = Postgres.run, True
+
+    def run_slowly(database: Postgres, sql: str, *values: object) -> list[Any]:
+        if is_slow and sql.startswith("VACUUM"):
+            return run(database, "SELECT pg_sleep(60)")
+        return run(database, sql, *values)
+
+    monkeypatch.setattr(Postgres, "run", run_slowly)
+    monkeypatch.setattr(postgres, "_LOCKED", "100ms")
+    before = time.monotonic()
+    assert not store.sweep()
+    assert time.monotonic() - before < 30
+    is_slow = False
+    monkeypatch.setattr(postgres, "_LOCKED", "60s")
+    assert store.sweep()
+    assert (store.counted(SPLIT.id), store.check()) == (400, [])
+
+
 def test_tallies_that_two_connections_share_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """With more collectors than numbers, or a pool of connections between them and the database."""
     monkeypatch.setattr(Postgres, "collector_number", lambda _: 0)

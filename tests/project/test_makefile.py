@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,14 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = {"demo": "'.[serve]'", "tour": "'.[plot]'", "check": "'.[dev]'"}
+FILES = {"demo": "hashes/demo.txt", "tour": "hashes/tour.txt", "check": "hashes.txt"}
+LOCKS = ("js/package-lock.json", "js/pages/package-lock.json")
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What make looks at in a fresh clone."""
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
-        shutil.copy(ROOT / name, tmp_path)
+    for name in ("Makefile", "pyproject.toml", *FILES.values(), *LOCKS):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 
@@ -29,23 +32,25 @@ def planned(folder: Path, target: str) -> str:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_every_target_installs_what_it_needs_once(clone: Path) -> None:
-    for target, extra in EXTRAS.items():
+    for target, file in FILES.items():
         printed = planned(clone, target)
-        assert [other for other in EXTRAS.values() if other in printed] == [extra]
+        assert re.findall(r"-r (\S+)", printed) == [file]
+        installs = re.findall(r"pip install [^&;]*", printed)
+        assert ["--require-hashes" in one or "--no-deps --no-build-isolation" in one for one in installs] == [
+            True,
+            True,
+        ]
         assert "--quiet" not in printed
     (clone / ".venv/bin").mkdir(parents=True)
     for name in ("bin/python", "demo-ready", "tour-ready", "ready"):
         (clone / ".venv" / name).touch()
-    for target in EXTRAS:
+    for target in FILES:
         assert "pip install" not in planned(clone, target)
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_release_installs_only_what_has_a_known_hash(clone: Path) -> None:
     """It is not built here: what make would run is read, and what it would install has hashes."""
-    for name in ("js/package.json", "js/pages/package.json"):
-        (clone / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, clone / name)
     lines = [line for line in planned(clone, "release").splitlines() if "/pip " in line]
     fetched, *installed = lines
     assert "download" in fetched
@@ -60,9 +65,6 @@ def test_a_release_installs_only_what_has_a_known_hash(clone: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_release_has_its_bills_of_materials_and_hashes(clone: Path) -> None:
-    for name in ("js/package.json", "js/pages/package.json"):
-        (clone / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, clone / name)
     printed = planned(clone, "release")
     steps = (
         "-m build --no-isolation",
@@ -73,3 +75,20 @@ def test_a_release_has_its_bills_of_materials_and_hashes(clone: Path) -> None:
     places = [printed.find(step) for step in steps]
     assert -1 not in places
     assert places == sorted(places), "hashes come last, and are of all files"
+
+
+def test_nothing_beside_the_clone_is_used() -> None:
+    """Our machines have a folder of datasets there, others do not."""
+    beside = "/".join(("shared", "datasets"))
+    for path in (ROOT / "Makefile", *(ROOT / "tests").rglob("*.py"), *(ROOT / "src").rglob("*.py")):
+        assert beside not in path.read_text(encoding="utf-8"), path
+    guard = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "env -u DENIABLE_DATA HOME=" in guard
+    assert 'git clone --quiet . "$stranger/clone"' in guard
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_npm_installs_only_what_is_locked(clone: Path) -> None:
+    printed = planned(clone, "release")
+    assert "npx" not in printed
+    assert re.findall(r"&& npm (\w+)", printed) == ["ci"] * 3

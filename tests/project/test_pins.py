@@ -27,6 +27,34 @@ def test_hashes_are_those_of_the_pins() -> None:
         assert all(_HASH.fullmatch(line) for line in lines), f"{head} has more than hashes"
 
 
+def test_parts_of_the_hashes_are_those_of_the_whole() -> None:
+    whole = set(re.split(r"\n(?! )", (ROOT / "hashes.txt").read_text().strip()))
+    for name in ("demo", "tour"):
+        part = set(re.split(r"\n(?! )", (ROOT / "hashes" / f"{name}.txt").read_text().strip()))
+        names = {_PIN.match(package)[0] for package in part}  # type: ignore[index]
+        assert names <= {_PIN.match(package)[0] for package in whole}, name  # type: ignore[index]
+        assert {_only_hashes(package) for package in part} <= {_only_hashes(package) for package in whole}, (
+            name
+        )
+        assert any(package.startswith("hatchling==") for package in part), "it builds the project"
+
+
+def _only_hashes(package: str) -> tuple[str, ...]:
+    return tuple(_HASH.findall(package))
+
+
+def test_npm_locks_have_integrity_and_no_hosts() -> None:
+    for folder in ("js", "js/pages", "js/release"):
+        stated = json.loads((ROOT / folder / "package.json").read_text())
+        locked = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
+        root = locked.pop("")
+        for kind in ("dependencies", "devDependencies"):
+            assert root.get(kind, {}) == stated.get(kind, {}), f"make hashes writes the lock of {folder} anew"
+        for name, package in locked.items():
+            assert package["integrity"].startswith("sha512-"), name
+            assert "resolved" not in package, name
+
+
 def test_the_pages_state_the_library_that_the_client_is_built_with() -> None:
     """Their bill of materials lists it; the sources that are bundled find it beside the client."""
     name = "@cloudflare/blindrsa-ts"

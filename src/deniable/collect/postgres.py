@@ -35,6 +35,10 @@ _CHANGING = ("arrivals", "tallies", "invitations", "tickets", "exchanges")
 """Tables whose dead rows tell what happened."""
 # attempts to clear while others end their transactions, and seconds between them
 _TRIES, _PAUSE = 20, 0.01
+_LOCKED, _REWRITTEN, _LOGGED = "5s", "10min", "60s"
+"""How long a sweep may work on a table that arriving reports wait for (collectors give up after 10 seconds),
+on one that they do not, and on the log. What takes longer on a busy machine is left to the next sweep.
+"""
 _MIGRATING = 0x64656E69  # the advisory lock for making or changing tables
 _COLLECTORS = 64  # collectors that have tallies of their own; more of them wait for each other
 _MANY = 100  # reports that are inserted as if none of them were there
@@ -208,13 +212,15 @@ class Postgres(Database):
             # A plain VACUUM leaves the bytes of deleted rows in the pages; FULL writes the rows that are left
             # to a new file.
             for table in tables:
+                self.run(f"SET statement_timeout = '{_LOCKED if table in _CHANGING else _REWRITTEN}'")
                 if self.run(f"SELECT pg_relation_size('{table}')") != [(0,)]:
                     self.run(f"VACUUM (FULL) {table}")
-        except errors.LockNotAvailable:
+        except (errors.LockNotAvailable, errors.QueryCanceled):
             return nothing
         try:
+            self.run(f"SET statement_timeout = '{_LOGGED}'")
             self._drop_log()
-        except errors.InsufficientPrivilege:
+        except (errors.InsufficientPrivilege, errors.QueryCanceled):
             return Cleared(tables=True, log=False)
         return Cleared(tables=True, log=not any(one.keeps_log for one in self.exposures()))
 
