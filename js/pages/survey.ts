@@ -11,6 +11,7 @@ import {
   ask,
   askJson,
   fragment,
+  HERE,
   invitationIn,
   isInvitedTo,
   keepInvitation,
@@ -22,7 +23,7 @@ import { type Child, find, h, quoted, seen, skipping } from "./dom.js";
 import { askedBy, byOperator, drawnFirst, promise, unfold } from "./guarantee.js";
 import { loadMore, own, owned, paragraphs, settle, titleIn } from "./language.js";
 import { loadPlaces } from "./location_question.js";
-import { plural, spoken, t } from "./messages.js";
+import { plural, rich, spoken, t } from "./messages.js";
 import { titleOf } from "./phrases.js";
 import type { Answering } from "./plans.js";
 import { followPlans, forgetPlans, keptFor } from "./plans_link.js";
@@ -32,6 +33,7 @@ import { isReceived, received } from "./receipts.js";
 import { complain, hold, put, refuse, shared } from "./shared.js";
 
 let isDamaged = false; // the invitation in the link that was followed
+let arrived = ""; // what the link that was followed says after its #
 let turn = 0;
 let kinds: QuestionKinds | null = null; // where the study has them
 let form: HTMLFormElement | null = null; // what is being answered
@@ -47,6 +49,7 @@ async function start(isForgotten = false): Promise<void> {
   }
   hold();
   if (isForgotten) forgetPlans();
+  if (arrived === "" || /invitation=/.test(location.hash)) arrived = location.hash;
   const several = followPlans();
   parts = null;
   const isFollowed = /[#&]invitation=[^&]/.test(location.hash);
@@ -63,7 +66,8 @@ async function start(isForgotten = false): Promise<void> {
     connection();
     shared.ledger = remembered();
     if (!isSecureContext) throw new Refused("insecure", t("insecure"));
-    const { plans } = await askJson<{ plans: Summary[] }>("plans");
+    const { plans, url } = await askJson<{ plans: Summary[]; url?: string | null }>("plans");
+    if (url && new URL(`${url}/`).href !== HERE) return elsewhere(`${url}/`);
     if (several) {
       const { showPlans } = await loadMore(import("./plans.js"), "fields");
       const answering = (all: Answering): void => void (parts = all);
@@ -292,6 +296,24 @@ function sentAlong(): HTMLElement {
   const told = h("details", { class: "kept-apart" }, h("summary", {}, t("invitation_tells")));
   unfold(told, async () => [(await following()).tellInvitation()]);
   return told;
+}
+
+/**
+ * The survey is answered at one address only: at another, this browser would not know what it has sent. A link, and
+ * no redirect, since a proxy that changes names would lead back here without end.
+ */
+function elsewhere(address: string): void {
+  document.title = `${t("elsewhere")} · Deniable`;
+  const to = h("a", { href: address + arrived }, h("bdi", {}, address));
+  put(
+    h("h1", {}, t("elsewhere")),
+    h(
+      "section",
+      { class: "notice", role: "alert" },
+      h("p", {}, t("elsewhere_why")),
+      h("p", {}, rich("elsewhere_go", { address: to })),
+    ),
+  );
 }
 
 function connection(): void {

@@ -501,6 +501,20 @@ def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
 
 
+def test_a_survey_is_answered_at_one_address(visit: Visit, collector: Running) -> None:
+    """By another name of the collector, the browser would not know what it has sent."""
+    page = visit.page
+    port = collector.url.rpartition(":")[2]
+    page.goto(f"http://localhost:{port}/#plan={ONCE.id}&invitation={CODE}")
+    expect(page.get_by_role("heading", name="This survey has another address")).to_be_visible()
+    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
+    visit.sent.clear()  # what was asked of the other name
+    page.get_by_role("link", name=f"{collector.url}/").click()
+    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
+    assert page.url == f"{collector.url}/#plan={ONCE.id}"
+    assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == CODE
+
+
 def test_all_studies_together_give_away_what_one_may(visit: Visit) -> None:
     """Without a limit of the person, too; a higher one is theirs to set."""
     page = visit.survey(ONCE)

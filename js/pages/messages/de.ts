@@ -155,6 +155,10 @@ export const de: Messages = {
   all_bytes: "Alle {n} Bytes: {body} aus Ihren Antworten, {header}, die Umfrage, Runde und Bericht benennen",
   insecure:
     "Ein Browser erstellt einen Bericht nur über eine sichere Verbindung. Bitten Sie um eine Adresse, die mit https beginnt.",
+  elsewhere: "Diese Umfrage hat eine andere Adresse",
+  elsewhere_why:
+    "Eine Umfrage wird nur unter einer Adresse beantwortet. Ihr Browser merkt sich je Adresse, was er gesendet hat; hier wüsste er nichts davon und könnte einen zweiten Bericht senden, der mehr preisgibt.",
+  elsewhere_go: "Weiter zu {address}",
   no_such_study: "Diese Umfrage gibt es hier nicht. Ist der Link vollständig?",
   no_storage:
     "Dieser Browser lässt die Seite nichts speichern. Ist das abgeschaltet? Ein Bericht darf nur einmal gezogen werden, darum muss das Gerät ihn speichern.",
@@ -344,7 +348,7 @@ export const de: Messages = {
   round_received: "Runde {round} · bei der Sammelstelle angekommen",
   round_made: "Runde {round} · erstellt, noch nicht bestätigt",
   keeps_secret:
-    "Dieser Browser bewahrt ein Geheimnis auf, und jeder Bericht kommt daraus: Dieselben Antworten ergeben wieder denselben Bericht. Andere Antworten auf dieselbe Runde, in einem anderen Browser oder nach „Alles vergessen“, sind ein zweiter Bericht. Er gibt noch einmal so viel preis, und niemand kann es für Sie zählen.",
+    "Dieser Browser bewahrt ein Geheimnis auf, und jeder Bericht kommt daraus: Dieselben Antworten ergeben wieder denselben Bericht. Andere Antworten auf dieselbe Runde, in einem anderen Browser, in einem privaten Fenster oder nach „Alles vergessen“, sind ein zweiter Bericht. Er gibt noch einmal so viel preis, und niemand kann es für Sie zählen.",
   cap: "Umfragen ablehnen, die meinen Verlust insgesamt erhöhen auf mehr als",
   spent: "Verlust insgesamt bisher: bis zu {loss} von {cap}",
   cap_wrong: "Die Grenze ist eine Zahl über 0. Leer bedeutet {n}.",

@@ -158,6 +158,10 @@ export const en = {
   // what does not work
   insecure:
     "A browser makes a report only over a secure connection. This address does not begin with https; ask the sender for one that does.",
+  elsewhere: "This survey has another address",
+  elsewhere_why:
+    "A survey is answered at one address only. Your browser remembers what it has sent by the address; here it would know nothing of it, and could send a second report, which gives away more.",
+  elsewhere_go: "Go to {address}",
   no_such_study: "This collector has no such study. Is the link complete?",
   no_storage:
     "This browser does not let the page store anything. Is storage switched off? A report must be drawn only once, so the device has to store it.",
@@ -345,7 +349,7 @@ export const en = {
   round_received: "Round {round} · received by the collector",
   round_made: "Round {round} · made, no receipt yet",
   keeps_secret:
-    "This browser keeps a secret, and every report comes from it: the same answers give the same report again. Other answers to the same round, in another browser or after “Forget me”, are a second report. It gives away as much again, and nobody can count it for you.",
+    "This browser keeps a secret, and every report comes from it: the same answers give the same report again. Other answers to the same round, in another browser, in a private window or after “Forget me”, are a second report. It gives away as much again, and nobody can count it for you.",
   cap: "Refuse studies that bring my lifetime loss above",
   spent: "Lifetime loss so far: up to {loss} of {cap}",
   cap_wrong: "The limit is a number above 0. Leave it empty for {n}.",

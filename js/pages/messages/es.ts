@@ -155,6 +155,10 @@ export const es: Messages = {
     "Los {n} bytes: {body} de sus respuestas, {header} que nombran la encuesta, la ronda y el informe",
   insecure:
     "Un navegador solo crea un informe por una conexión segura. Esta dirección no empieza por https; pida una que sí.",
+  elsewhere: "Esta encuesta tiene otra dirección",
+  elsewhere_why:
+    "Una encuesta se responde en una sola dirección. Su navegador recuerda por dirección lo que ha enviado; aquí no sabría nada de ello y podría enviar un segundo informe, que revela más.",
+  elsewhere_go: "Ir a {address}",
   no_such_study: "Este recolector no tiene esa encuesta. ¿Está completo el enlace?",
   no_storage:
     "Este navegador no deja que la página guarde nada. ¿Está desactivado el almacenamiento? Un informe se debe sortear una sola vez, por eso el dispositivo tiene que guardarlo.",
@@ -340,7 +344,7 @@ export const es: Messages = {
   round_received: "Ronda {round} · recibida por el recolector",
   round_made: "Ronda {round} · creada, sin acuse de recibo",
   keeps_secret:
-    "Este navegador guarda un secreto, y cada informe sale de él: las mismas respuestas dan otra vez el mismo informe. Otras respuestas a la misma ronda, en otro navegador o después de «Olvidar todo», son un segundo informe. Revela otro tanto, y nadie puede contarlo por usted.",
+    "Este navegador guarda un secreto, y cada informe sale de él: las mismas respuestas dan otra vez el mismo informe. Otras respuestas a la misma ronda, en otro navegador, en una ventana privada o después de «Olvidar todo», son un segundo informe. Revela otro tanto, y nadie puede contarlo por usted.",
   cap: "Rechazar encuestas que lleven mi pérdida total por encima de",
   spent: "Pérdida total hasta ahora: hasta {loss} de {cap}",
   cap_wrong: "El límite es un número mayor que 0. Déjelo vacío para {n}.",

@@ -155,6 +155,10 @@ export const fr: Messages = {
     "Les {n} octets : {body} issus de vos réponses, {header} qui désignent l’enquête, la vague et le rapport",
   insecure:
     "Un navigateur ne crée un rapport que par une connexion sécurisée. Cette adresse ne commence pas par https ; demandez-en une qui le fait.",
+  elsewhere: "Cette enquête a une autre adresse",
+  elsewhere_why:
+    "On répond à une enquête à une seule adresse. Votre navigateur retient par adresse ce qu’il a envoyé ; ici, il n’en saurait rien et pourrait envoyer un second rapport, qui révèle davantage.",
+  elsewhere_go: "Aller à {address}",
   no_such_study: "Ce collecteur n’a pas cette enquête. Le lien est-il complet ?",
   no_storage:
     "Ce navigateur n’autorise pas la page à enregistrer quoi que ce soit. Le stockage est-il désactivé ? Un rapport ne doit être tiré qu’une fois ; l’appareil doit donc l’enregistrer.",
@@ -346,7 +350,7 @@ export const fr: Messages = {
   round_received: "Vague {round} · reçue par le collecteur",
   round_made: "Vague {round} · créée, pas encore d’accusé",
   keeps_secret:
-    "Ce navigateur garde un secret, et chaque rapport en vient : les mêmes réponses redonnent le même rapport. D’autres réponses à la même vague, dans un autre navigateur ou après « Tout oublier », sont un second rapport. Il révèle encore autant, et personne ne peut le compter pour vous.",
+    "Ce navigateur garde un secret, et chaque rapport en vient : les mêmes réponses redonnent le même rapport. D’autres réponses à la même vague, dans un autre navigateur, dans une fenêtre privée ou après « Tout oublier », sont un second rapport. Il révèle encore autant, et personne ne peut le compter pour vous.",
   cap: "Refuser les enquêtes qui portent ma perte totale au-dessus de",
   spent: "Perte totale jusqu’ici : jusqu’à {loss} sur {cap}",
   cap_wrong: "La limite est un nombre supérieur à 0. Laissez vide pour {n}.",

@@ -155,6 +155,10 @@ export const pt: Messages = {
     "Todos os {n} bytes: {body} das suas respostas, {header} que identificam o inquérito, a ronda e o relatório",
   insecure:
     "Um navegador só cria um relatório por uma ligação segura. Este endereço não começa por https; peça um que comece.",
+  elsewhere: "Este inquérito tem outro endereço",
+  elsewhere_why:
+    "Responde-se a um inquérito num só endereço. O seu navegador recorda por endereço o que enviou; aqui não saberia nada disso e poderia enviar um segundo relatório, que revela mais.",
+  elsewhere_go: "Ir para {address}",
   no_such_study: "Este coletor não tem esse inquérito. O link está completo?",
   no_storage:
     "Este navegador não deixa a página guardar nada. O armazenamento está desligado? Um relatório deve ser sorteado uma só vez, por isso o dispositivo tem de o guardar.",
@@ -339,7 +343,7 @@ export const pt: Messages = {
   round_received: "Ronda {round} · recebida pelo coletor",
   round_made: "Ronda {round} · criada, ainda sem aviso de receção",
   keeps_secret:
-    "Este navegador guarda um segredo, e cada relatório vem dele: as mesmas respostas dão outra vez o mesmo relatório. Outras respostas à mesma ronda, noutro navegador ou depois de «Esquecer tudo», são um segundo relatório. Revela outro tanto, e ninguém pode contá-lo por si.",
+    "Este navegador guarda um segredo, e cada relatório vem dele: as mesmas respostas dão outra vez o mesmo relatório. Outras respostas à mesma ronda, noutro navegador, numa janela privada ou depois de «Esquecer tudo», são um segundo relatório. Revela outro tanto, e ninguém pode contá-lo por si.",
   cap: "Recusar inquéritos que levem a minha perda total acima de",
   spent: "Perda total até agora: até {loss} de {cap}",
   cap_wrong: "O limite é um número acima de 0. Deixe vazio para {n}.",

@@ -79,6 +79,8 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     sweep_seconds: float = sweeping.SECONDS
     """Seconds between two sweeps of the store."""
+    url: str | None = None
+    """The one address at which the survey is answered; None: at any."""
 
 
 @final
@@ -115,6 +117,7 @@ class Collector:
             lambda: self._queue,
             self._readiness.check,
             self._minutes,
+            settings.url,
         )
         self._router = Router(
             [

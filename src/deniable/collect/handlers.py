@@ -62,11 +62,13 @@ class Handlers:
         queue: Callable[[], int],
         check_readiness: Callable[[], None],
         minutes: MinuteCounts,
+        url: str | None,
     ) -> None:
         self._store = store
         self._served = served
         self._token = hash_token(token)
         self._minimum = minimum
+        self._url = url
         self._metrics = counts
         self._queue = queue
         self._check_readiness = check_readiness
@@ -125,7 +127,7 @@ class Handlers:
                     opened,
                 )
             )
-        return respond(messages.Plans(found))
+        return respond(messages.Plans(found, self._url))
 
     async def show_plan(self, request: Request) -> Response:
         one = self._plan(request)

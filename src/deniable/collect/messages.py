@@ -52,6 +52,8 @@ class Plans(Message, frozen=True):
     """The plans that are collected here."""
 
     plans: list[Summary]
+    url: str | None = None
+    """The one address at which the survey is answered; None where no address was named."""
 
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]

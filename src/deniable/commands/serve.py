@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=PORT, default="8000", show_default=True, help="Listen on this port; 0 is any free one."
 )
+@click.option(
+    "--url",
+    metavar="ADDRESS",
+    help="The one address of the survey, such as https://example.org; it refuses to be answered at another.",
+)
 @store_option
 @click.option(
     "--minimum", type=COUNT, default="100", show_default=True, help="Show no estimates from fewer reports."
@@ -88,6 +93,7 @@ def run_collector(
     plans: Sequence[Path],
     host: str,
     port: int,
+    url: str | None,
     store: str,
     minimum: int,
     invited: bool,
@@ -117,6 +123,8 @@ def run_collector(
         raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {rate:g}")
     if not 0.1 <= sweep <= 3600:
         raise InvalidParameter(f"--sweep is a number of seconds from 0.1 to 3600, got {sweep:g}")
+    if url is not None:
+        url = _checked_url(url)
     if (certificate is None) is not (private is None):
         raise InvalidParameter(
             "HTTPS takes a certificate and its key; name both, with --certificate and --key, or none"
@@ -168,7 +176,11 @@ def run_collector(
             register_plan(opened, one.plan, one.invited)
             _open_first(opened, one, number)
         token, origin = serving.operator_token(token_file)
-        settings = Settings(token, minimum, frozenset(origins), limits, sweep)
+        address = serving.address_of(taken, "https" if pair else "http")
+        outside = serving.outside_address(taken)
+        if url is None and outside is None and proxy is None:
+            url = address
+        settings = Settings(token, minimum, frozenset(origins), limits, sweep, url)
         collector = Collector(opened, open_store(store), served, settings)
         _warn_of_closed_rounds(opened, served, time.time())
         _warn_of_fakes(served)
@@ -176,8 +188,9 @@ def run_collector(
         for exposure in opened.exposures():
             click.echo(f"warning: {exposure.text}", err=True)
         opened.tidy()
-        _print_addresses(serving.address_of(taken, "https" if pair else "http"), served, token, origin)
-        outside = serving.outside_address(taken)
+        _print_addresses(url or address, served, token, origin)
+        if url is None:
+            _warn_of_names()
         if outside is not None and proxy is None and pair is None:
             _warn_of_http(outside)
         serving.run(collector, taken, proxy, pair)
@@ -270,6 +283,30 @@ def _warn_of_readers(files: Sequence[Path]) -> None:
             f"{' '.join(shared)}"
         )
         click.echo(text, err=True)
+
+
+def _checked_url(url: str) -> str:
+    """The address of a survey, without a slash at its end."""
+    from urllib.parse import urlsplit
+
+    checked = url.rstrip("/")
+    try:
+        parts = urlsplit(checked)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address or parts.query or parts.fragment or "@" in parts.netloc:
+        raise InvalidParameter(f"--url is the survey's address, such as https://example.org, got {url!r}")
+    return checked
+
+
+def _warn_of_names() -> None:
+    text = (
+        "warning: the survey can be answered under every name of this machine, and a browser that comes by "
+        "another name knows nothing of its reports: it sends a second one, and counts its losses anew. Name "
+        "the one address with --url"
+    )
+    click.echo(text, err=True)
 
 
 def _warn_of_http(address: str) -> None:
