@@ -164,7 +164,7 @@ def test_a_question_may_be_called_round(tmp_path: Path) -> None:
 
 
 def test_intervals_of_files_of_several_rounds_hold(tmp_path: Path) -> None:
-    """Added up, as before, the reports of ten rounds give intervals that hold 83 % of the time."""
+    """Added up, as before, the reports of ten rounds give intervals that hold 70 % of the time here."""
     truth = np.array([0.6, 0.3, 0.1])
     rng = np.random.default_rng(13)
     held = fault = 0
