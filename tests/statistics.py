@@ -65,7 +65,7 @@ COVERED_STUDIES, COVERED_PEOPLE, COVERED = 10, 1000, 0.945
 normal interval holds: half a point less than 95 %, as thousands of runs show. 88.5 % may then pass.
 """
 ROUNDS_STUDIES = 120
-"""Studies of ten rounds in one file, a round of each: 83 % may then pass. Added up, about 70 % are covered."""
+"""Studies of ten rounds in one file, a round of each: 83 % may then pass. Added up, 70 % are covered."""
 WORST_STUDIES = 600
 """Studies of the worst case known: 90 % may then pass, and 85 % is found out with all but certainty."""
 ANSWERED_STUDIES = 100
