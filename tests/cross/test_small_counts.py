@@ -18,7 +18,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
 from deniable.cross.counted import Counted, Counts, NamedCells
-from deniable.cross.spread import OneReport
+from deniable.cross.spread import GroupedReport, OneReport
 from deniable.cross.tails import (
     DIFFERENCE,
     ODDS,
@@ -411,3 +411,43 @@ def test_tables_without_counts_stay_fiellers() -> None:
     assert few.counted.cells is not None
     np.testing.assert_allclose(bare.shares, few.shares, atol=1e-12)
     np.testing.assert_allclose(bare.low, few.low, atol=0.1)
+
+
+def test_means_of_few_reports_hold() -> None:
+    """Over all counts of three values; an error at the estimates, as means had it, vanishes."""
+    study = dn.Study({"g": ["A", "B"], "x": ["u", "v", "w"]}, 4.0, known=["g"], protocol="grr")
+    plan, law, positions = study.plan(people=300), law_of("grr", 3, 4.0), [0.0, 1.0, 2.0]
+    populations = np.array([[0.98, 0.01, 0.01], [0.9, 0.1, 0.0], [1 / 3, 1 / 3, 1 / 3], [0.5, 0.0, 0.5]])
+    truth, held, errors, faulty = populations @ positions, np.zeros(4), [], []
+    for first in range(6):
+        for second in range(6 - first):
+            counts = [first, second, 5 - first - second]
+            table = read(plan, [counts, [100, 100, 100]]).cross("x", by="g")
+            chances = [stats.multinomial.pmf(counts, 5, law.q + law.gain * shares) for shares in populations]
+            mean = table.mean("A", positions)
+            held += chances * ((mean.low - 1e-9 <= truth) & (mean.high + 1e-9 >= truth))
+            errors.append(mean.stderr)
+            spread = GroupedReport(law, 2, 3).covariance(table.cells.ravel(), np.eye(6)) / table.n
+            faulty.append(replace(table, covariance=spread).mean("A", positions).stderr)
+    assert held.min() >= SMALL_HELD
+    assert min(errors) > 0.1
+    assert min(faulty) == 0
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 20)])
+def test_changes_of_small_groups_hold(sizes: tuple[int, int]) -> None:
+    plan = dn.Study({"g": ["A", "B"], "x": ["u", "v"]}, 4.0, known=["g"], protocol="grr").plan(people=300)
+    law, held = law_of("grr", 2, 4.0), np.zeros((SHARES.size, SHARES.size))
+    rounds = [[read(plan, [[x, m - x], [150, 150]]).cross("x", by="g") for x in range(m + 1)] for m in sizes]
+    truth = SHARES - SHARES[:, None]
+    for i, earlier in enumerate(rounds[0]):
+        for j, later in enumerate(rounds[1]):
+            change = later.change(earlier, "others")
+            assert change.stderr[0, 0] > 0.1
+            low, high = change.low[0, 0], change.high[0, 0]
+            chances = np.outer(
+                stats.binom.pmf(i, sizes[0], law.q + law.gain * SHARES),
+                stats.binom.pmf(j, sizes[1], law.q + law.gain * SHARES),
+            )
+            held += chances * ((low <= truth + 1e-12) & (high >= truth - 1e-12))
+    assert held.min() >= SMALL_HELD

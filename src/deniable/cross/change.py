@@ -130,7 +130,8 @@ class TableChange:
         down = combine_reaches(other - self.later.low, self.earlier.high - one, dependence)
         up = combine_reaches(self.later.high - other, one - self.earlier.low, dependence)
         value = np.where(is_known, other - one, np.nan)
-        error = np.where(is_known, self._errors(*slopes).reshape(shape), np.inf)
+        errors = [np.where(is_known, table.stderr, 0.0) for table in (self.earlier, self.later)]
+        error = np.where(is_known, combine_reaches(errors[0], errors[1], dependence), np.inf)
         return Differences(value, error, other - one - down, other - one + up)
 
     def test(self) -> Test:
@@ -303,7 +304,8 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
 
 def _about_these(table: CrossTable) -> CrossTable:
     """The table by its own reports, and how far it may be off from that of the very people who made them."""
-    fixed = (table.spread(table.own) - table.sampling(table.own)) / table.n
+    possible = table.find_possible()  # at shares below 0 noise would be less than none
+    fixed = (table.spread(possible) - table.sampling(possible)) / table.n
     return replace(table, cells=table.own, covariance=fixed, counted=Counted())
 
 
