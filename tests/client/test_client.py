@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -483,3 +483,29 @@ def test_a_plan_with_rounds_is_told_the_round() -> None:
         client.report(ANSWER, None)  # a collector offers None while no round is open
     assert client.report(ANSWER, 3).round == 3
     assert Client(once(), secret=bytes(32)).report(ANSWER).round == 1, "there is only one"
+
+
+def test_an_attempt_ends_in_time_though_the_answer_comes_byte_by_byte() -> None:
+    """A collector that sends a byte every 50 ms; the margin is 18 seconds of processor time for others."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.recv(1 << 16)
+                connection.sendall(b"HTTP/1.1 201 Created\r\nx: ")
+                while not ended.wait(0.05):
+                    connection.sendall(b"y")
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        client = Client(once(), bytes(32))
+        started = time.monotonic()
+        with pytest.raises(NotSent, match=r"no whole answer within 0\.5 seconds"):
+            client.send(
+                f"http://127.0.0.1:{server.getsockname()[1]}", client.report(ANSWER), attempts=1, timeout=0.5
+            )
+        assert time.monotonic() - started < 18
+        ended.set()
+        thread.join(10)

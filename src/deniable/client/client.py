@@ -271,6 +271,8 @@ class Client:
     ) -> Receipt:
         """Send a report until it has arrived; it is counted once, however often it is sent.
 
+        An attempt ends after `timeout` seconds, whatever the collector does meanwhile.
+
         If the plan takes tickets, an invitation is exchanged for one first. Then this waits for 1 to 10
         minutes at random, or for `wait` seconds, so that the time does not link the two; a line in the log
         (`deniable.client`) says until when, and `wait=0` leaves it out. A program that is ended meanwhile

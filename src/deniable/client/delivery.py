@@ -6,9 +6,12 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
 
 Receipt = Literal["counted", "counted before"]
 Answer = TypeVar("Answer")
@@ -43,7 +46,7 @@ class Response(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What is posted, and for how many seconds an answer is waited for."""
+    """What is posted, and for how many seconds one attempt may last in all."""
 
     url: str
     body: bytes
@@ -90,13 +93,60 @@ def is_address(url: object) -> bool:
 
 
 def _post(message: Message) -> Response:
-    """Post a message; no redirect is followed, since an invitation is for the collector."""
+    """Post a message within its time: from the look-up of the name to the last byte of the answer.
+
+    The limit of a socket is one for each piece that arrives. So a collector that sends a byte now and then
+    would hold a device for ever. A thread of its own posts, and is left alone when the time is over.
+    """
+    import threading
+
+    outcome: list[Response | Exception] = []
+    connection = _connect(message)
+
+    def post() -> None:
+        try:
+            outcome.append(_exchange(connection, message))
+        except Exception as problem:  # it is raised where somebody waits for it
+            outcome.append(problem)
+
+    thread = threading.Thread(target=post, name="deniable-send", daemon=True)
+    thread.start()
+    thread.join(message.timeout)
+    if not outcome:
+        _cut(connection)
+        raise TimeoutError(f"there was no whole answer within {message.timeout:g} seconds")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _connect(message: Message) -> HTTPConnection:
+    """The connection that a message takes, which is not open yet."""
     import http.client
     from urllib.parse import urlsplit
 
     parts = urlsplit(message.url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=message.timeout)
+    return kind(parts.hostname or "", parts.port, timeout=message.timeout)
+
+
+def _cut(connection: HTTPConnection) -> None:
+    """End a connection that another thread still reads from."""
+    import socket
+
+    try:
+        if connection.sock is not None:
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+    except OSError:  # it has ended by itself
+        pass
+
+
+def _exchange(connection: HTTPConnection, message: Message) -> Response:
+    """Post a message; no redirect is followed, since an invitation is for the collector."""
+    import http.client
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(message.url)
     try:
         connection.request("POST", parts.path, message.body, dict(message.headers))
         answer = connection.getresponse()
