@@ -104,6 +104,12 @@ def test_nobody_without_a_name_is_greeted(language: str) -> None:
     assert nobody.startswith(f'<p dir="auto">{TEXTS[language].invited}: Tea')
 
 
+def test_no_line_of_a_french_letter_begins_with_a_colon() -> None:
+    """A line may end at any plain space, so that none stands before such a sign."""
+    assert not [text for text in TEXTS["fr"] if re.search(r" [:;!?»]|« ", text)]
+    assert "\N{NO-BREAK SPACE}:" in TEXTS["fr"].text
+
+
 def test_a_letter_of_four_plans_is_refused(run: Run) -> None:
     names = [f"{name}.json" for name in "abcd"]
     for name in names:

@@ -261,3 +261,10 @@ def test_exact_is_refused_where_nothing_is_exact() -> None:
     support = counted.estimate(counted.tally(counted.privatize(np.arange(300) % 3, dn.seeded(1))))
     assert support.method == "exact"
     assert "95 % intervals" in str(support)
+
+
+def test_large_numbers_have_no_power_of_ten() -> None:
+    income = dn.Summary(1_234_567.0, 251.7, 1_234_000.0, 1_235_100.0)
+    assert str(income) == "1,234,570, from 1,234,000 to 1,235,100 (standard error 250)"
+    share = dn.Summary(0.5, 1.5, -1.0, 2.0, points_of="yes")
+    assert str(share).endswith("(standard error 150)")
