@@ -172,7 +172,8 @@ def test_delta_is_that_of_all_sums(sigma: Fraction, counts: int, each: int) -> N
         )
         exact = sum(gains, Fraction(0))
         stated = shifted_delta(sigma**2, counts, each, epsilon)
-        slack = 2 * (sum_distortion(sigma**2, counts) - 1) * (1 + grown)
+        # sums that are far from a Gaussian law are convolved: two counts at sigma 1/2 were said to have 1.0
+        slack = min(2 * (sum_distortion(sigma**2, counts) - 1) * (1 + grown), Fraction(1, 10**5))
         assert exact - Fraction(1, 10**12) <= stated <= exact + slack + Fraction(1, 10**12)
 
 

@@ -25,6 +25,8 @@ _PI = Decimal(
 _MARGIN = Fraction(1, 10**80)  # far above the last digit of a decimal, far below any delta
 _VANISHED = -400  # e to this is far below the margin
 _SUMMED = 1 << 20  # up to this variance, tails are summed term by term
+_DISTORTED = Fraction(1, 10**6)  # a sum of draws whose law is off by more than this factor is convolved
+_MOST_CONVOLVED = 1 << 10
 _NEGLIGIBLE = 300  # f(s) is below 2^-216 where s^2 is this many times the variance
 
 
@@ -174,7 +176,73 @@ def shifted_delta(variance: Fraction, counts: int, each: int, epsilon: float) ->
     """
     edge = Fraction(epsilon) * variance / each - Fraction(counts * each, 2)
     start = edge.numerator // edge.denominator + 1
-    distortion = sum_distortion(variance, counts)
-    moved = upper_tail(start, counts * variance).high * distortion
-    other = upper_tail(start + counts * each, counts * variance).low / distortion
+    moved = sum_tail(start, variance, counts).high
+    other = sum_tail(start + counts * each, variance, counts).low
     return min(Fraction(1), moved - exp_down(epsilon) * other)
+
+
+def sum_tail(start: int, variance: Fraction, draws: int) -> Bounds:
+    """The chance that a sum of so many draws is `start` or more.
+
+    Where noise is so little that the sum is far from a Gaussian law, the laws of the draws are convolved.
+    """
+    distortion = sum_distortion(variance, draws)
+    if distortion - 1 > _DISTORTED and draws * _reach(variance) <= _MOST_CONVOLVED:
+        laws = _convolve_draws(variance, draws)
+        first = max(start + len(laws.low) // 2, 0)
+        scale = 1 << BITS
+        high = Fraction(sum(laws.high[first:]), scale) + draws * _beyond(variance)
+        return Bounds(Fraction(sum(laws.low[first:]), scale), min(Fraction(1), high))
+    tail = upper_tail(start, draws * variance)
+    return Bounds(tail.low / distortion, tail.high * distortion)
+
+
+class _Laws(NamedTuple):
+    """Chances out of 2^BITS of all sums, from the least to the largest: at least and at most these."""
+
+    low: list[int]
+    high: list[int]
+
+
+@lru_cache(maxsize=64)
+def _convolve_draws(variance: Fraction, draws: int) -> _Laws:
+    """The law of a sum of draws, none of which is beyond the reach: by halves, with rounding kept apart."""
+    if draws == 1:
+        count = _reach(variance) + 1
+        weight = total_weight(variance)
+        low, high = [], []
+        for j, term in enumerate(falling_terms(variance, 0, count)):
+            low.append(int(term / weight.high))
+            high.append(int((term + 2 * (j + 1) ** 2) / weight.low) + 1)
+        return _Laws([*low[:0:-1], *low], [*high[:0:-1], *high])
+    one, other = _convolve_draws(variance, draws // 2), _convolve_draws(variance, draws - draws // 2)
+    return _Laws(_multiply(one.low, other.low, 0), _multiply(one.high, other.high, 1))
+
+
+def _multiply(one: list[int], other: list[int], rounded: int) -> list[int]:
+    """The convolution of two laws out of 2^BITS, rounded down, and up by 1 where `rounded` is 1.
+
+    Laws are digits of two long numbers, so that one product has all sums of products.
+    """
+    width = 2 * BITS // 8 + 8
+    numbers = [
+        int.from_bytes(b"".join(term.to_bytes(width, "little") for term in law), "little")
+        for law in (one, other)
+    ]
+    size = len(one) + len(other) - 1
+    product = (numbers[0] * numbers[1]).to_bytes(width * (size + 1), "little")
+    terms = (int.from_bytes(product[width * i : width * (i + 1)], "little") for i in range(size))
+    return [(term >> BITS) + rounded for term in terms]
+
+
+def _reach(variance: Fraction) -> int:
+    """The last integer of a convolved law: beyond it, all chances together are below 2^-200."""
+    far = _NEGLIGIBLE * variance
+    return isqrt(far.numerator // far.denominator) + 1
+
+
+def _beyond(variance: Fraction) -> Fraction:
+    """The chance of a draw beyond the reach, at most."""
+    end = _reach(variance) + 1
+    last = exp_bounds(-Fraction(end**2) / (2 * variance)).high
+    return 2 * last * (1 + variance / end) / total_weight(variance).low

@@ -107,6 +107,23 @@ class HashPool:
         """What each residue is multiplied by to become 1; 0 for 0."""
         return np.array([0, *(pow(step, -1, self.g) for step in range(1, self.g))])
 
+    def count_sizes(self) -> tuple[Integers, Integers]:
+        """How many values a bucket can hold, and how many of all functions' buckets hold so many.
+
+        Only the lowest digit with a multiple that is not 0 matters: along it, values go round all buckets.
+        """
+        found: dict[int, int] = {}
+        for digit in range(self.digits):
+            step = self.g**digit  # values that are alike in this digit and those above
+            functions = self.g ** (self.digits - 1 - digit)
+            rounds, left = divmod(self.k, step * self.g)
+            filled, more = divmod(left, step)
+            for held, buckets in ((step, filled), (more, 1), (0, self.g - filled - 1)):
+                size = rounds * step + held
+                found[size] = found.get(size, 0) + functions * buckets
+        sizes = sorted(size for size, buckets in found.items() if buckets)
+        return np.array(sizes), np.array([found[size] for size in sizes])
+
     def sum_buckets(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The sum of the weights of the values in each bucket, as a table of functions by buckets.
 

@@ -83,9 +83,7 @@ class Pooled(SetShape):
     def law(self) -> Law:
         p, together = Fraction(self.keep, FULL), self.pool.collision
         q = p * together + (1 - p) * (1 - together) / (self.g - 1)
-        held = self.pool.sum_buckets(np.ones(self.k)).astype(np.int64)
-        sizes, counts = np.unique(held, return_counts=True)
-        return Law.design(self.k, sizes, counts, p, q, self.ratio, Lines(self.pool, float(p)))
+        return Law.design(self.k, *self.pool.count_sizes(), p, q, self.ratio, Lines(self.pool, float(p)))
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """With a prior, the best guess is a bucket's most common value, or else the most common of all."""
