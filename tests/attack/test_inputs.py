@@ -384,7 +384,7 @@ def test_success_is_known_by_attribute_and_as_plain_data(source: Source) -> None
     assert list(found) == [one.name for one in found.attributes]
     assert all(found[one.name] is one for one in found.attributes)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert set(told) == {"attributes", "profiles", "blind_record", "seed", "alone"}
+    assert set(told) == {"attributes", "profiles", "blind_record", "seed", "alone", "left_out"}
     for one, plain in zip(found.attributes, told["attributes"], strict=True):
         assert (plain["name"], plain["k"]) == (one.name, one.k)
         assert {name: plain[name] for name in ATTRIBUTE} == {name: getattr(one, name) for name in ATTRIBUTE}

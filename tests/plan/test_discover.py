@@ -375,8 +375,11 @@ def test_everything_is_shown_of_a_plan_with_text() -> None:
     assert "wang2017" in PLAN.cite()
     assert PLAN.labels["word"] == ()
     assert len(PLAN.attribute("word").privatize(["cat"], dn.seeded(1))) == 1
-    with pytest.raises(dn.InvalidParameter, match="too many values to guess among"):
-        dn.attack.success(PLAN)
+    found = dn.attack.success(PLAN)
+    assert found.left_out == ("word",)
+    assert "word" not in found
+    assert "Left out: word, with too many values to guess among" in " ".join(str(found).split())
+    assert found.to_dict()["left_out"] == ["word"]
     assert dn.attack.examine(PLAN).left_out == ("word",)
 
 

@@ -26,6 +26,7 @@ from deniable.attack.likelihoods import (
 from deniable.attack.priors import checked_priors
 from deniable.attack.repeats import MOST_REPORTS, chances_after
 from deniable.attack.results import PROFILE, Asked, AttributeSuccess, ProfileSuccess, Success
+from deniable.attack.text import leave_text
 from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
@@ -45,8 +46,9 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     after several collections.
 
     The attacker knows the plan and believes `prior` (by attribute; uniform unless given), and is right to. Of
-    a number it is guessed in which half of its range it is. Everything is summed exactly, but for what says
-    that it is simulated, from the seed, or a bound.
+    a number it is guessed in which half of its range it is. Text and codes that nobody listed are left out,
+    with a note: they are too many to guess among, and the loss bounds what is learned of them. Everything is
+    summed exactly, but for what says that it is simulated, from the seed, or a bound.
 
     >>> import deniable as dn
     >>> found = success(dn.smp([74, 7, 16], epsilon=2.0, protocol="grr"), collections=3)
@@ -57,6 +59,9 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     """
     whole_number("collections", collections, 1, MOST_REPORTS)
     whole_number("seed", seed, 0)
+    left_out: tuple[str, ...] = ()
+    if isinstance(plan, Plan):
+        plan, _, left_out = leave_text(plan)
     believed, parts = checked_priors(plan, prior), parts_of(plan)
     blind = [float(shares.max()) for shares in believed]
     kept, fresh = (
@@ -80,7 +85,7 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
             for one in attributes
         ]
     profiles = _profiles(_find_draws(plan), kept, fresh, seed)
-    return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed, tuple(alone))
+    return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed, tuple(alone), left_out)
 
 
 _Chances = Sequence[Sequence[Chance]]

@@ -16,6 +16,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.tables import LEVEL, Columns, find_mean_interval, find_share_interval
+from deniable.attack.text import name_left_out
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.formatting import (
@@ -183,6 +184,8 @@ class Success(Mapping[str, AttributeSuccess]):
     """Questions that depend on each other, and are guessed one by one all the same: with a prior, or where
     there is too much to sum up.
     """
+    left_out: tuple[str, ...] = ()
+    """Text and codes that nobody listed: they are too many to guess among."""
 
     def __getitem__(self, name: str) -> AttributeSuccess:
         for one in self.attributes:
@@ -204,6 +207,7 @@ class Success(Mapping[str, AttributeSuccess]):
             "blind_record": self.blind_record,
             "seed": self.seed,
             "alone": list(self.alone),
+            "left_out": list(self.left_out),
         }
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
@@ -233,12 +237,16 @@ class Success(Mapping[str, AttributeSuccess]):
 
     def __str__(self) -> str:
         lines = ["how often the best guess of each answer is right", *format_table(*self._table())]
-        return "\n".join([*lines, *([fill_paragraph(self.describe_alone())] if self.alone else [])])
+        return "\n".join([*lines, *map(fill_paragraph, self._notes())])
 
     def _repr_html_(self) -> str:
         headers, rows = self._table()
         table = format_html_table(headers, rows, "how often the best guess is right", headers[:1])
-        return table + (f"<p>{html.escape(self.describe_alone())}</p>" if self.alone else "")
+        return table + "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
+
+    def _notes(self) -> list[str]:
+        """What to know about the figures, in sentences."""
+        return [*([self.describe_alone()] if self.alone else []), *name_left_out(self.left_out)]
 
     def describe_alone(self) -> str:
         """What was left out about questions that depend on each other."""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from deniable.errors import InvalidParameter
+from deniable.formatting import shorten_names
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import Plan
 from deniable.plan.losses import Stated
 from deniable.records import RecordMechanism, Sample, Single, Split, as_record_mechanism
+
+
+def name_left_out(questions: Sequence[str]) -> list[str]:
+    """That text is not attacked; nothing where there is none."""
+    if not questions:
+        return []
+    return [
+        f"Left out: {shorten_names(questions)}, with too many values to guess among; the loss bounds what "
+        "any attacker learns. All figures are for reports that hold another question."
+    ]
 
 
 class Attackable(NamedTuple):

@@ -17,11 +17,11 @@ from deniable.attack.page.wording import (
     exact_hits,
     legend,
     mark_figure,
-    name_left_out,
     name_leveled,
     times_as_often,
 )
 from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
+from deniable.attack.text import name_left_out
 from deniable.attack.values import MOST_COLLECTIONS
 from deniable.formatting import (
     fill_paragraph,

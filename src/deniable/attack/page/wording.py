@@ -72,16 +72,6 @@ def exact_hits(names: Sequence[str]) -> list[str]:
     ]
 
 
-def name_left_out(questions: Sequence[str]) -> list[str]:
-    """That text is not attacked; nothing where there is none."""
-    if not questions:
-        return []
-    return [
-        f"Left out: {shorten_names(questions)}, with too many values to guess among; the loss bounds what "
-        "any attacker learns. All figures are for reports that hold another question."
-    ]
-
-
 def name_leveled(questions: Sequence[str]) -> list[str]:
     """That levels of one question are counted as several answers; nothing where there are none."""
     if not questions:
