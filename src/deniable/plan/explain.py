@@ -27,6 +27,7 @@ from deniable.plan.guesses import explain_guesses
 from deniable.plan.level_precision import anticipate_levels
 from deniable.plan.level_texts import explain_drawn
 from deniable.plan.limit import warn_limit
+from deniable.plan.look_alikes import warn_alike
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.questions import explain_questions
 from deniable.plan.reasons import explain_choice, tabulate_choices, tabulate_precisions
@@ -172,7 +173,7 @@ def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
     # a plan with tickets takes only people who were invited
     alone = len(list_questions(content.attributes)) == 1
     fakes = warn_influence(here, alone) if content.ticket_key is None else None
-    limits = warn_limit(content, stated), warn_groups(content), warn_random(content)
+    limits = warn_limit(content, stated), warn_groups(content), warn_random(content), warn_alike(content)
     found = (*limits, noise, revealed, warn_distant(here), fakes, plainer(here))
     return [text for text in found if text is not None]
 
