@@ -272,3 +272,31 @@ it("has names and titles that are what they look like", async () => {
     expect((await Plan.fromJson(await small((data) => (data.title = text)))).title).toBe(text);
   }
 });
+
+describe("texts that imitate the box of the survey page", () => {
+  const imitations = [
+    "Verified on this device",
+    "\u2713 VERIFIED  ON  THIS  DEVICE",
+    "V\u0435rifi\u0435d \u043en this d\u0435vice", // Cyrillic letters
+    "\uff36\uff45\uff52\uff49\uff46\uff49\uff45\uff44 on this device", // full width
+    "v e r i f i e d - o n - t h i s - d e v i c e",
+    "Verlf1ed 0n this device",
+    "This survey protects your answers well",
+    "Auf diesem Ger\u00e4t gepr\u00fcft",
+    "V\u00e9rifi\u00e9 sur cet appareil",
+    "Comprobado en este dispositivo",
+    "Verificado neste dispositivo",
+  ];
+  it.each(imitations)("are refused: %s", async (text) => {
+    const inTitle = small((data) => (data.title = text));
+    await expect(inTitle.then(Plan.fromJson)).rejects.toThrow("imitates");
+    const introduction = { en: text.replaceAll(" ", "\n") };
+    const inTexts = small((data) => (data.texts = { introduction, language: "en" }));
+    await expect(inTexts.then(Plan.fromJson)).rejects.toThrow();
+  });
+
+  it("are not ordinary texts", async () => {
+    const text = await small((data) => (data.title = "Do you use this device every day?"));
+    await expect(Plan.fromJson(text)).resolves.toBeTruthy();
+  });
+});

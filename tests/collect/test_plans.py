@@ -99,6 +99,7 @@ def test_two_plans_are_one_survey(
             check_access(page)
         answer(page)
         expect(page.locator(".review dd")).to_have_count(3)
+        expect(page.locator("main > .promise.hardly")).to_be_visible()  # the guarantee again, before sending
         page.locator(".review button").first.click()  # back to the question itself, in the first part
         expect(page.locator("form input[type=radio]").first).to_be_focused()
         page.locator("form:not(.cap) button.main").click()

@@ -107,7 +107,7 @@ def test_the_first_language_given_is_the_one_for_everybody_else() -> None:
         ({"contact": "javascript:alert(1)"}, "https://"),
         ({"thanks": 3}, "text, or texts by language"),
         ({"questions": {"shoes": "Which?"}}, "'shoes' is not an attribute"),
-        ({"labels": {"smokes": {"de": ["ja"]}}}, "2 values, but 1 labels in de"),
+        ({"labels": {"smokes": {"de": ["ja"]}}}, "2 values, but 1 label in de"),
         ({"labels": {"age": {"de": ["a"]}}}, "not a list"),
         ({"title": "Another"}, "the title in en"),
     ],
