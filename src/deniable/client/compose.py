@@ -34,6 +34,9 @@ def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
 def composed_loss(answers: Iterable[Answer], per: Per = "record") -> float:
     """Adds up the epsilon of all these reports of one person, rounded up.
 
+    A plan with rounds counts for all of them, with answers that may change. If answers never change, it is
+    less: give `exp_up(plan.loss.repeated.same_value)` of `deniable.exact` in place of the plan.
+
     >>> from deniable import grr, oue
     >>> 1.5 - 1e-9 < composed_loss([grr(5, epsilon=1.0), oue(20, epsilon=0.5)]) <= 1.5
     True

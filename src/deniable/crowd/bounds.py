@@ -40,7 +40,11 @@ _NEVER = 1e-300
 @final
 @dataclass(frozen=True)
 class Shuffled:
-    """What a whole collection guarantees once shuffled: (epsilon, delta), and by which bound."""
+    """What a whole collection guarantees once shuffled: (epsilon, delta), and by which bound.
+
+    Both are upper bounds. That of the blanket sums cases in groups, each by the case that hides least, and so
+    may be above the sum over all cases.
+    """
 
     epsilon: float
     delta: float
