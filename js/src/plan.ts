@@ -37,7 +37,7 @@ const VERSION = 2;
 const MOST_ROUNDS = 1000;
 
 // A page must not freeze on a plan that somebody made for that.
-const MOST_BYTES = 1 << 24;
+const MOST_BYTES = 1 << 22;
 const MOST_ATTRIBUTES = 4096;
 const MOST_WORDS = 1 << 22;
 

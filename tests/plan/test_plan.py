@@ -1155,3 +1155,18 @@ def test_a_part_whose_kind_is_no_text_is_refused(kind: object) -> None:
     data["mechanism"]["parts"][1]["kind"] = kind
     with pytest.raises(dn.InvalidPlan):
         Content.from_dict(data)
+
+
+def test_a_file_that_is_too_long_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plan.json"
+    with path.open("wb") as file:
+        file.truncate((1 << 22) + 1)
+
+    def read_bytes(_: Path) -> bytes:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    with pytest.raises(dn.InvalidPlan, match="a plan has at most 4,194,304 bytes, got 4,194,305"):
+        dn.Plan.read(path)

@@ -106,7 +106,7 @@ def most(m: int) -> int:
 
 def read(text: str) -> Data:
     """A plan that keeps every rule, with its true losses under "truth"."""
-    must(len(text.encode(errors="surrogatepass")) <= 1 << 24, "length")
+    must(len(text.encode(errors="surrogatepass")) <= 1 << 22, "length")
 
     def number(digits: str) -> int:
         found = float(digits)

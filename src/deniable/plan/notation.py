@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 LARGEST_INTEGER = (1 << 53) - 1
 """Every language holds integers up to here exactly, and writes them in one way."""
-MOST_BYTES = 1 << 24
+MOST_BYTES = 1 << 22
 """Of a plan's text: a device must not stall on a plan that somebody made for that."""
 _DEEPEST = 16
 _MOST_DIGITS = 17  # of an integer with its sign
@@ -68,10 +68,15 @@ def canonical(data: Mapping[str, Any]) -> bytes:
         raise InvalidPlan(text, "json") from None
 
 
+def refuse_long(length: int) -> None:
+    """Refuse a text of more bytes than a plan may have."""
+    if length > MOST_BYTES:
+        raise InvalidPlan(f"a plan has at most {MOST_BYTES:,} bytes, got {length:,}", "length")
+
+
 def parsed(raw: bytes) -> Json:
     """JSON in UTF-8 without fractions, or a refusal; of a field that is there twice, the last one."""
-    if len(raw) > MOST_BYTES:
-        raise InvalidPlan(f"a plan has at most {MOST_BYTES:,} bytes, got {len(raw):,}", "length")
+    refuse_long(len(raw))
     try:
         data = json.loads(
             raw.decode(), parse_int=_short_integer, parse_float=_whole_float, parse_constant=_refuse_constant

@@ -22,7 +22,7 @@ from deniable.plan.known import Known
 from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.maps import Map
-from deniable.plan.notation import InvalidPlan, canonical
+from deniable.plan.notation import InvalidPlan, canonical, refuse_long
 from deniable.plan.protection import Protection
 from deniable.plan.reading import encode_text, read_document, refuse_reformatted, refuse_study
 from deniable.plan.texts import Texts
@@ -161,6 +161,7 @@ class Terms(ABC):
     def read(cls, path: str | Path) -> Self:
         """Read and verify a file."""
         file = files.require_file(Path(path), "plan.write, or `deniable plan`, writes one")
+        refuse_long(file.stat().st_size)  # before it takes memory
         try:
             return cls.from_json(file.read_bytes())
         except InvalidPlan:
