@@ -79,6 +79,18 @@ def test_joint_chances_are_those_of_squares(name: str) -> None:
     np.testing.assert_allclose(found.joint(shares), Pairs.joint(found, shares), atol=1e-12)
 
 
+@pytest.mark.parametrize("name", [*MECHANISMS, "fakes of bits", "fakes of values"])
+def test_products_with_sizes_are_those_of_squares(name: str) -> None:
+    """Of each value with all of them, by the squares of sums of all and once more of one."""
+    fakes = {"fakes of bits": "oue-z", "fakes of values": "grr"}
+    law = dn.rsfd([K, 3], 1.0, fakes[name]).marginal(0) if name in fakes else MECHANISMS[name].law
+    found = law.pairs
+    shares = np.random.default_rng(1).dirichlet(np.ones(K))
+    np.testing.assert_allclose(
+        found.joint_with_size(shares), Pairs.joint_with_size(found, shares), rtol=1e-9, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("g", [2, 3, 4, 9, 21, 149])
 def test_collisions_of_three_are_a_density_at_multiples(g: int) -> None:
     """The closed form is the sum it comes from: a density of three uniform numbers, at the multiples of g."""
@@ -99,9 +111,11 @@ def test_functions_stand_for_the_family_where_there_are_many_values(monkeypatch:
     family, shares = pairs.Affine(21, 0.9, 1 / 21), np.full(300, 1 / 300)
     side = (np.arange(300) < 150).astype(np.float64)
     exact = float(family.squares(side) @ shares), family.cumulative_squares(shares)
+    with_size = family.joint_with_size(shares)
     monkeypatch.setattr(pairs, "_TABLED", 10)
     assert float(family.squares(side) @ shares) == pytest.approx(exact[0], rel=0.03)
     np.testing.assert_allclose(family.cumulative_squares(shares), exact[1], rtol=0.03)
+    np.testing.assert_allclose(family.joint_with_size(shares), with_size, rtol=0.1)
 
 
 @pytest.mark.parametrize("name", ["lh", "blh", "loloha"])

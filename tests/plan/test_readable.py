@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.plan import Result
 from deniable.plan.findings import Findings
 from deniable.plan.noise import Noise, find_noisy
-from deniable.plan.readable import Shares, _search, bound_summary, read_groups, read_values
+from deniable.plan.readable import Shares, _search, read_groups, read_values
 from deniable.plan.smoothed import _smooth, list_smoothable
 from deniable.summaries import Group, Summary
 
@@ -115,7 +115,7 @@ def test_an_interval_that_missed_everything_possible_keeps_a_length() -> None:
     np.testing.assert_allclose(shown.share, [0.0, 1.0])
     np.testing.assert_allclose(shown.low, [0.0, 0.8])
     np.testing.assert_allclose(shown.high, [0.1, 1.0])
-    mean = bound_summary(Summary(-500.0, 100.0, -700.0, -300.0), (0.0, 10_000.0))
+    mean = Summary(-500.0, 100.0, -700.0, -300.0).cut(0.0, 10_000.0)
     assert (mean.value, mean.low, mean.high) == (0.0, 0.0, 200.0)
 
 

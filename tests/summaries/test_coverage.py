@@ -13,10 +13,10 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.estimate import Estimate, consistency
+from deniable.estimate import Estimate
 from deniable.law import Law
 from deniable.records import RecordMechanism
-from deniable.summaries import Summary, mean_of, quantile_of, sum_of
+from deniable.summaries import Summary, mean_of, quantile_of, sum_of, summaries, totals
 from tests import statistics
 from tests.statistics import COVERED, COVERED_PEOPLE, COVERED_STUDIES, WORST_STUDIES
 
@@ -118,11 +118,10 @@ def test_quantiles_from_the_far_end_do_not_cover(name: str, monkeypatch: pytest.
 
     statistics.at_least(count_held(), WORST_STUDIES, COVERED, f"quantile 0.9 by {name}")
 
-    def from_the_left(frequencies: Floats) -> Floats:
-        rising = np.maximum.accumulate(np.cumsum(frequencies))
-        return np.diff(np.concatenate([np.zeros(1), rising]))
+    def from_the_left(result: Estimate, wanted: float) -> totals.Curve:
+        return totals.Curve(np.cumsum(result.frequencies)[:-1], totals.cumulate(result, wanted).errors)
 
-    monkeypatch.setattr(consistency, "isotonic", from_the_left)
+    monkeypatch.setattr(summaries, "cumulate", from_the_left)
     with pytest.raises(AssertionError):
         statistics.at_least(count_held(), WORST_STUDIES, COVERED, "quantiles from the left")
 

@@ -118,6 +118,35 @@ class Estimate:
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         return self._ends(tail / self.k if simultaneous else tail, method or self.method)
 
+    def edge_ends(self, level: float = 0.95) -> Interval:
+        """The lower ends if everybody were seen to have a value, and the upper ends if nobody were.
+
+        An unbiased share below 0 is below the truth, and so is its interval. Cut to possible shares, it would
+        look the most precise and be the least reliable. So intervals as they are shown reach at least as far
+        as those of nobody and of everybody do, without luck either way.
+
+        >>> from deniable.mechanisms import Tally, grr
+        >>> found = grr(k=8, epsilon=2.0).estimate(Tally(317, [10, 30, *[46] * 5, 47]))
+        >>> found.interval().high[:2].round(4).tolist(), found.edge_ends().high[:2].round(4).tolist()
+        ([-0.0267, 0.1415], [0.0759, 0.0759])
+        """
+        tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        if self.method == "exact":
+            about = np.broadcast_to(self._about, self.k)
+            none, every = np.floor(about * self.law.q), np.ceil(about * self.law.p)
+            low, _ = intervals.clopper_pearson(every, about, tail)
+            _, high = intervals.clopper_pearson(none, about, tail)
+            return Interval(self._shares(low), self._shares(high))
+        reach = intervals.reach_of(tail)
+        below, above = 1 - reach * self.stderr, reach * self.stderr
+        if isinstance(self.law, Moments) and self.method == "wilson":
+            assert self.law.inside is not None
+            assert self.law.outside is not None
+            squares = self.law.inside, self.law.outside
+            below = np.minimum(below, intervals.scored(np.ones(self.k), self.n, *squares, tail)[0])
+            above = np.maximum(above, intervals.scored(np.zeros(self.k), self.n, *squares, tail)[1])
+        return Interval(below, above)
+
     def interval_with_fakes(self, fakes: float, level: float = 0.95, of: int | None = None) -> Interval:
         """Where the true shares of honest people are if at most this share of the reports was made up.
 

@@ -55,6 +55,12 @@ class Lines(Pairs):
         every = np.where(np.eye(shares.size, dtype=bool), 1.0, self._two)
         return np.asarray(self._other * every + (self.p - self._other) * own)
 
+    def joint_with_size(self, shares: Floats) -> Floats:
+        """By the sums of a bucket: of the shares, and of how many values it holds."""
+        reached, held = self.pool.sum_buckets(np.stack([shares, np.ones(shares.size)]))
+        chances = self._other * float(shares.sum()) + (self.p - self._other) * reached
+        return np.asarray(self.pool.sum_support(chances * held) / self.pool.size)
+
     def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
         """By chance means by a function that sends both to one bucket, and all on their line along."""
         along = self._sum_lines(np.ones(k))

@@ -53,6 +53,17 @@ class Pairs(ABC):
         """The mean products of each two weighted sums that a report supports, of a table's rows."""
         return np.asarray(table @ self.joint(shares) @ table.T)
 
+    def joint_with_size(self, shares: Floats) -> Floats:
+        """The mean of how many values a report supports where it supports a value, and of 0 where it does
+        not, for each value. The report is of a person drawn from these shares.
+        """
+        k = shares.size
+        found, every = np.empty(k), float(self.squares(np.ones(k)) @ shares)
+        for some in np.array_split(np.arange(k), -(-k * k // _CELLS)):
+            alone = np.eye(k)[some]
+            found[some] = (self.squares(1 + alone) @ shares - every - self.squares(alone) @ shares) / 2
+        return found
+
     @property
     def slopes(self) -> tuple[float, float]:
         """About how much likelier a pair gets with the share of one of its values, and with any other's."""
@@ -109,6 +120,11 @@ class Alike(Pairs):
         found = self.apart + (self.together - self.apart) * (shares[:, None] + shares)
         np.fill_diagonal(found, self.q + (self.p - self.q) * shares)
         return np.asarray(found)
+
+    def joint_with_size(self, shares: Floats) -> Floats:
+        slope, k, total = self.together - self.apart, shares.size, float(shares.sum())
+        alone = self.q + (self.p - self.q) * shares
+        return np.asarray(alone + (k - 1) * self.apart + slope * ((k - 2) * shares + total))
 
     def joint_sums(self, table: Floats, shares: Floats) -> Floats:
         """Without a table of all pairs, of which there may be billions; of several shares, one by row."""
@@ -168,6 +184,16 @@ class Walsh(Pairs):
         rows = np.zeros((*weights.shape[:-1], 1 << self.bits))
         rows[..., 1 : weights.shape[-1] + 1] = weights
         return np.asarray(((weights.sum(axis=-1, keepdims=True) + walsh_transform(rows)) / 2) ** 2)
+
+    def joint_with_size(self, shares: Floats) -> Floats:
+        """By the chance of each column times the number of values that it supports."""
+        k, columns = shares.size, 1 << self.bits
+        rows = np.zeros((2, columns))
+        rows[0, 1 : k + 1], rows[1, 1 : k + 1] = shares, 1.0
+        met, supported = walsh_transform(rows)
+        products = (float(shares.sum()) + (2 * self.p - 1) * met) / columns * (k + supported) / 2
+        reached = walsh_transform(products)
+        return np.asarray((reached[0] + reached[1 : k + 1]) / 2)
 
     def joint(self, shares: Floats) -> Floats:
         """A pair is likelier with either of its values, and with the one whose row is the XOR of theirs."""
@@ -237,6 +263,22 @@ class Affine(Pairs):
         every = np.where(np.eye(shares.size, dtype=bool), 1.0, self.together)
         return np.asarray(self._other * every + (self.p - self._other) * self._mix(shares))
 
+    def joint_with_size(self, shares: Floats) -> Floats:
+        """By the sums of a bucket: of the shares, and of how many values it holds."""
+        k, total = shares.size, float(shares.sum())
+        if k > _TABLED:
+            same = np.mean(
+                [
+                    _own_sums(buckets, shares) * _own_sums(buckets, np.ones(k))
+                    for buckets in _sampled_buckets(k, self.g)
+                ],
+                axis=0,
+            )
+        else:
+            same = self._mix(shares).sum(axis=1)
+        every = total * (1 + self.together * (k - 1))
+        return np.asarray(self._other * every + (self.p - self._other) * same)
+
     def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
         """By chance means by a random function that sends both to one bucket, and others along with them."""
         found = np.empty((k, k))
@@ -293,6 +335,14 @@ class Mixed(Pairs):
 
     def mean_squares(self, table: Floats) -> Floats:
         return self.chance * self.real.mean_squares(table) + (1 - self.chance) * self.fake_square(table)
+
+    def joint_with_size(self, shares: Floats) -> Floats:
+        k, real = shares.size, self.real.joint_with_size(shares)
+        fake, every = np.empty(k), self.fake_square(np.ones((1, k)))
+        for some in np.array_split(np.arange(k), -(-k * k // _CELLS)):
+            alone = np.eye(k)[some]
+            fake[some] = (self.fake_square(1 + alone) - every - self.fake_square(alone)) / 2
+        return np.asarray(self.chance * real + (1 - self.chance) * fake * shares.sum())
 
 
 @lru_cache(maxsize=4)

@@ -18,6 +18,7 @@ from deniable.plan.respondents import Columns, name_people, read_columns
 from deniable.summaries import Group, Summary
 from deniable.summaries.covariance import error_of
 from deniable.summaries.ratios import fieller_ends, ratio_error
+from deniable.summaries.totals import weigh
 
 if TYPE_CHECKING:
     from deniable.plan.result import Result
@@ -73,13 +74,14 @@ def divide_shares(estimate: Estimate, answers: int, parts: Sequence[Integers], l
     """
     codes = np.arange(estimate.k)
     every = (codes < answers).astype(np.float64)
-    bottom, unsure = float(estimate.frequencies @ every), error_of(estimate, every) ** 2
+    bottom, lower = weigh(estimate, every)
+    unsure = error_of(estimate, lower) ** 2
     found = []
     for values in parts:
-        one = np.isin(codes, values).astype(np.float64)
-        top, own = float(estimate.frequencies @ one), error_of(estimate, one) ** 2
+        top, upper = weigh(estimate, np.isin(codes, values).astype(np.float64))
+        own = error_of(estimate, upper) ** 2
         # the variance of a difference says how both err together
-        both = (own + unsure - error_of(estimate, one - every) ** 2) / 2
+        both = (own + unsure - error_of(estimate, upper - lower) ** 2) / 2
         ends = fieller_ends(top, bottom, (own, unsure), both, (1 - level) / 2)
         low, high = (0.0, 1.0) if ends is None else ends
         value = top / bottom if bottom > 0 else values.size / answers

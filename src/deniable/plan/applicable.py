@@ -110,7 +110,6 @@ def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
 
     All are cut to 0..1.
     """
-    from deniable.plan.readable import bound_summary
     from deniable.summaries import Summary, sum_of
     from deniable.summaries.covariance import error_of
     from deniable.summaries.ratios import fieller_ends, ratio_error
@@ -134,9 +133,7 @@ def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
 
         columns = divide_shares(estimate, domain.k, [np.array([v]) for v in range(domain.k)], level)
         rows = zip(*(one.tolist() for one in columns), strict=True)
-        return {
-            label: bound_summary(Summary(*row), (0.0, 1.0)) for label, row in zip(labels, rows, strict=True)
-        }
+        return {label: Summary(*row).cut() for label, row in zip(labels, rows, strict=True)}
     applies = sum_of(result[condition[0].name], condition[1])
     bottom, variance = applies.value, applies.stderr**2
     add = 1 / domain.k
@@ -146,6 +143,5 @@ def shares_among(result: Result, name: str, level: float) -> dict[str, Summary]:
         ends = fieller_ends(top, bottom, (own, variance), 0.0, tail)
         low, high = (0.0, 1.0) if ends is None else (ends[0] + add, ends[1] + add)
         value = top / bottom + add if bottom > 0 else math.nan
-        share = Summary(value, ratio_error(top, bottom, (own, variance)), low, high)
-        found[label] = bound_summary(share, (0.0, 1.0))
+        found[label] = Summary(value, ratio_error(top, bottom, (own, variance)), low, high).cut()
     return found

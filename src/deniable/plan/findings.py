@@ -17,7 +17,7 @@ from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
-from deniable.estimate import normal_quantile
+from deniable.estimate import Interval, normal_quantile
 from deniable.exact import number
 from deniable.plan.answered import Answered, find_answered
 from deniable.plan.change import MEAN
@@ -28,7 +28,6 @@ from deniable.plan.readable import (
     Likely,
     Shares,
     as_smoothed,
-    bound_summary,
     find_likely,
     possible_mean,
     read_groups,
@@ -143,8 +142,7 @@ class Findings:
     def means(self) -> dict[str, Summary]:
         """The means of every number, and of every range that has one: possible ones."""
         return {
-            name: bound_summary(found, possible_mean(self.result, name))
-            for name, found in self.unbiased_means.items()
+            name: found.cut(*possible_mean(self.result, name)) for name, found in self.unbiased_means.items()
         }
 
     @cached_property
@@ -217,7 +215,16 @@ class Findings:
     @cached_property
     def shares(self) -> dict[str, Shares]:
         """What is shown of single values."""
-        return {name: read_values(columns, self._likely.get(name)) for name, columns in self.unbiased.items()}
+        return {
+            name: read_values(columns, self._likely.get(name), self._find_edges(name))
+            for name, columns in self.unbiased.items()
+        }
+
+    def _find_edges(self, name: str) -> Interval | None:
+        """How far intervals reach from nobody and from everybody; not known of those who answered alone."""
+        if self.result.is_drawn(name):
+            return None
+        return self.result.estimates[name].edge_ends(self.level)
 
     @cached_property
     def group_shares(self) -> dict[str, Shares]:
@@ -272,7 +279,7 @@ class Findings:
     def _find_error(self, name: str) -> float:
         """The largest standard error of the shares below an edge, by which a median is off."""
         if name not in self.result.ranges:
-            return float(cumulative_shares(self.result, name, MEDIAN)[1].max())
+            return float(cumulative_shares(self.result, name, MEDIAN).errors.max())
         ends = self.result.cdf(name, self.level)
         return float((ends.high - ends.low).max()) / 2 / normal_quantile(self.level)
 

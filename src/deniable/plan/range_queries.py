@@ -18,11 +18,11 @@ from deniable.estimate import normal_quantile
 from deniable.formatting import ungroup
 from deniable.plan.applicable import mean_among
 from deniable.plan.noise import is_noisy
-from deniable.plan.readable import bound_summary
 from deniable.plan.respondents import cumulative_shares, mean_answered
 from deniable.plan.smooth import list_smooth
 from deniable.ranges import CumulativeShares
 from deniable.summaries import Summary, mean_of, sum_of
+from deniable.summaries.totals import rising
 
 if TYPE_CHECKING:
     from deniable.plan.result import Result
@@ -232,7 +232,7 @@ class ShownShare:
         domain = find_range(result, name)
         find = find_edges if _is_smooth(result, name) else find_bins
         first, last = find(domain, name, asked.low, asked.high)
-        shown = bound_summary(raw, (0.0, 1.0))
+        shown = raw.cut()
         return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k))
 
 
@@ -242,14 +242,11 @@ def cumulate(result: Result, name: str, level: float) -> CumulativeShares:
     if name in result.ranges:
         return replace(result.ranges[name].cdf(level), name=name)
     reach = normal_quantile(level)
-    curve, errors = cumulative_shares(result, name, _EVEN)
-    estimate = result.estimates[name]
-    below = np.concatenate([np.zeros(1), np.cumsum(estimate.frequencies[: domain.k])])
-    if result.is_drawn(name) or estimate.k != domain.k:
-        below = np.concatenate([np.zeros(1), curve])
+    estimate, curve = result.estimates[name], cumulative_shares(result, name, _EVEN)
+    # nobody is below the first edge, and everybody is below the last
+    below, spread = (np.pad(one, 1) for one in curve)
     below[-1] = 1.0
-    spread = np.concatenate([np.zeros(1), errors])
-    shown = np.concatenate([np.zeros(1), np.clip(curve, 0.0, 1.0)])
+    shown = np.append(np.zeros(1), rising(curve.below))
     ends = below - reach * spread, below + reach * spread
     return CumulativeShares(estimate.n, domain.edges, shown, below, *ends, level, name)
 

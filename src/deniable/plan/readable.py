@@ -1,7 +1,8 @@
 """Makes the shares and means that people read: possible ones, each inside an interval that holds.
 
 An unbiased share may be negative, and so may be the ends of its interval. Nobody has a share of -3 %. What is
-shown is the most likely distribution, or the nearest possible one, and the unbiased interval cut to 0..1.
+shown is the most likely distribution, or the nearest possible one, and the unbiased interval cut to 0..1. It
+reaches at least as far as that of nobody would: else the shortest intervals were the least reliable ones.
 """
 
 from __future__ import annotations
@@ -114,43 +115,38 @@ def as_smoothed(found: Likelihood) -> Likely:
     return Likely(found.frequencies, "smoothed", found.method, gap)
 
 
-def read_values(unbiased: tuple[Floats, ...], likely: Likely | None) -> Shares:
-    """The shares of single values, from unbiased ones, their errors and the ends of their intervals."""
-    value, _, low, high = unbiased
-    return _bound(value, low, high, likely, None if likely is None else likely.frequencies)
+def read_values(
+    unbiased: tuple[Floats, ...], likely: Likely | None, edges: tuple[Floats, Floats] | None = None
+) -> Shares:
+    """The shares of single values, from unbiased ones, their errors and the ends of their intervals.
+
+    `edges` are the lower ends if everybody were seen to have a value, and the upper ends if nobody were.
+    """
+    value, error, low, high = unbiased
+    columns = (column.tolist() for column in (value, error, low, high))
+    found = [Summary(*row) for row in zip(*columns, strict=True)]
+    if edges is not None:
+        pairs = zip(edges[0].tolist(), edges[1].tolist(), strict=True)
+        found = [replace(one, edges=pair) for one, pair in zip(found, pairs, strict=True)]
+    return _bound(found, likely, None if likely is None else likely.frequencies)
 
 
 def read_groups(groups: list[Group], likely: Likely | None) -> Shares:
     """The shares of groups: sums of what is most likely, else the nearest possible to the groups' own."""
-    value, low, high = (
-        np.array([getattr(group.share, of) for group in groups]) for of in ("value", "low", "high")
-    )
     sums = None
     if likely is not None:
         sums = np.array([float(likely.frequencies[group.values].sum()) for group in groups])
-    return _bound(value, low, high, likely, sums)
+    return _bound([group.share for group in groups], likely, sums)
 
 
-def _bound(value: Floats, low: Floats, high: Floats, likely: Likely | None, found: Floats | None) -> Shares:
-    """Cut intervals to 0..1. Each keeps all possible shares it had, and is as long as it takes to hold its
-    own share; one that has none begins at the edge, and reaches as far as it would from there.
-    """
+def _bound(unbiased: list[Summary], likely: Likely | None, found: Floats | None) -> Shares:
+    """Cut intervals to 0..1, each as long as it takes to hold the share that is shown."""
+    value = np.array([one.value for one in unbiased])
     point = np.clip(simplex(value) if found is None else found, 0.0, 1.0)
-    least = np.where(low > 1.0, 1.0 - (value - low), low)
-    most = np.where(high < 0.0, high - value, high)
-    low_end, high_end = (np.clip(end, 0.0, 1.0) for end in (least, most))
+    cut = [one.cut() for one in unbiased]
+    low, high = (np.array([getattr(one, end) for one in cut]) for end in ("low", "high"))
     method: Method = "projected" if likely is None else likely.method
-    return Shares(point, np.minimum(low_end, point), np.maximum(high_end, point), method)
-
-
-def bound_summary(found: Summary, ends: tuple[float, float]) -> Summary:
-    """A mean and its interval, cut to the numbers that are possible; never nothing but one of the ends."""
-    least, most = ends
-    value = min(max(found.value, least), most)
-    low = found.low if found.low <= most else most - (found.value - found.low)
-    high = found.high if found.high >= least else least + (found.high - found.value)
-    low, high = (min(max(end, least), most) for end in (low, high))
-    return replace(found, value=value, low=min(low, value), high=max(high, value))
+    return Shares(point, np.minimum(low, point), np.maximum(high, point), method)
 
 
 def possible_mean(result: Result, name: str) -> tuple[float, float]:

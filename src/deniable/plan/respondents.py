@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.estimate import Bins, Estimate, consistency, reach_of
+from deniable.estimate import Bins, Estimate, reach_of
 from deniable.exact import number
 from deniable.formatting import format_count
 from deniable.plan.applicable import find_condition
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.summaries import Summary, quantile_between, sum_of
-from deniable.summaries.covariance import cumulative_errors, error_of
+from deniable.summaries.covariance import error_of
 from deniable.summaries.ratios import fieller_ends, ratio_error
+from deniable.summaries.totals import Curve, cumulate, rising, weigh
 
 if TYPE_CHECKING:
     from deniable.plan.result import Result
@@ -132,18 +133,17 @@ def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summar
     has = (np.arange(estimate.k) < positions.size).astype(np.float64)
     points = np.zeros(estimate.k)
     points[: positions.size] = (positions - center) / half
-    top, bottom = float(estimate.frequencies @ points), float(estimate.frequencies @ has)
-    own, unsure = error_of(estimate, points) ** 2, error_of(estimate, has) ** 2
+    (top, upper), (bottom, lower) = weigh(estimate, points), weigh(estimate, has)
+    own, unsure = error_of(estimate, upper) ** 2, error_of(estimate, lower) ** 2
     # the variance of a difference says how both err together
-    both = (own + unsure - error_of(estimate, points - has) ** 2) / 2
+    both = (own + unsure - error_of(estimate, upper - lower) ** 2) / 2
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
     ends = fieller_ends(top, bottom, (own, unsure), both, tail)
-    low, high = (-1.0, 1.0) if ends is None else (max(ends[0], -1.0), min(ends[1], 1.0))
     value = top / bottom if bottom > 0 else 0.0
-    value = min(max(value, -1.0), 1.0)
     error = min(ratio_error(top, bottom, (own, unsure), both), 2.0)
-    low, high = min(low, value), max(high, value)
-    return Summary(center + half * value, half * error, center + half * low, center + half * high)
+    found = Summary(value, error, *((-1.0, 1.0) if ends is None else ends)).cut(-1.0, 1.0)
+    value, low, high = (center + half * place for place in (found.value, found.low, found.high))
+    return Summary(value, half * error, low, high)
 
 
 def quantile_answered(result: Result, name: str, bins: Bins, share: float, level: float) -> Summary:
@@ -153,45 +153,45 @@ def quantile_answered(result: Result, name: str, bins: Bins, share: float, level
     0 than its own error allows; so the error of how many answered counts, too.
     """
     wanted = number("share", share, 0.0, 1.0)
-    cumulative, errors = cumulative_shares(result, name, wanted)
-    return quantile_between(bins, cumulative, errors, wanted, level)
+    curve = cumulative_shares(result, name, wanted)
+    return quantile_between(bins, rising(curve.below), np.append(curve.errors, 0.0), wanted, level)
 
 
-def cumulative_shares(result: Result, name: str, wanted: float) -> tuple[Floats, Floats]:
-    """The cumulative shares of those who answered, and the errors by which each is told from `wanted`."""
-    estimate, k, unsure = result.estimates[name], result.domains[name].k, 0.0
+def cumulative_shares(result: Result, name: str, wanted: float) -> Curve:
+    """The cumulative shares of those who answered, unbiased, and the errors by which each is told from
+    `wanted`: of all bins but the last.
+    """
+    estimate, k = result.estimates[name], result.domains[name].k
+    if not result.is_drawn(name) and estimate.k == k:
+        return cumulate(estimate, wanted)
+    before = np.arange(1, k) / k
     if result.is_drawn(name):
         answered = share_answered(result, name, 0.95)
         bottom, unsure = answered.value, answered.stderr**2
-        shares = (estimate.frequencies - 1 / k) / bottom + 1 / k if bottom > 0 else np.full(k, 1 / k)
-    elif estimate.k == k:
-        errors = np.append(cumulative_errors(estimate, wanted), 0.0)
-        return np.cumsum(consistency.isotonic(estimate.frequencies)), errors
     else:
-        bottom = float(estimate.frequencies[:k].sum())
-        shares = estimate.frequencies[:k] / bottom if bottom > 0 else np.full(k, 1 / k)
-    cumulative = np.cumsum(consistency.isotonic(shares))
+        bottom, unsure = weigh(estimate, (np.arange(estimate.k) < k).astype(np.float64)).value, 0.0
     if bottom <= 0:
-        return cumulative, np.append(np.full(k - 1, math.inf), 0.0)
+        return Curve(before, np.full(k - 1, math.inf))
+    reached = cumulate(estimate, wanted).below[: k - 1]
+    below = (reached - before) / bottom + before if result.is_drawn(name) else reached / bottom
     steps = np.unique(np.linspace(0, k - 2, min(k - 1, _MOST_STEPS)).astype(np.int64))
     squares = []
     for v in steps.tolist():
         points = (np.arange(estimate.k) <= v).astype(np.float64)
         if result.is_drawn(name):
-            before = (v + 1) / k
-            here, there = float(estimate.frequencies @ points), before + (wanted - before) * bottom
+            here, weights = weigh(estimate, points)
+            there = before[v] + (wanted - before[v]) * bottom
             seen, expected = here * (1 - here), there * (1 - there)
-            more = (wanted - before) ** 2 * unsure
+            more = (wanted - before[v]) ** 2 * unsure
         else:
             points[:k] -= wanted
-            here = float(estimate.frequencies @ points)
+            here, weights = weigh(estimate, points)
             seen = float(estimate.frequencies @ points**2) - here**2
             expected, more = bottom * wanted * (1 - wanted), 0.0
         # people scatter as they would if this were the quantile, or as they were seen to
         scatter = max(expected - seen, 0.0) / estimate.n
-        squares.append(error_of(estimate, points) ** 2 + scatter + more)
-    errors = np.interp(np.arange(k - 1), steps, np.sqrt(squares)) / bottom
-    return cumulative, np.append(errors, 0.0)
+        squares.append(error_of(estimate, weights) ** 2 + scatter + more)
+    return Curve(below, np.interp(np.arange(k - 1), steps, np.sqrt(squares)) / bottom)
 
 
 def read_columns(found: Sequence[Summary]) -> Columns:

@@ -57,7 +57,10 @@ class CumulativeShares:
 
         shown = np.unique(np.linspace(0, self.edges.size - 1, _DRAWN).astype(np.int64))
         across = self.edges[shown]
-        ends = np.clip(self.low[shown], 0, 1), np.clip(self.high[shown], 0, 1)
+        # a share below 0 is below the truth: its interval reaches as far as it would from 0
+        beyond = self.unbiased - np.clip(self.unbiased, 0, 1)
+        low, high = self.low - np.maximum(beyond, 0), self.high - np.minimum(beyond, 0)
+        ends = np.clip(low[shown], 0, 1), np.clip(high[shown], 0, 1)
         whose = f"{self.name}, " if self.name else ""
         reports = format_count(self.n, "report")
         title = f"{whose}{reports}: cumulative shares with {100 * self.level:g} % intervals"

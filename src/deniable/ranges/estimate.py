@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
 
@@ -123,7 +123,9 @@ class RangeEstimate:
         start = whole_number("first", first, 0, self.k)
         stop = whole_number("last", last, start, self.k)
         value = float(self._below[stop] - self._below[start])
-        return self._normal(value, self.variance(start, stop), level)
+        share = self._normal(value, self.variance(start, stop), level)
+        reach = share.high - value
+        return replace(share, edges=(1 - reach, reach))
 
     def variance(self, first: int, last: int) -> float:
         """The variance of that share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,39 +12,49 @@ from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.law import Law, Moments, nearer_sizes, nearer_sums
 
-
-def known_squares(result: Estimate, chosen: Floats) -> tuple[float, Floats]:
-    """The mean squares of what people with one of these values, and all others, add to their share."""
-    law, size = result.law, float(chosen.sum())
-    if isinstance(law, Moments):
-        return 1 + size * law.noise, np.asarray(size * law.noise)
-    blind, squares = float((law.q * chosen).sum()), law.pairs.squares(chosen)
-    inside, outside = (_typical(squares, result.frequencies, side) for side in (chosen > 0, chosen == 0))
-    return (
-        (inside - 2 * blind * law.gain - blind**2) / law.gain**2,
-        np.asarray((outside - blind**2) / law.gain**2),
-    )
+_ALIKE = 1e-9  # a part of the variances on one side that may be rounding
 
 
-def cumulative_errors(result: Estimate, wanted: float) -> Floats:
-    """The standard errors of all cumulative shares but the last, from the end that is nearer.
+class Squares(NamedTuple):
+    """The mean squares of what people with some values, and all others, add to the share of these values."""
 
-    The people alone scatter as that share says, and the noise comes on top, as it was seen.
+    inside: float
+    outside: float
+    are_exact: bool
+    """Whether all people of a side add the same, so that it does not matter who they are."""
+
+
+def known_squares(result: Estimate, chosen: Floats, weights: Floats) -> Squares:
+    """The mean squares by the law, where each share is multiplied by a weight: those of the chosen values are
+    greater by 1 than all others.
     """
+    law = result.law
+    if isinstance(law, Moments):
+        noise = float(weights @ weights) * float(law.noise)
+        return Squares(1 + noise, noise, are_exact=True)
+    blind, squares = float((law.q * weights).sum()), law.pairs.squares(weights)
+    variances = (squares - (blind + law.gain * weights) ** 2) / law.gain**2
+    sides = chosen > 0, chosen == 0
+    inside, outside = (_typical(variances, result.frequencies, side) for side in sides)
+    rounding = _ALIKE * float(np.abs(variances).max())
+    are_exact = all(float(np.ptp(variances[side])) <= rounding for side in sides if side.any())
+    return Squares(1 + inside, outside, are_exact)
+
+
+def nearer_variances(result: Estimate) -> Floats:
+    """The variances, for one report, of all cumulative shares but the last, from the end that is nearer."""
     law, reached = result.law, nearer_sums(result.frequencies)
     if result.asked is not None:
-        noise = _bit_noise(result)
-    elif isinstance(law, Moments):
-        noise = (
-            nearer_sizes(law.k) * law.noise
-            if law.cumulated is None
-            else np.maximum(law.cumulated() - reached * (1 - reached), 0.0)
-        )
-    else:
-        supported = nearer_sums(np.broadcast_to(law.q, law.k)) + law.gain * reached
-        squares = law.pairs.cumulative_squares(_balanced(result.frequencies))
-        noise = np.maximum((squares - supported**2) / law.gain**2 - reached * (1 - reached), 0.0)
-    return np.asarray(np.sqrt((noise + wanted * (1 - wanted)) / result.n))
+        alone, moved, both = bit_variances(result)
+        pairs = nearer_sums(moved) ** 2 - nearer_sums(moved**2)
+        return result.n * (nearer_sums(alone) - both * pairs)
+    if isinstance(law, Moments):
+        if law.cumulated is not None:
+            return law.cumulated()
+        return nearer_sizes(law.k) * law.noise + reached * (1 - reached)
+    shares = balance(result.frequencies)
+    supported = nearer_sums(np.broadcast_to(law.q, law.k)) + law.gain * nearer_sums(shares)
+    return np.asarray((law.pairs.cumulative_squares(shares) - supported**2) / law.gain**2)
 
 
 def error_of(result: Estimate, points: Floats) -> float:
@@ -63,11 +74,11 @@ def error_of(result: Estimate, points: Floats) -> float:
         return math.sqrt(max(_bit_variance(result, points), 0.0))
     blind, squares = float((law.q * points).sum()), law.pairs.squares(points)
     least = float((squares - (blind + law.gain * points) ** 2).min())
-    variance = float(_balanced(shares) @ squares) - (blind + law.gain * mean) ** 2
+    variance = float(balance(shares) @ squares) - (blind + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
 
 
-def _balanced(shares: Floats) -> Floats:
+def balance(shares: Floats) -> Floats:
     """Shares that add up to 1, so that what all people have in common is not estimated."""
     return np.asarray(shares + (1 - shares.sum()) / shares.size)
 
@@ -80,7 +91,7 @@ def _typical(squares: Floats, shares: Floats, side: npt.NDArray[np.bool_]) -> fl
     return float(weights @ squares / weights.sum())
 
 
-def _bit_variances(result: Estimate) -> tuple[Floats, Floats, float]:
+def bit_variances(result: Estimate) -> tuple[Floats, Floats, float]:
     """Where people are asked about some values: the variance of each share, how much each person moves it,
     and how many people are asked about two values.
     """
@@ -95,14 +106,6 @@ def _bit_variances(result: Estimate) -> tuple[Floats, Floats, float]:
 
 def _bit_variance(result: Estimate, points: Floats) -> float:
     """The variance of the sum of frequency times point: two bits depend on each other by the person alone."""
-    own, moved, both = _bit_variances(result)
+    alone, moved, both = bit_variances(result)
     each = points * moved
-    return float(points**2 @ own - both * (each.sum() ** 2 - each @ each))
-
-
-def _bit_noise(result: Estimate) -> Floats:
-    """The noise of all cumulative shares but the last, for one report, from the end that is nearer."""
-    own, moved, both = _bit_variances(result)
-    pairs = nearer_sums(moved) ** 2 - nearer_sums(moved**2)
-    reached = nearer_sums(result.frequencies)
-    return np.maximum(result.n * (nearer_sums(own) - both * pairs) - reached * (1 - reached), 0.0)
+    return float(points**2 @ alone - both * (each.sum() ** 2 - each @ each))

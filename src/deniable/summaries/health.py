@@ -132,7 +132,7 @@ def _check_groups(attribute: str, estimate: Estimate, law: Law, tail: float) -> 
     for size in sizes.tolist():
         chosen = np.zeros(law.k)
         chosen[order[:size]] = 1.0
-        inside, outside = known_squares(estimate, chosen)
+        inside, outside, _ = known_squares(estimate, chosen, chosen)
         full, empty = (math.sqrt(max(float(one), 1e-300) / estimate.n) for one in (inside - 1, outside))
         total = float(estimate.frequencies @ chosen)
         groups = float(gammaln(law.k + 1) - gammaln(size + 1) - gammaln(law.k - size + 1))

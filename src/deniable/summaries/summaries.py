@@ -19,7 +19,6 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import (
     Bins,
     Estimate,
-    consistency,
     normal_quantile,
     reach_of,
     scored,
@@ -31,7 +30,8 @@ from deniable.formatting import format_digits
 from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanisms import checked_values
-from deniable.summaries.covariance import cumulative_errors, error_of, known_squares
+from deniable.summaries.covariance import error_of, known_squares
+from deniable.summaries.totals import cumulate, rising, weigh
 
 Result = Estimate | Likelihood
 
@@ -56,7 +56,29 @@ class Summary:
     points_of: str = field(default="", kw_only=True)
     """The column of a table whose shares it is a difference of, which is shown in points."""
 
+    edges: tuple[float, float] | None = field(default=None, repr=False, compare=False, kw_only=True)
+    """Of a share, the lower end if everybody were seen to be in it, and the upper end if nobody were."""
+
+    def cut(self, least: float = 0.0, most: float = 1.0) -> Summary:
+        """The number as it is shown: a possible one, in an interval of possible ones.
+
+        A number below what is possible is below the truth, and so is its interval: cut off, it would look the
+        most precise and be the least reliable. So an interval reaches at least as far as it would from
+        `least` or from `most`.
+        """
+        low, high = self.low, self.high
+        if self.edges is not None:
+            low, high = min(low, self.edges[0]), max(high, self.edges[1])
+        elif self.value < least:
+            high += least - self.value
+        elif self.value > most:
+            low -= self.value - most
+        value, low, high = (min(max(end, least), most) for end in (self.value, low, high))
+        return replace(self, value=value, low=min(low, value), high=max(high, value))
+
     def __str__(self) -> str:
+        if self.edges is not None:
+            return str(replace(self.cut(), edges=None))
         if math.isnan(self.low):
             return f"{format_digits(self.value, 6)} (smoothed, so without error bars)"
         if math.isnan(self.value):
@@ -112,10 +134,8 @@ def mean_of(
         ends = float(points.min()), float(points.max())
         found = _bootstrap(result, lambda rows: rows @ points, ends, level, repeats, seed)
     else:
-        # shares add up to 1: only distances from here are estimated
-        center = float(points.min() + points.max()) / 2
-        value = center + float(result.frequencies @ (points - center))
-        found = _normal(value, error_of(result, points - center), level, result.n)
+        weighed = weigh(result, points, float(points.min() + points.max()) / 2)
+        found = _normal(weighed.value, error_of(result, weighed.weights), level, result.n)
     return found if bins is None else replace(found, within=bins.half)
 
 
@@ -124,11 +144,13 @@ def sum_of(
 ) -> Summary:
     """Estimates the share of some values together; its standard error lets opposite errors cancel.
 
-    The interval is Wilson's: it holds the shares that are near enough by the errors that they would have, and
-    the normal one. For metric values the noise of people without these values is the observed one, and two
-    more reports of people with them count: a value whose neighborhood nobody reported need not be rare. For
-    one value it is `interval`. For a most likely distribution it is a bootstrap, and holds what the intervals
-    of single values allow.
+    All shares add up to 1, whatever their estimates add up to: the sum is the one that errs least (`weigh`),
+    and that of all other values is 1 minus it, with the same error. The interval is Wilson's: it holds the
+    shares that are near enough by the errors that they would have. Where these depend on who the people are,
+    it holds the normal one, too. For metric values the noise of people without these values is the observed
+    one, and two more reports of people with them count: a value whose neighborhood nobody reported need not
+    be rare. For one value it is `interval`. For a most likely distribution it is a bootstrap, and holds what
+    the intervals of single values allow.
 
     >>> from deniable.mechanisms import grr
     >>> from deniable.mechanisms import Tally
@@ -142,26 +164,66 @@ def sum_of(
     chosen[checked_values(values, result.k)] = 1.0
     if isinstance(result, Likelihood):
         return _likely_sum(result, chosen, level, repeats, seed)
-    size, value = int(chosen.sum()), float(result.frequencies @ chosen)
+    size = int(chosen.sum())
+    if size in (0, result.k):
+        everybody = float(size > 0)
+        return Summary(everybody, 0.0, everybody, everybody)
     if size == 1:
         v = int(np.argmax(chosen))
-        low, high = result.interval(level)
-        return Summary(value, float(result.stderr[v]), float(low[v]), float(high[v]))
-    error = error_of(result, chosen)
-    if size == 0:
-        return Summary(value, error, value, value)
-    if result.asked is not None:
-        return _normal(value, error, level, result.n)
+        ends = result.interval(level)
+        least, most = result.edge_ends(level)
+        return Summary(
+            float(result.frequencies[v]),
+            float(result.stderr[v]),
+            float(ends.low[v]),
+            float(ends.high[v]),
+            edges=(float(least[v]), float(most[v])),
+        )
+    is_half = 2 * size == result.k
+    if 2 * size > result.k or (is_half and chosen[0] == 0):
+        return _complement(_sum_chosen(result, 1 - chosen, level))
+    return _sum_chosen(result, chosen, level)
+
+
+def _complement(others: Summary) -> Summary:
+    """The share of everybody else."""
+    assert others.edges is not None
+    return Summary(
+        1 - others.value,
+        others.stderr,
+        1 - others.high,
+        1 - others.low,
+        edges=(1 - others.edges[1], 1 - others.edges[0]),
+    )
+
+
+def _sum_chosen(result: Estimate, chosen: Floats, level: float) -> Summary:
+    """The share of at most half of the values, which are 1."""
+    if chosen.sum() == 1:
+        return sum_of(result, np.flatnonzero(chosen), level)
     tail, law = (1 - number("a confidence level", level, 0.0, 1.0)) / 2, result.law
+    value, weights = weigh(result, chosen)
+    error = error_of(result, weights)
+    inside, outside, are_exact = 0.0, 0.0, False
     if isinstance(law, Moments) and law.grouped is not None:
         inside, seen = law.grouped(chosen)
-        squares, outside = seen_squares(seen, result.n, inside, value)
+        squares, others = seen_squares(seen, result.n, inside, value)
         error = max(error, math.sqrt(max(float(squares) - value**2, 0.0) / result.n))
-    else:
-        inside, outside = known_squares(result, chosen)
-    plain = _normal(value, error, level, result.n)
-    low, high = scored(np.asarray(value), result.n, inside, outside, tail)
-    return Summary(value, error, min(float(low), plain.low), max(float(high), plain.high))
+        outside = float(others)
+    elif result.asked is None:
+        inside, outside, are_exact = known_squares(result, chosen, weights)
+    reach = 0.0 if are_exact else student(tail, result.n) * error
+    if result.asked is not None:
+        return Summary(value, error, value - reach, value + reach, edges=(1 - reach, reach))
+    # the ends from this share, from nobody and from everybody
+    lows, highs = scored(np.array([value, 0.0, 1.0]), result.n, inside, outside, tail)
+    return Summary(
+        value,
+        error,
+        min(float(lows[0]), value - reach) if reach else float(lows[0]),
+        max(float(highs[0]), value + reach) if reach else float(highs[0]),
+        edges=(min(float(lows[2]), 1 - reach), max(float(highs[1]), reach)),
+    )
 
 
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
@@ -259,8 +321,8 @@ def quantile_of(
             low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
             low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
-        cumulative = np.cumsum(consistency.isotonic(result.frequencies))
-        errors = np.append(cumulative_errors(result, wanted), 0.0)
+        curve = cumulate(result, wanted)
+        cumulative, errors = rising(curve.below), np.append(curve.errors, 0.0)
         if bins is not None:
             return quantile_between(bins, cumulative, errors, wanted, level)
         low, high = first(cumulative + z * errors), first(cumulative - z * errors)
