@@ -125,6 +125,10 @@ SHORT_STUDIES = 2500
 """Studies for intervals of groups, of six groups each. Of the shortest 150 of 15,000, 97 % hold or more, and
 ones that are cut at 0 alone hold 60 % at most: neither is judged otherwise by chance, but for 1 in 10^6.
 """
+FIT_STUDIES, FIT_PEOPLE, FIT_LEVEL = 60, 2000, 0.05
+"""Honest studies for each population and mechanism, and their people, and the p-values that one in twenty is
+below at most: 14 of 60 may then pass. If all tails count as one look, some 40 of 60 are below.
+"""
 TOTAL_STUDIES, TOTAL_PEOPLE, TOTAL_HELD = 400, 1000, 0.935
 """Studies for the sums of each mechanism, their people, and how many intervals hold at least: simulations of
 72 cases have 92.7 to 98.5 %. By binomial tails 85 % may pass; sums that ignore the total hold 40 to 75 %, and

@@ -7,7 +7,7 @@ import { type Child, h, quoted } from "./dom.js";
 import { map } from "./map.js";
 import { type Mode, optionsOf, shown } from "./panels.js";
 import { count, sentence, several } from "./phrases.js";
-import { around, besides, figured, inside, NOISY, percent, signed, within } from "./readings.js";
+import { around, besides, figured, inside, moved, NOISY, percent, signed, within } from "./readings.js";
 import type { Estimates, Mean, Row, View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -129,6 +129,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
         tables ? tabled() : drawing(),
         noise.map((text) => h("p", { class: "noise" }, sentence(text))),
+        fitsOf(view, name, options).map((text) => h("p", { class: "noise fit" }, sentence(text))),
         answers.length > 0 && [
           h("h3", {}, whose(answers[0]).trim().replace("of", "Of")),
           tables ? answersTable(name, answers) : shares(`${name}${whose(answers[0])}`, answers, left),
@@ -186,6 +187,15 @@ function noiseOf({ estimates }: View, name: string, options: readonly Attribute[
   return [`${found.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
 }
 
+/** Where reports fit honest people badly, a sentence that says so: of options, one for each. */
+function fitsOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
+  const bad = estimates?.fit.filter(({ badly }) => badly) ?? [];
+  if (!options.length) return bad.filter((one) => one.attribute === name).map(({ text }) => text);
+  return options.flatMap((option) =>
+    bad.filter((one) => one.attribute === option.name).map(({ text }) => `${option.option}: ${text}`),
+  );
+}
+
 /** "40 reports", or "38 to 45 reports" where options have different numbers of them. */
 function spanOf(reports: readonly number[]): string {
   const [least, most] = [Math.min(...reports), Math.max(...reports)];
@@ -214,7 +224,7 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
   const projected = rows.some((row) => row.projected !== undefined);
   const heads = ["Value", "Share", "From", "To", "People", ...(projected ? ["Consistent"] : [])];
   const cells = (row: Row): string[] => [
-    row.noisy ? NOISY : percent(row.share, 2),
+    row.noisy ? NOISY : [percent(row.share, 2), moved(row)].filter(Boolean).join(", "),
     percent(row.low, 2),
     percent(row.high, 2),
     row.noisy ? "–" : signed(count(Math.round(row.count))),

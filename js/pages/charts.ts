@@ -15,12 +15,13 @@ import {
 } from "@observablehq/plot";
 import { h, quoted } from "./dom.js";
 import { count } from "./phrases.js";
-import { around, percent, signed, spoken, within } from "./readings.js";
+import { around, moved, percent, signed, spoken, within } from "./readings.js";
 import type { Mean, Row } from "./results.js";
 
 const ROW = 46; // pixels for one value
 const LINE = 18; // and for another line of text
 const NUMBERS = 190; // the width of what is said of a value
+const MOVED = 110; // and of how far its share was moved, where it was
 export const MOST_ROWS = 16;
 const MOST_SMALL = 8;
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5]; // between the marks of a scale of shares
@@ -39,7 +40,9 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
   const label = { fill: TEXT, stroke: "var(--card)", strokeWidth: 4, fontSize: 14 } as const;
   const projected = shown.filter((row) => row.projected !== undefined);
   // letters of a name that fit next to the numbers; longer ones get a line of their own
-  const room = (width - NUMBERS) / 7;
+  const said = (row: Row): string => [within(row), !row.noisy && moved(row)].filter(Boolean).join(", ");
+  const numbers = NUMBERS + (shown.some((row) => !row.noisy && moved(row)) ? MOVED : 0);
+  const room = (width - numbers) / 7;
   const more = shown.some((row) => row.value.length > room) ? LINE : 0;
   const below = 25 + more; // names and numbers have lines of their own, which no other line crosses
   const scale = outward(reach(shown));
@@ -125,12 +128,12 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         dx: 6,
         dy: -9 - more / 2,
         ...label,
-        lineWidth: (width - (more ? 20 : NUMBERS)) / 14,
+        lineWidth: (width - (more ? 20 : numbers)) / 14,
         textOverflow: "ellipsis",
       }),
       text(shown, {
         ...where,
-        text: within,
+        text: said,
         frameAnchor: "right",
         textAnchor: "end",
         dy: -9 + more / 2,

@@ -5,7 +5,7 @@ import { askJson } from "./collector.js";
 import { announce, type Child, h } from "./dom.js";
 import { keep } from "./panels.js";
 import { sentence } from "./phrases.js";
-import { NOISY, percent } from "./readings.js";
+import { moved, NOISY, percent } from "./readings.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -23,6 +23,7 @@ interface Between {
   readonly low: number;
   readonly high: number;
   readonly noisy: boolean;
+  readonly moved_from: number | null;
 }
 
 interface Shown {
@@ -67,11 +68,11 @@ export class RangeBoard {
         table(
           "Shares of ranges",
           ["Range", "Share", "From", "To"],
-          this.#found.map(([{ name }, { range, share, low, high, noisy }]) => [
-            names.length > 1 ? `${name}: ${range}` : range,
-            noisy ? NOISY : percent(share, 2),
-            percent(low, 2),
-            percent(high, 2),
+          this.#found.map(([{ name }, found]) => [
+            names.length > 1 ? `${name}: ${found.range}` : found.range,
+            found.noisy ? NOISY : [percent(found.share, 2), moved(found)].filter(Boolean).join(", "),
+            percent(found.low, 2),
+            percent(found.high, 2),
           ]),
         ),
     ]);

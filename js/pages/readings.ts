@@ -14,6 +14,12 @@ export function percent(share: number, digits = 1): string {
   return `${signed((100 * share).toFixed(digits))} %`;
 }
 
+/** What was done to an unbiased share that is far from the one that is shown; nothing where it is near. */
+export function moved({ moved_from: from }: { readonly moved_from?: number | null | undefined }): string {
+  if (from === undefined || from === null) return "";
+  return `${from < 0 || from > 1 ? "cut" : "moved"} from ${percent(from, 0)}`;
+}
+
 /** A share and where the true one is: intervals are not symmetric, so that both ends are said. */
 export function within({ share, low, high, noisy }: Row): string {
   if (noisy) return `${NOISY} (${percent(low, 0).replace(" %", "")} to ${percent(high, 0)})`;
@@ -41,7 +47,8 @@ export function inside({ quantile, low, high, noisy }: Quantile): string {
 /** A mean and where the true one is. */
 export function around(found: Mean): string {
   if (found.noisy) return `${NOISY} (${figured(found.low, found)} to ${figured(found.high, found)})`;
-  return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})`;
+  const cut = found.moved_from === undefined ? "" : `, cut from ${figured(found.moved_from, found)}`;
+  return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})${cut}`;
 }
 
 /** What comes on top of a mean's interval, in the words of `deniable estimate`. */
@@ -53,5 +60,6 @@ export function besides({ within }: Mean): string {
 
 export function spoken(row: Row): string {
   const ends = `from ${percent(row.low)} to ${percent(row.high)}`;
-  return `${row.value} ${row.noisy ? NOISY : percent(row.share)}, ${ends}`;
+  const beside = row.noisy ? "" : moved(row);
+  return `${row.value} ${row.noisy ? NOISY : percent(row.share)}, ${ends}${beside && `, ${beside}`}`;
 }

@@ -23,6 +23,8 @@ export interface Row {
   readonly method: string;
   readonly unbiased: number;
   readonly stderr: number;
+  /** The unbiased share, if the one that is shown is more than two standard errors from it. */
+  readonly moved_from?: number | undefined;
   readonly unbiased_low: number;
   readonly unbiased_high: number;
   /** Reports about this attribute. */
@@ -47,6 +49,8 @@ export interface Mean {
   readonly within: number;
   readonly noisy: boolean;
   readonly unbiased: number;
+  /** The unbiased mean, if the one that is shown is more than two standard errors from it. */
+  readonly moved_from?: number | undefined;
   readonly unbiased_low: number;
   readonly unbiased_high: number;
   /** Reports about this attribute. */
@@ -75,6 +79,13 @@ export interface Noise {
   readonly text: string;
 }
 
+/** How badly the reports about an attribute fit honest people, from their tally alone. */
+export interface Fit {
+  readonly attribute: string;
+  readonly badly: boolean;
+  readonly text: string;
+}
+
 export interface Estimates {
   readonly round: number | null;
   readonly n: number;
@@ -86,6 +97,7 @@ export interface Estimates {
   readonly groups: readonly Row[];
   readonly quantiles: readonly Quantile[];
   readonly noise: readonly Noise[];
+  readonly fit: readonly Fit[];
   /** Why shares of an attribute are not smoothed, although that was asked for. */
   readonly refused: Readonly<Record<string, string>>;
   /** The attributes whose shares can be smoothed. */
@@ -98,7 +110,7 @@ export interface Estimates {
 
 /** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
 export function unbiasedOf(found: Estimates): Estimates {
-  const ends = { noisy: false, method: "unbiased" };
+  const ends = { noisy: false, method: "unbiased", moved_from: undefined };
   const raw = (row: Row): Row => ({
     ...row,
     ...ends,

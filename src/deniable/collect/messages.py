@@ -105,6 +105,10 @@ class Row(Message, frozen=True, omit_defaults=True):
         float | None,
         explain("For a location: the low end of its interval, if those of all cells hold at once."),
     ] = None
+    moved_from: Annotated[
+        float | None,
+        explain("The unbiased share, if what is shown is more than two standard errors from it."),
+    ] = None
     among: Annotated[
         str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
     ] = None
@@ -127,6 +131,10 @@ class Mean(Message, frozen=True, omit_defaults=True):
     unbiased_low: float
     unbiased_high: float
     n: Annotated[int, explain("How many reports are about this attribute.")]
+    moved_from: Annotated[
+        float | None,
+        explain("The unbiased mean, if what is shown is more than two standard errors from it."),
+    ] = None
     among: Annotated[
         str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
     ] = None
@@ -161,6 +169,15 @@ class Noise(Message, frozen=True):
         float | None, explain("Or how many times as large an epsilon at most; null where it is no help.")
     ]
     groups: Annotated[int | None, explain("Or how few groups at most; null where that is no help.")]
+    text: str
+
+
+class Fit(Message, frozen=True):
+    """How badly the reports about an attribute fit honest people, from their tally alone."""
+
+    attribute: str
+    p_value: Annotated[float, explain("How often honest people give reports that look as strange.")]
+    badly: Annotated[bool, explain("Whether to say so: a p-value of at most 0.01.")]
     text: str
 
 
@@ -206,6 +223,12 @@ class Estimates(Message, frozen=True):
         explain(
             'Shares of those who answered, where "not applicable" or "no answer" is a value: of groups, '
             "where there are."
+        ),
+    ] = []
+    fit: Annotated[
+        list[Fit],
+        explain(
+            "How badly the reports about each attribute fit honest people; metric ones have no such test."
         ),
     ] = []
 
@@ -283,6 +306,10 @@ class Between(Message, frozen=True):
     unbiased: Annotated[float, explain("The unbiased share, which may be below 0.")]
     stderr: float
     noisy: Annotated[bool, explain("Whether it is too noisy to read.")]
+    moved_from: Annotated[
+        float | None,
+        explain("The unbiased share, if what is shown is more than two standard errors from it."),
+    ]
 
 
 class History(Message, frozen=True):

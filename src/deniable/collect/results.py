@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, final
 import msgspec
 
 from deniable.collect import messages
-from deniable.collect.messages import Estimates, Mean, Noise, Quantile, Respondents, Row
+from deniable.collect.messages import Estimates, Fit, Mean, Noise, Quantile, Respondents, Row
 from deniable.collect.refusals import Refusal
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
@@ -26,7 +26,7 @@ from deniable.plan.smoothed import list_smoothable
 from deniable.tables.spreadsheet import csv_bytes
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
-Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents)
+Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents, Fit)
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -109,7 +109,10 @@ def _estimate(asked: _Asked) -> Estimates:
     )
     smoothing = smooth, about["refused"], list_smoothable(result)
     people = _write_row(Respondents, about["respondents"]), _write_row(Row, about[AMONG])
-    return Estimates(tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, *people)
+    fit = _write_row(Fit, about["fit"])
+    return Estimates(
+        tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, *people, fit
+    )
 
 
 def between(
@@ -123,8 +126,20 @@ def between(
         raise Refusal("parameter", str(problem)) from None
     found = shares[wanted]
     shown = ShownShare.of(result, name, wanted, found)
-    told = shown.share.value, shown.share.low, shown.share.high, found.value, found.stderr, shown.noisy
-    return messages.Between(plan.id, number, name, str(wanted), level, *told)
+    return messages.Between(
+        plan=plan.id,
+        round=number,
+        attribute=name,
+        range=str(wanted),
+        level=level,
+        share=shown.share.value,
+        low=shown.share.low,
+        high=shown.share.high,
+        unbiased=found.value,
+        stderr=found.stderr,
+        noisy=shown.noisy,
+        moved_from=shown.moved_from,
+    )
 
 
 def crossed(

@@ -128,7 +128,7 @@ class Estimate:
         >>> from deniable.mechanisms import Tally, grr
         >>> found = grr(k=8, epsilon=2.0).estimate(Tally(317, [10, 30, *[46] * 5, 47]))
         >>> found.interval().high[:2].round(4).tolist(), found.edge_ends().high[:2].round(4).tolist()
-        ([-0.0267, 0.1415], [0.0759, 0.0759])
+        ([-0.0276, 0.1415], [0.0759, 0.0759])
         """
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         if self.method == "exact":

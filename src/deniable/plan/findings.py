@@ -46,6 +46,7 @@ from deniable.plan.result import bins_of
 from deniable.plan.rows import AMONG, MEDIAN, FoundRows, as_finite
 from deniable.plan.smoothed import Progress, search_shares
 from deniable.summaries import Group, Summary, groups_of, sum_of
+from deniable.summaries.fit import Fit, fit_levels, fit_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -276,6 +277,14 @@ class Findings:
                 found.append(judge_median(result, name, self._find_error(name), level))
         return [one for one in found if one is not None]
 
+    @cached_property
+    def fits(self) -> dict[str, Fit]:
+        """How badly the reports about each attribute fit honest people, where a tally can say so."""
+        result = self.result
+        found = {name: fit_of(result.estimates[name]) for name in self.names}
+        found |= {name: fit_levels(list(result.ranges[name].estimates)) for name in self.leveled}
+        return {name: fit for name in self.shown if (fit := found[name]) is not None}
+
     def _find_error(self, name: str) -> float:
         """The largest standard error of the shares below an edge, by which a median is off."""
         if name not in self.result.ranges:
@@ -336,6 +345,10 @@ class Findings:
             "quantiles": self.rows.quantiles,
             "ranges": self.rows.ranges,
             "noise": [one.about() for one in self.noise],
+            "fit": [
+                {"attribute": name, "p_value": fit.p_value, "badly": fit.is_bad, "text": str(fit)}
+                for name, fit in self.fits.items()
+            ],
             "respondents": [one.about() for one in self.respondents.values()],
             "searches": searches,
             "certificates": certificates,

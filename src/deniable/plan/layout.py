@@ -12,8 +12,8 @@ from deniable.formatting import format_count, format_digits, format_percent
 from deniable.plan.attribute import Attribute, list_several
 from deniable.plan.change import MEAN
 from deniable.plan.findings import Findings
-from deniable.plan.readable import Method
-from deniable.plan.rows import WORST, name_quantile
+from deniable.plan.readable import Method, describe_move
+from deniable.plan.rows import MOVED, WORST, name_quantile
 from deniable.plan.smooth import ONLY_IF_SMOOTH, list_smooth
 from deniable.summaries import Summary
 
@@ -50,6 +50,7 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
         lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
         wide = _width_of(rows)
         lines += [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(found, options)]
+        lines += [f"{'fit':>{wide}} {text}" for text in _option_fits(found, options)]
         for people, mine in _option_answers(found, options):
             lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
     for name in _list_alone(found):
@@ -186,9 +187,23 @@ def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]
     for row in rows:
         noisy = row["noisy"] and not unbiased
         cells = (f"{'-':>11}" if noisy and one in _POINTS else _format_cell(row[one]) for one in columns)
-        note = f"  {NOISY}" if noisy else ""
+        note = "" if unbiased else _note_move(row)
+        if noisy:
+            note = f"  {NOISY}"
         lines.append(f"{row['value']!s:>{wide}}" + "".join(cells) + note)
     return lines
+
+
+def _note_move(row: Mapping[str, Any]) -> str:
+    """What was done to the unbiased share, beside the one that is shown."""
+    moved_from = row.get(MOVED)
+    return "" if moved_from is None else f"  {describe_move(moved_from)}"
+
+
+def _option_fits(found: Findings, options: Sequence[Attribute]) -> list[str]:
+    """Of options, those whose reports fit honest people badly."""
+    fits = {one.option: found.fits.get(one.name) for one in options}
+    return [f"{option}: {fit}" for option, fit in fits.items() if fit is not None and fit.is_bad]
 
 
 def _format_cell(cell: float | None) -> str:
@@ -205,7 +220,8 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     mean = (found.unbiased_means if unbiased else found.means).get(name)
     if mean is not None:
         noisy = name in found.noisy_means and not unbiased
-        lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}"))
+        moved = "" if noisy or unbiased else _note_moved_mean(found, name)
+        lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}{moved}"))
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
     lines += [
@@ -239,6 +255,8 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
         )
     if not unbiased:
         lines += [("noise", str(one)) for one in found.noise if one.attribute == name]
+    if name in found.fits and found.fits[name].is_bad:
+        lines.append(("fit", str(found.fits[name])))
     return [*lines, *([("", found.refused[name])] if name in found.refused else [])]
 
 
@@ -247,7 +265,16 @@ def _format_share(row: Mapping[str, Any], unbiased: bool) -> str:
     columns = ("unbiased", "unbiased_low", "unbiased_high") if unbiased else ("share", "low", "high")
     share, low, high = (100 * row[one] for one in columns)
     told = NOISY if row["noisy"] and not unbiased else f"{share:.2f} % of people"
-    return f"{told}, from {low:.2f} to {high:.2f} %"
+    moved = "" if unbiased or row["noisy"] or row[MOVED] is None else f", {describe_move(row[MOVED])}"
+    return f"{told}, from {low:.2f} to {high:.2f} %{moved}"
+
+
+def _note_moved_mean(found: Findings, name: str) -> str:
+    """The unbiased mean, where the one that is shown is far from it."""
+    [row] = [row for row in found.rows.means if row["attribute"] == name]
+    if row[MOVED] is None:
+        return ""
+    return f", cut from {_format_number(row[MOVED], _count_digits(row['stderr']))}"
 
 
 def _whose(found: Findings, name: str) -> str:
@@ -271,6 +298,8 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
         whose = ", mean of these" if name in found.respondents else _whose(found, name)
         title = f"{name} ({_count_reports(found, name)}){whose}"
         lines += ["", title, " " * 12 + names, " " * 12 + numbers]
+        moved = "" if noisy or unbiased else _note_moved_mean(found, name).removeprefix(", ")
+        lines += [f"{MEAN:>12} {moved}"] if moved else []
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
     for name, nothing in result.unreported.items():
         lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
@@ -287,6 +316,7 @@ def write_html(found: Findings) -> str:
         table = _write_table(_option_rows(found, options), "all that apply: who chose each")
         parts.append(f"<h4>{html.escape(question)}</h4>{table}")
         parts += [_paragraph(f"noise: {text}") for text in _option_noise(found, options)]
+        parts += [_paragraph(f"fit: {text}") for text in _option_fits(found, options)]
         parts += [_write_table(mine, f"of {people}") for people, mine in _option_answers(found, options)]
     for name in _list_alone(found):
         rows = _rows_of(found, name, bins=False)
@@ -300,7 +330,8 @@ def write_html(found: Findings) -> str:
     for name in result.means:
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(found, name))}")
         mean = _format_summary(found.means[name], name in found.noisy_means)
-        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}"))
+        moved = "" if name in found.noisy_means else _note_moved_mean(found, name)
+        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}{moved}"))
         parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
     for name, nothing in result.unreported.items():
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
@@ -321,6 +352,7 @@ def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
         low, share, high = (row[of] for of in ("low", "share", "high"))
         bar = "" if row["noisy"] else f'<rect y="3" width="{share * scale:.1f}" height="8" fill="#7aa6d8"/>'
         shown = NOISY if row["noisy"] else f"{100 * share:.1f} %"
+        shown += "" if row["noisy"] else _note_move(row).replace("  ", ", ")
         reports = f"<td>{row['reports']:,}</td>" if counted else ""
         lines.append(
             f"<tr><td>{html.escape(str(row['value']))}</td><td>{shown}</td>"

@@ -18,6 +18,7 @@ from deniable.estimate import normal_quantile
 from deniable.formatting import ungroup
 from deniable.plan.applicable import mean_among
 from deniable.plan.noise import is_noisy
+from deniable.plan.readable import find_moved
 from deniable.plan.respondents import cumulative_shares, mean_answered
 from deniable.plan.smooth import list_smooth
 from deniable.ranges import CumulativeShares
@@ -225,6 +226,8 @@ class ShownShare:
 
     share: Summary
     noisy: bool
+    moved_from: float | None
+    """The unbiased share, where it is more than two standard errors from the one that is shown."""
 
     @staticmethod
     def of(result: Result, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
@@ -233,7 +236,8 @@ class ShownShare:
         find = find_edges if _is_smooth(result, name) else find_bins
         first, last = find(domain, name, asked.low, asked.high)
         shown = raw.cut()
-        return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k))
+        moved_from = find_moved(shown.value, raw.value, raw.stderr)
+        return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k), moved_from)
 
 
 def cumulate(result: Result, name: str, level: float) -> CumulativeShares:

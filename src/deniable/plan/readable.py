@@ -34,6 +34,7 @@ Method = Literal["most likely", "smoothed", "projected", "unbiased"]
 """How shares were made possible, if they were."""
 _MOST_CELLS = 256  # of more, the search takes longer than a second on one core
 _MOST_ON_A_LINE = 1 << 12
+_MOVED = 2.0  # standard errors between what is shown and the unbiased share, from which on it is said
 _TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
 
 
@@ -147,6 +148,24 @@ def _bound(unbiased: list[Summary], likely: Likely | None, found: Floats | None)
     low, high = (np.array([getattr(one, end) for one in cut]) for end in ("low", "high"))
     method: Method = "projected" if likely is None else likely.method
     return Shares(point, np.minimum(low, point), np.maximum(high, point), method)
+
+
+def find_moved(shown: float, unbiased: float, stderr: float) -> float | None:
+    """The unbiased number, where what is shown differs from it by more than two standard errors.
+
+    Chance hardly does that to honest reports. None where it does not differ so much.
+    """
+    return unbiased if abs(shown - unbiased) > _MOVED * stderr else None
+
+
+def describe_move(moved_from: float) -> str:
+    """What was done to an unbiased share, in words.
+
+    >>> describe_move(1.2183), describe_move(0.3)
+    ('cut from 122 %', 'moved from 30 %')
+    """
+    verb = "moved" if 0.0 <= moved_from <= 1.0 else "cut"
+    return f"{verb} from {100 * moved_from:.3g} %"
 
 
 def possible_mean(result: Result, name: str) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from deniable.estimate import consistency
 from deniable.plan.change import MEAN
 from deniable.plan.noise import find_noisy
 from deniable.plan.range_queries import ShownShare
-from deniable.plan.readable import Shares
+from deniable.plan.readable import Shares, find_moved
 from deniable.plan.respondents import read_columns, share_answered
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ PROJECTED, MLE = "projected", "mle"
 _LAST = ("n", "level", "plan")  # of a table's columns
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
+MOVED = "moved_from"
+"""The column of the unbiased number, where what is shown is more than two standard errors from it."""
 
 
 @final
@@ -72,6 +74,7 @@ class FoundRows:
             row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
             row |= {"within": mean.within, "noisy": name in self.found.noisy_means}
             row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
+            row |= {MOVED: find_moved(mean.value, raw.value, raw.stderr)}
             rows.append(row | self._name_people(name, middle=True) | self._context(name))
         return rows
 
@@ -105,6 +108,7 @@ class FoundRows:
                 row = {"attribute": name, "value": str(between), "share": one.share.value}
                 row |= {"low": one.share.low, "high": one.share.high, "count": count, "noisy": one.noisy}
                 row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
+                row |= {MOVED: one.moved_from}
                 rows.append(row | self._name_people(name, middle=True) | self._context(name))
         return rows
 
@@ -120,7 +124,7 @@ class FoundRows:
                 more = {end: list(map(as_finite, at)) for end, at in zip(WORST, worst, strict=True)}
             labels = range(estimate.k) if estimate.labels is None else estimate.labels
             rows += self._share_rows(name, labels, self.found.shares[name], self.found.unbiased[name], more)
-        columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED))
+        columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED, MOVED))
         for name, nothing in self.found.result.unreported.items():
             empty = dict.fromkeys(columns)
             labels = () if nothing.labels == (MEAN,) else nothing.labels  # a number has no shares
@@ -160,6 +164,7 @@ class FoundRows:
                 row = {"attribute": name, "value": label}
                 row |= dict(zip(_SHARE, (*told, shares.method), strict=True))
                 row |= dict(zip(_UNBIASED, raw, strict=True))
+                row |= {MOVED: find_moved(row["share"], row["unbiased"], row["stderr"])}
                 rows.append(row | {AMONG: one.people} | self._context(name))
         return rows
 
@@ -179,6 +184,8 @@ class FoundRows:
         columns: dict[str, Sequence[Any]] = dict(
             zip(_UNBIASED, (each.tolist() for each in unbiased), strict=True)
         )
+        moves = zip(shares.share.tolist(), columns["unbiased"], columns["stderr"], strict=True)
+        columns[MOVED] = [find_moved(*move) for move in moves]
         columns |= more
         columns |= {of: self._sums(name, found, shares.share.size) for of, found in self._others(name)}
         context, people = self._context(name), self._name_people(name, middle=False)

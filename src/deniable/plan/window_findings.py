@@ -13,7 +13,8 @@ from deniable.formatting import format_count, format_digits, format_percent, for
 from deniable.plan.change import MEAN
 from deniable.plan.findings import Findings
 from deniable.plan.layout import describe_bins
-from deniable.plan.rows import AMONG, MLE, PROJECTED, RANGE, WORST
+from deniable.plan.readable import describe_move
+from deniable.plan.rows import AMONG, MLE, MOVED, PROJECTED, RANGE, WORST
 from deniable.plan.windows import Window, WindowResults, name_values
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class WindowFindings:
             lines = format_table([*self.by, "reports", *map(str, shown)], rows, self.by, "  ")
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
-            lines += [f"  {why}" for why in (*self._list_caveats(name), *self._list_refused(name))]
+            caveats = *self._list_caveats(name), *self._list_bad_fits(name), *self._list_refused(name)
+            lines += [f"  {why}" for why in caveats]
             smoothed = any(name in found.smoothed for found in self.windows.values())
             parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
             parts += [self._write_others(name, shown, of) for of in self._list_others(name)]
@@ -98,6 +100,11 @@ class WindowFindings:
         means = (rows.get((name, MEAN)) for rows in self._rows.values())
         widest = max((row["within"] for row in means if row is not None), default=0.0)
         return [f"means: and {describe_bins(widest)}"] if widest else []
+
+    def _list_bad_fits(self, name: str) -> list[str]:
+        """The windows whose reports fit honest people badly."""
+        fits = [(window, found.fits.get(name)) for window, found in self.windows.items()]
+        return [f"{' '.join(name_values(at))}: {fit}" for at, fit in fits if fit is not None and fit.is_bad]
 
     def _list_refused(self, name: str) -> list[str]:
         """Why what was asked for cannot be found, each reason once."""
@@ -253,5 +260,6 @@ def _format_cell(row: Row | None, unbiased: bool) -> str:
     if value is None or low is None or high is None:
         return "not known"
     if row["kind"] in _SHARES:
-        return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+        moved = "" if unbiased or row.get(MOVED) is None else f", {describe_move(row[MOVED])}"
+        return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f}){moved}"
     return f"{format_digits(value, 4)} ({format_digits(low, 4)} to {format_digits(high, 4)})"
