@@ -51,7 +51,7 @@ def fake(m: dn.SetMechanism, share: float, n: int, seed: int = 1) -> Estimate:
 
 def test_the_vector_of_counts() -> None:
     """Vector 7.7."""
-    counts = [2737, 1936, *[1990] * 18]
+    counts = np.array([2737, 1936, *[1990] * 18])
     estimate = MECHANISMS["oue"].estimate(dn.Tally(8000, counts))
     assert bound_counts(estimate) == pytest.approx(8.4917e-07, rel=1e-4)
 
@@ -100,7 +100,9 @@ def test_fakes_that_leave_shares_possible_are_not_seen(name: str) -> None:
 def test_the_same_tally_says_the_same() -> None:
     first, again = (compare_with_alike(fake(MECHANISMS["grr"], 0.05, 8000)) for _ in range(2))
     assert first == again
-    assert compare_with_alike(dn.grr(20, 1.0).estimate(dn.Tally(20, [1] * 20))) is None, "too few reports"
+    assert compare_with_alike(dn.grr(20, 1.0).estimate(dn.Tally(20, np.ones(20, dtype=int)))) is None, (
+        "too few reports"
+    )
 
 
 def test_metric_reports_have_no_such_test() -> None:

@@ -9,6 +9,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate, scored
 from deniable.law import Law
+from deniable.plan import Result
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries import quantile_of, sum_of, totals
 from deniable.summaries.covariance import error_of, known_squares
@@ -120,7 +121,7 @@ def test_sums_without_the_total_scatter_more(name: str) -> None:
     assert scatter > 4 * stated
 
 
-def study_again(n: int = 2000, seed: int = 1) -> tuple[dn.Plan, dn.Result]:
+def study_again(n: int = 2000, seed: int = 1) -> tuple[dn.Plan, Result]:
     """A study whose default plan asks again, in which nobody is above 90."""
     study = dn.Study({"x": dn.Range(0, 100, step=5)}, epsilon_first=1.0, epsilon_forever=2.0, rounds=4)
     plan = study.plan(people=n)

@@ -161,7 +161,7 @@ class FoundRows:
             shown = zip(*(each.tolist() for each in columns), noisy, strict=True)
             unbiased = zip(*(each.tolist() for each in one.unbiased), strict=True)
             for label, told, raw in zip(one.labels, shown, unbiased, strict=True):
-                row = {"attribute": name, "value": label}
+                row: dict[str, Any] = {"attribute": name, "value": label}
                 row |= dict(zip(_SHARE, (*told, shares.method), strict=True))
                 row |= dict(zip(_UNBIASED, raw, strict=True))
                 row |= {MOVED: find_moved(row["share"], row["unbiased"], row["stderr"])}

@@ -76,7 +76,7 @@ def _ties_of(result: Estimate) -> Floats | None:
     law = result.law
     if result.asked is not None:
         alone, moved, both = bit_variances(result)
-        return result.n * (alone - both * moved * (moved.sum() - moved))
+        return np.asarray(result.n * (alone - both * moved * (moved.sum() - moved)))
     if isinstance(law, Moments):
         return None if law.combined is not None else np.full(law.k, float(law.noise))
     shares = balance(result.frequencies)
