@@ -15,8 +15,8 @@ export function percent(share: number, digits = 1): string {
 }
 
 /** What was done to an unbiased share that is far from the one that is shown; nothing where it is near. */
-export function moved({ moved_from: from }: { readonly moved_from?: number | null | undefined }): string {
-  if (from === undefined || from === null) return "";
+export function moved({ moved_from: from }: { readonly moved_from?: number | null }): string {
+  if (from == null) return "";
   return `${from < 0 || from > 1 ? "cut" : "moved"} from ${percent(from, 0)}`;
 }
 
@@ -47,7 +47,8 @@ export function inside({ quantile, low, high, noisy }: Quantile): string {
 /** A mean and where the true one is. */
 export function around(found: Mean): string {
   if (found.noisy) return `${NOISY} (${figured(found.low, found)} to ${figured(found.high, found)})`;
-  const cut = found.moved_from === undefined ? "" : `, cut from ${figured(found.moved_from, found)}`;
+  const from = found.moved_from ?? null;
+  const cut = from === null ? "" : `, cut from ${figured(from, found)}`;
   return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})${cut}`;
 }
 

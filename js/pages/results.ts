@@ -24,7 +24,7 @@ export interface Row {
   readonly unbiased: number;
   readonly stderr: number;
   /** The unbiased share, if the one that is shown is more than two standard errors from it. */
-  readonly moved_from?: number | undefined;
+  readonly moved_from?: number | null;
   readonly unbiased_low: number;
   readonly unbiased_high: number;
   /** Reports about this attribute. */
@@ -50,7 +50,7 @@ export interface Mean {
   readonly noisy: boolean;
   readonly unbiased: number;
   /** The unbiased mean, if the one that is shown is more than two standard errors from it. */
-  readonly moved_from?: number | undefined;
+  readonly moved_from?: number | null;
   readonly unbiased_low: number;
   readonly unbiased_high: number;
   /** Reports about this attribute. */
@@ -110,7 +110,7 @@ export interface Estimates {
 
 /** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
 export function unbiasedOf(found: Estimates): Estimates {
-  const ends = { noisy: false, method: "unbiased", moved_from: undefined };
+  const ends = { noisy: false, method: "unbiased", moved_from: null };
   const raw = (row: Row): Row => ({
     ...row,
     ...ends,

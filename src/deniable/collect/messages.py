@@ -99,15 +99,15 @@ class Row(Message, frozen=True, omit_defaults=True):
     stderr: Annotated[float, explain("The standard error of the unbiased estimate.")]
     unbiased_low: float
     unbiased_high: float
+    moved_from: Annotated[
+        float | None,
+        explain("The unbiased share, if what is shown is more than two standard errors from it."),
+    ]
     n: Annotated[int, explain("How many reports are about this attribute.")]
     projected: float | None = None
     low_together: Annotated[
         float | None,
         explain("For a location: the low end of its interval, if those of all cells hold at once."),
-    ] = None
-    moved_from: Annotated[
-        float | None,
-        explain("The unbiased share, if what is shown is more than two standard errors from it."),
     ] = None
     among: Annotated[
         str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
@@ -134,7 +134,7 @@ class Mean(Message, frozen=True, omit_defaults=True):
     moved_from: Annotated[
         float | None,
         explain("The unbiased mean, if what is shown is more than two standard errors from it."),
-    ] = None
+    ]
     among: Annotated[
         str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
     ] = None
