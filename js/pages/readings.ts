@@ -17,7 +17,8 @@ export function percent(share: number, digits = 1): string {
 /** What was done to an unbiased share that is far from the one that is shown; nothing where it is near. */
 export function moved({ moved_from: from }: { readonly moved_from?: number | null }): string {
   if (from == null) return "";
-  return `${from < 0 || from > 1 ? "cut" : "moved"} from ${percent(from, 0)}`;
+  const rounded = signed(String(Number((100 * from).toPrecision(3))));
+  return `${from < 0 || from > 1 ? "cut" : "moved"} from ${rounded} %`;
 }
 
 /** A share and where the true one is: intervals are not symmetric, so that both ends are said. */

@@ -200,7 +200,7 @@ def test_the_description_says_what_a_mean_has(collector: Running) -> None:
     schemas = HTTP.get(f"{collector.url}/openapi.json").json()["components"]["schemas"]
     shown = ["attribute", "mean", "low", "high", "within", "noisy"]
     unbiased = ["unbiased", "stderr", "unbiased_low", "unbiased_high"]
-    assert schemas["Mean"]["required"] == [*shown, *unbiased, "n"]
+    assert schemas["Mean"]["required"] == [*shown, *unbiased, "n", "moved_from"]
     assert schemas["Row"]["properties"]["share"]["type"] == "number"
     assert "mean" not in schemas["Row"]["properties"]
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
 from deniable.design.simulated import draw_answers
+from deniable.plan.readable import describe_move
 from deniable.wire import Report, Wire
 from deniable.words.simulated import remembering, seeded
 from tests.cases import check_each
@@ -104,9 +105,12 @@ def test_the_page_shows_what_the_shell_prints(
         assert len(shown) == len(mine) > 0, name
         for cells, row in zip(shown, mine, strict=True):
             numbers = [f"{100 * row[of]:.2f} %" for of in ("share", "low", "high")]
+            moved = "" if row["moved_from"] is None else describe_move(row["moved_from"])
+            numbers[0] = ", ".join(filter(None, (numbers[0], moved.replace("-", "\N{MINUS SIGN}"))))
             numbers[0] = "too noisy to read" if row["noisy"] else numbers[0]
             assert cells[:4] == [str(row["value"]), *numbers], name
             printed = rf"^ *{re.escape(str(row['value']))} +\S+ +{row['low']:.4f} +{row['high']:.4f}"
+            printed += rf".*{re.escape(moved)}" if moved and not row["noisy"] else ""
             assert re.search(printed, text, re.M), (name, row)
             compared += 1
     assert compared > 30
