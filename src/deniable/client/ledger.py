@@ -230,7 +230,7 @@ class Ledger:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             if self._path.exists():
                 kept = _read(self._path)
-                self.secret, self._count, self._entries = kept.secret, kept.count, kept.entries
+                self.secret, self._count, self._entries = kept.secret, kept.writes, kept.entries
                 self._cap = kept.cap
                 if kept.is_sealed and not take_over:
                     self._marker.check(self._count, self.secret)
@@ -305,7 +305,7 @@ class _Kept(NamedTuple):
     """What a ledger's file holds."""
 
     secret: bytes
-    count: int
+    writes: int
     """How often it was written."""
     cap: float | None
     entries: tuple[Entry, ...]

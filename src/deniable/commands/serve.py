@@ -295,7 +295,7 @@ def _checked_url(url: str) -> str:
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_address = False
-    if not is_address or parts.query or parts.fragment or "@" in parts.netloc:
+    if not is_address or any(sign in checked for sign in "?#@"):
         raise InvalidParameter(f"--url is the survey's address, such as https://example.org, got {url!r}")
     return checked
 
