@@ -153,7 +153,7 @@ def test_a_plan_with_rounds_counts_answers_that_change_from_the_first_report_on(
     _, unchanged, _, changing, _ = plan.stated.repeated
     assert changing is not None
     assert unchanged is not None
-    assert plan.stated.counted == changing > plan.stated.unchanged == unchanged
+    assert plan.stated.counted == changing > unchanged == plan.stated.unchanged
     client = Client(plan, ledger=ledger)
     for number, answer in enumerate((ANSWER, CHANGED), 1):
         client.report(answer, round=number)
