@@ -317,7 +317,7 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
 
 SHARE = ["share", "low", "high", "count", "noisy", "method"]
 UNBIASED = ["unbiased", "stderr", "unbiased_low", "unbiased_high"]
-REST = [*SHARE, *UNBIASED, "projected", "n", "level", "plan"]
+REST = [*SHARE, *UNBIASED, "moved_from", "projected", "n", "level", "plan"]
 
 
 def test_options_that_no_attribute_allows_are_refused(run: Run) -> None:
