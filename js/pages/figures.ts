@@ -49,7 +49,7 @@ export interface Forecast {
   /** Of all reports of a person together, whatever changes; null without a bound. */
   readonly loss: number | null;
   readonly rounds: number | null;
-  /** How well the easiest answer is protected, in a sentence, and the level alone. */
+  /** How well answers are protected, in a sentence, and the level alone. */
   readonly protection: string;
   readonly level: "well" | "a little" | "hardly";
   readonly precisions: readonly Precision[];

@@ -1,12 +1,11 @@
 /**
- * Rates how well a plan protects the answer that is the easiest to guess: well, a little, or hardly.
+ * Rates how well a plan protects a person's answers: well, a little, or hardly.
  *
- * The measure is an attacker's best guess. Two answers seem equally likely beforehand; the attacker sees all reports of a
- * person, of every round, and picks one of the two. A loss of L lets this guess be right with probability e^L / (1 + e^L)
- * at most, whatever answers change from round to round.
+ * The measure is an attacker's best guess. Two people with any answers seem equally likely beforehand, and one answer may
+ * go with another; the attacker sees all reports, of every round, and picks one of the two. The loss L of all of them lets
+ * this guess be right with probability e^L / (1 + e^L) at most, whatever answers change.
  */
 
-import { answerLoss } from "./answer_loss.js";
 import { lossOfAll } from "./losses.js";
 import type { Plan } from "./plan.js";
 
@@ -19,26 +18,18 @@ export type Level = "well" | "a little" | "hardly";
 
 export interface Protection {
   readonly level: Level;
-  /** Of the easiest answer, over all rounds and whatever changes, in billionths; null without a bound. */
+  /** Of all reports together, whatever changes, in billionths; null without a bound. */
   readonly loss: number | null;
   /** How often a guess between two answers is right, out of 100, rounded up. */
   readonly percent: number;
 }
 
-export const rateProtection = (plan: Plan): Protection => rateLoss(answerLossOfAll(plan));
+export const rateProtection = (plan: Plan): Protection => rateLoss(lossOfAll(plan.verify()).counted);
 
-/** The rating of a loss of one answer over all rounds. */
+/** The rating of the loss of all reports together. */
 export const rateLoss = (loss: number | null): Protection => {
   const guess = loss === null ? 1 : 1 / (1 + Math.exp(-loss / 1e9));
   const percent = Math.ceil(Number((100 * guess).toFixed(6)));
   if (loss === null || loss > MOST_LITTLE) return { level: "hardly", loss, percent };
   return { level: loss <= MOST_WELL ? "well" : "a little", loss, percent };
-};
-
-const answerLossOfAll = (plan: Plan): number | null => {
-  const answer = answerLoss(plan);
-  if (plan.rounds === null) return answer ?? plan.verify().attribute;
-  const { counted } = lossOfAll(plan.verify());
-  if (answer !== null || counted === null) return counted;
-  return Math.max(...plan.attributes.map((_, j) => plan.changedLoss(j) ?? counted));
 };

@@ -265,7 +265,7 @@ describe("a ledger", () => {
       most = Math.max(most, said.size);
     }
     expect(most).toBeGreaterThan(1);
-    const again = await Client.open(await repeated(), { ledger });
+    const again = await Client.open(await repeated(), { ledger, cap: 100 });
     await expect(again.report({ color: "red" }, { round: 1, change: true })).rejects.toThrow(
       InvalidParameter,
     );

@@ -70,7 +70,6 @@ describe("a split of record mechanisms", () => {
       reports: 1,
       unchanged: record,
       changing: record,
-      counted: record,
     });
     expect(() => new Client(plan, { ...FRESH, planCap: record / 1e9 - 0.001 })).toThrow(AboveCap);
   });

@@ -417,7 +417,7 @@ def test_tallies_are_fetched_from_a_collector_and_from_its_store(
     alone: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DENIABLE_TOKEN", OPERATOR["Authorization"].split()[1])
-    token = reading.find_token(None)
+    token = reading.find_token(None, alone.url)
     for address in (
         alone.url,
         f"{alone.url}/",
@@ -439,7 +439,7 @@ def test_tallies_are_fetched_from_a_collector_and_from_its_store(
         reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/none.db")
     monkeypatch.delenv("DENIABLE_TOKEN")
     with pytest.raises(dn.InvalidParameter, match="--token-file"):
-        reading.find_token(None)
+        reading.find_token(None, alone.url)
 
 
 SHOWN = ("estimates", "history", "tallies", "reports")

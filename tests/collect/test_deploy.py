@@ -306,8 +306,8 @@ def test_the_role_of_the_collector_is_no_superuser_and_can_sweep() -> None:
     try:
         store.register(PLAN, False)
         assert store.sweep()
-        words = " ".join(one.words for one in store._database.exposures())
-        assert "GRANT" not in words, "it may do all that a sweep does"
+        exposures = " ".join(exposure.text for exposure in store._database.exposures())
+        assert "GRANT" not in exposures, "it may do all that a sweep does"
     finally:
         store.close()
         cluster.sql("DROP DATABASE deniable")

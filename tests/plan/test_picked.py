@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.law import Law
 from deniable.plan import Plan
 from deniable.plan.health import HealthWatch
 from deniable.plan.picked import explain_picked, find_picked
@@ -35,11 +36,14 @@ def test_a_picked_report_counts_for_as_many_people_as_the_law_says(name: str, pe
     assert picked is not None
     assert picked.people == pytest.approx(people, abs=0.005)
     (part,) = plan.content.parts
+    assert isinstance(part.law, Law)
     assert part.law.p > part.law.q
     made = plan.privatize({"town": TOWNS * 100}, dn.seeded(1)).records.columns[0]
     kept = made[np.asarray(part.supports(made, np.zeros(len(made), dtype=np.int64)))]
     assert 0 < len(kept) < len(made)
-    share = part.estimate(part.tally(kept)).frequencies[0]
+    estimate = part.estimate(part.tally(kept))
+    assert isinstance(estimate, dn.Estimate)
+    share = estimate.frequencies[0]
     assert share == pytest.approx(picked.people, rel=1e-9)
 
 

@@ -21,13 +21,13 @@ def test_the_thresholds_are_guesses_of_75_and_90_in_100() -> None:
     ]
 
 
-def test_the_easiest_answer_is_rated_over_all_rounds() -> None:
+def test_all_reports_are_rated_over_all_rounds() -> None:
     mood = {"mood": list("abcde")}
     weekly = [Plan.of(mood, dn.l_grr(5, 1.0, 2.0), 100, rounds=rounds) for rounds in (1, 2, 4)]
     assert [plan.protection.level for plan in weekly] == ["well", "hardly", "hardly"]
     two = {"mood": list("abcde"), "smokes": ["yes", "no"]}
-    assert Plan.of(two, dn.spl([5, 2], 2.0, "grr"), 100).protection.level == "well", "1 for each answer"
-    assert Plan.of(two, dn.smp([5, 2], 2.0, "grr"), 100).protection.level == "a little", "2 for the one"
+    for made in (dn.spl([5, 2], 2.0, "grr"), dn.smp([5, 2], 2.0, "grr")):
+        assert Plan.of(two, made, 100).protection.level == "a little", "one answer may tell the other"
     unbounded = Plan.of(mood, dn.dbitflip(5, 0.5, bits=3), 100, rounds=4)
     assert (unbounded.protection.level, unbounded.protection.loss) == ("hardly", None)
 

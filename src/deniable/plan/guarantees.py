@@ -35,7 +35,7 @@ def explain_losses(content: Content, loss: Loss) -> str:
             f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "
             f"from one person than from {another}"
         )
-    lines.append(f"  {_rate(Protection.of(content, loss))}")
+    lines.append(f"  {_rate(Protection.of(loss))}")
     lines.append(
         "  This holds against any attacker, if the report is made on the person's own device from secret "
         "random words."

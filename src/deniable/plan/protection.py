@@ -1,8 +1,8 @@
-"""Rates how well a plan protects the answer that is the easiest to guess: well, a little, or hardly.
+"""Rates how well a plan protects a person's answers: well, a little, or hardly.
 
-The measure is an attacker's best guess. Two answers seem equally likely beforehand; the attacker sees all
-reports of a person, of every round, and picks one of the two. A loss of L lets this guess be right with
-probability e^L / (1 + e^L) at most, whatever answers change from round to round.
+The measure is an attacker's best guess. Two people with any answers seem equally likely beforehand, and one
+answer may go with another; the attacker sees all reports, of every round, and picks one of the two. The loss L
+of all of them lets this guess be right with probability e^L / (1 + e^L) at most, whatever answers change.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, final
 
-from deniable.plan.document import Content
 from deniable.plan.losses import NANO, Loss, to_nanos
 
 Level = Literal["well", "a little", "hardly"]
@@ -32,17 +31,16 @@ _RATED: Mapping[Level, str] = {
 @final
 @dataclass(frozen=True)
 class Protection:
-    """How well the answer is protected that is the easiest to guess."""
+    """How well a person's answers are protected, over all rounds."""
 
     level: Level
     loss: int | None
-    """Of that answer, over all rounds and whatever changes, in billionths of a nat; None without a bound."""
+    """Of all reports together, whatever changes, in billionths of a nat; None without a bound."""
 
     @staticmethod
-    def of(content: Content, loss: Loss) -> Protection:
+    def of(loss: Loss) -> Protection:
         """The rating of a plan with this loss."""
-        lost = _lose_answer(content, loss)
-        nanos = to_nanos(lost)
+        nanos = to_nanos(loss.counted)
         return Protection(rate_loss(nanos), nanos)
 
     @property
@@ -63,7 +61,7 @@ class Protection:
 
 
 def rate_loss(nanos: int | None) -> Level:
-    """Rates a loss of one answer over all rounds, in billionths of a nat.
+    """Rates the loss of all reports of a person together, in billionths of a nat.
 
     >>> rate_loss(10**9), rate_loss(2 * 10**9), rate_loss(4 * 10**9), rate_loss(None)
     ('well', 'a little', 'hardly', 'hardly')
@@ -71,16 +69,6 @@ def rate_loss(nanos: int | None) -> Level:
     if nanos is None or nanos > MOST_LITTLE:
         return "hardly"
     return "well" if nanos <= MOST_WELL else "a little"
-
-
-def _lose_answer(content: Content, loss: Loss) -> float:
-    """What all reports of a person give away about one answer, at most."""
-    if loss.answer is not None:
-        return loss.answer if content.rounds is None else loss.counted
-    if content.rounds is None:
-        return loss.attribute
-    largest = max(part.losses(content.rounds, content.rounds).changing_values for part in content.parts)
-    return min(largest, loss.counted)
 
 
 RATINGS: Mapping[str, Mapping[Level, str]] = {

@@ -131,8 +131,8 @@ class Terms(ABC):
 
     @cached_property
     def protection(self) -> Protection:
-        """How well the answer is protected that is the easiest to guess, over all rounds."""
-        return Protection.of(self.content, self.loss)
+        """How well a person's answers are protected, over all rounds."""
+        return Protection.of(self.loss)
 
     @cached_property
     def id(self) -> str:
