@@ -110,7 +110,7 @@ def check_kinds(browser: Browser, running: Running) -> None:
         for name, answer in (("hours by arm", "few"), ("media: tv by arm", "yes")):
             tables.select_option(name)
             expect(panel.get_by_label("Answer").locator("option").first).to_have_text(answer)
-            expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
+            expect(panel.locator(".test")).to_have_text(re.compile("p = 0.001"))
         visit.check()
 
 

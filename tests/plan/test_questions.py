@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import html
 import json
+import math
 import pickle
 import re
 import tomllib
@@ -584,8 +585,33 @@ def test_no_answer_differs_from_any_value_by_what_is_stated() -> None:
     assert f"the report of 'age' itself loses at most {format_up(own)} (compared with the mixture" in text
     assert f"a whole report at most {both}" in text
     assert (
-        f"the report of 'pay' itself loses at most {format_up(parts['pay'].loss())} (its worst case)" in text
+        f"the report of 'pay' itself loses at most {format_up(parts['pay'].loss())} (a bound: its "
+        "worst case)" in text
     )
+
+
+def test_the_loss_of_an_optional_metric_value_is_said_to_be_a_bound() -> None:
+    """Who gives no answer has a random age: nobody differs by both worst cases. All pairs are enumerated."""
+    study = dn.Study(
+        {"age": dn.Range(0, 5, step=1, privacy="metric", epsilon=0.5)},
+        1,
+        missing={"age": True},
+        mechanism="split",
+    )
+    plan = study.plan(people=1000)
+    age, answered = (plan.mechanism.mechanisms[plan.names.index(name)] for name in ("age", "age: answered"))
+    assert isinstance(age, dn.Geometric)
+    law, coin = age.table(), 1 / (1 + math.exp(-answered.loss()))
+    people = [np.outer([coin, 1 - coin], row) for row in law]
+    people.append(np.outer([1 - coin, coin], law.mean(axis=0)))
+    lost = max(float(np.log(one / other).max()) for one in people for other in people)
+    assert (plan.loss.record, lost) == (pytest.approx(3.0), pytest.approx(2.238, abs=0.001))
+    text = " ".join(plan.explain().split())
+    assert "What one report gives away (at most, rounded up, in nats)" in text
+    assert f"no two people lose more than {format_up(lost)} by both attributes" in text
+    assert f"it adds up the worst case of each, {format_up(plan.loss.record)}" in text
+    sampled = replace(study, mechanism="sample").plan(people=1000)
+    assert "gives away (exact, rounded up, in nats)" in sampled.explain(), "of one attribute nothing is added"
 
 
 def test_guesses_from_all_that_depends_on_each_other_are_stated() -> None:

@@ -1,4 +1,4 @@
-"""Explains what a report gives away, and what many reports of a person do: exact, in nats."""
+"""Explains what a report gives away, and what many reports of a person do, in nats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from anot
 
 def explain_losses(content: Content, loss: Loss) -> str:
     """Each loss in a line, with what it says about two people."""
-    lines = ["What one report gives away (exact, rounded up, in nats):", *_promises(content, loss)]
+    how = "at most" if _is_bound(content) else "exact"
+    lines = [f"What one report gives away ({how}, rounded up, in nats):", *_promises(content, loss)]
     another = "another" if content.known is None else f"another of the same {content.known.name}"
     if len(content.attributes) > 1:
         lines += [
@@ -60,6 +61,15 @@ def explain_losses(content: Content, loss: Loss) -> str:
             "it tells people of different groups apart."
         )
     return "\n".join(lines)
+
+
+def _is_bound(content: Content) -> bool:
+    """Whether losses are added up that no two people have: who gives no answer has a random value, which is
+    nearer to all values than the farthest are to each other.
+    """
+    if content.mechanism.reported < 2:
+        return False
+    return any(one.only_if is not None and not content.extras(one) for one in content.attributes)
 
 
 def _rate(protection: Protection) -> str:

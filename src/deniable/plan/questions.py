@@ -318,8 +318,17 @@ def _explain_no_answer(content: Content, answered: Attribute) -> str:
     figures[names.index(answered.name)] = Fraction(content.parts[names.index(answered.name)].loss())
     figures[names.index(name)] = Fraction(own)
     both = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
-    how = "compared with the mixture of all values, exact" if is_exact else "its worst case"
-    return (
+    how = "compared with the mixture of all values, exact" if is_exact else "a bound: its worst case"
+    text = (
         f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(own)} "
         f"({how}), and a whole report at most {format_up(both)}."
+    )
+    figures[names.index(name)] = worst = Fraction(content.parts[names.index(name)].loss())
+    added = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
+    least = max(float(worst), both)
+    if not is_exact or least >= added:
+        return text
+    return (
+        f"{text} So no two people lose more than {format_up(least)} by both attributes. The loss per record, "
+        f"above, is a bound: it adds up the worst case of each, {format_up(added)}."
     )

@@ -26,7 +26,7 @@ Unit = Literal["step", "kilometer"]
 _KILOMETER = 1e6  # in millimeters, by which the cells of a plan are measured
 MOST_TOGETHER = 1 << 14
 """Cells of all grids with planar noise, whose losses a device verifies in a moment."""
-_MOST_ENTRIES = 1 << 16  # of a table that is looked at in integers
+_MOST_ENTRIES = 1 << 18  # of a table that is looked at in integers
 _SLACK = 1e-9  # of a distance: more than the trigonometry of any language errs by
 
 
