@@ -17,7 +17,7 @@ export function percent(share: number, digits = 1): string {
 /** What was done to an unbiased share that is far from the one that is shown; nothing where it is near. */
 export function moved({ moved_from: from }: { readonly moved_from?: number | null }): string {
   if (from == null) return "";
-  const rounded = signed(String(Number((100 * from).toPrecision(3))));
+  const rounded = signed(count(Number((100 * from).toPrecision(3))));
   return `${from < 0 || from > 1 ? "cut" : "moved"} from ${rounded} %`;
 }
 

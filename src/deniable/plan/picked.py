@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import final
 
 from deniable.choose.candidate import influence_of, one_in
+from deniable.formatting import format_digits
 from deniable.plan.document import Content
 
 
@@ -31,7 +32,7 @@ def find_picked(content: Content) -> Picked | None:
         for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True))
         if part.listed and not part.numeric and not part.metric and not attribute.domain.is_level
     ]
-    return max(found, key=lambda one: one.people, default=None)
+    return max(found, key=lambda picked: picked.people, default=None)
 
 
 def explain_picked(content: Content) -> str:
@@ -46,6 +47,6 @@ def explain_picked(content: Content) -> str:
     )
     return (
         "No check notices picked reports: made by the mechanism, and sent only if they support a value. Each "
-        f"counts for up to {picked.people:.3g} people in {picked.attribute!r}, the most that any report can. "
-        f"--fakes 0.01 shows where shares are if 1 % of the reports was picked. {who}"
+        f"counts for up to {format_digits(picked.people, 3)} people in {picked.attribute!r}, the most that "
+        f"any report can. --fakes 0.01 shows where shares are if 1 % of the reports was picked. {who}"
     )

@@ -21,6 +21,7 @@ from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.consistency import simplex
+from deniable.formatting import format_digits
 from deniable.mechanisms import Tally
 from deniable.metric import Geometric, SmoothWave
 from deniable.summaries import Group, Summary
@@ -161,11 +162,11 @@ def find_moved(shown: float, unbiased: float, stderr: float) -> float | None:
 def describe_move(moved_from: float) -> str:
     """What was done to an unbiased share, in words.
 
-    >>> describe_move(1.2183), describe_move(0.3)
-    ('cut from 122 %', 'moved from 30 %')
+    >>> describe_move(12.183), describe_move(0.3)
+    ('cut from 1,220 %', 'moved from 30 %')
     """
     verb = "moved" if 0.0 <= moved_from <= 1.0 else "cut"
-    return f"{verb} from {100 * moved_from:.3g} %"
+    return f"{verb} from {format_digits(100 * moved_from, 3)} %"
 
 
 def possible_mean(result: Result, name: str) -> tuple[float, float]:
