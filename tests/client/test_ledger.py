@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 import deniable as dn
 from deniable.client import DEFAULT_CAP, AboveCap, Client, CopiedLedger, Ledger
 from deniable.client.ledger import Entry, bound_linked_loss
-from deniable.plan import Plan
+from deniable.plan import NANO, Plan
 from deniable.records import Faked
 from deniable.records.fakes import Blank
 from tests import vectors
@@ -129,6 +131,50 @@ def test_a_changed_answer_is_a_second_report_that_is_counted() -> None:
     assert Client(plan, ledger=ledger, cap=4.6).report(third, change=True) != second
     with pytest.raises(dn.InvalidParameter, match="change the answer in the next"):
         Client(again(), secret=bytes(32)).report(ANSWER, round=1, change=True)
+
+
+def test_an_answer_may_be_changed_before_it_was_given(tmp_path: Path) -> None:
+    """The ledger's file is locked once: a program that waited for its own lock would wait for ever."""
+    ledger = Ledger(tmp_path / "ledger.json", secret=bytes(32))
+    lines = (
+        "import sys; from deniable import Client, Ledger, Plan; "
+        "client = Client(Plan.read(sys.argv[1]), ledger=Ledger(sys.argv[2])); "
+        f"print(client.report({ANSWER!r}, change=True).to_bytes().hex())"
+    )
+    plan = plan_of(1.0).write(tmp_path / "plan.json")
+    started = [sys.executable, "-c", lines, str(plan), str(tmp_path / "ledger.json")]
+    made = subprocess.run(started, check=True, capture_output=True, text=True, timeout=60)
+    expected = Client(plan_of(1.0), ledger=ledger).report(ANSWER)
+    assert made.stdout.strip() == expected.to_bytes().hex()
+    assert len(Ledger(tmp_path / "ledger.json").entries) == 1
+
+
+def test_a_client_knows_what_another_program_has_allowed_or_spent(tmp_path: Path) -> None:
+    ledger, other = (Ledger(tmp_path / "ledger.json") for _ in range(2))
+    other.cap = 6.0
+    assert Client(titled(5.0, 1), ledger=ledger), "the person allows it"
+    Client(titled(5.0, 1), ledger=other).report(ANSWER)
+    with pytest.raises(AboveCap, match="with all answers before 7"):
+        Client(titled(2.0, 2), ledger=ledger)
+
+
+def test_programs_that_answer_at_once_share_one_limit(tmp_path: Path) -> None:
+    """Eight programs ask for 1 nat each, at once: four of them get it."""
+    lines = (
+        "import sys; from deniable import AboveCap, Client, Ledger, Plan\n"
+        "try: Client(Plan.read(sys.argv[1]), ledger=Ledger(sys.argv[2])).report("
+        f"{ANSWER!r})\n"
+        "except AboveCap: print('refused')"
+    )
+    path = tmp_path / "ledger.json"
+    running = []
+    for number in range(8):
+        plan = titled(1.0, number).write(tmp_path / f"{number}.json")
+        started = [sys.executable, "-c", lines, str(plan), str(path)]
+        running.append(subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    said = [one.communicate(timeout=120) for one in running]
+    assert sorted(said) == [("", "")] * 4 + [("refused\n", "")] * 4
+    assert Ledger(path).lifetime().changing == 4 * NANO
 
 
 def test_two_reports_of_one_person_do_not_hide_which_attribute_is_real() -> None:

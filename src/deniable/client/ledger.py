@@ -100,6 +100,7 @@ class Ledger:
         self._count = 0
         self._cap: float | None = None
         self._turn = threading.RLock()
+        self._is_locked = False
         self.secret = secrets.token_bytes(32) if secret is None else secret
         if self._path is not None:
             with self._lock_entries(take_over):
@@ -184,8 +185,9 @@ class Ledger:
 
         A plan that was answered adds nothing.
         """
-        if not any(entry.plan == plan.id for entry in self._entries):
-            self._refuse_total(cap, plan.stated.counted, self.lifetime().changing, "the plan")
+        with self._lock_entries():  # another program may have spent, or raised, what this one knows of
+            if not any(entry.plan == plan.id for entry in self._entries):
+                self._refuse_total(cap, plan.stated.counted, self.lifetime().changing, "the plan")
 
     def _refuse_total(self, cap: float | None, alone: int | None, before: int | None, what: str) -> None:
         limit = self.cap if cap is None else cap
@@ -216,9 +218,19 @@ class Ledger:
 
     @contextmanager
     def _lock_entries(self, take_over: bool = False) -> Iterator[None]:
-        """Hold the lock, among threads and programs, with the file's newest content."""
+        """Hold the lock, among threads and programs, with the file's newest content.
+
+        A thread that holds it may ask for it again: the system would let it wait for itself.
+        """
         with self._turn:
-            yield from self._lock_file(take_over)
+            if self._is_locked:
+                yield
+                return
+            self._is_locked = True
+            try:
+                yield from self._lock_file(take_over)
+            finally:
+                self._is_locked = False
 
     def _lock_file(self, take_over: bool) -> Iterator[None]:
         if self._path is None or self._marker is None:
