@@ -9,87 +9,128 @@ import { must } from "./errors.js";
 
 /** Characters that look like a Latin letter, by that letter. */
 const ALIKE: Readonly<Record<string, string>> = {
-  a: "аɑαᴀ4@",
-  b: "вʙƅьβ",
-  c: "сᴄ¢",
-  d: "ԁɗᴅđ",
-  e: "еєεᴇҽ3€",
-  f: "ғƒϝ",
-  g: "ɡɢց9",
-  h: "нһհʜħ",
-  i: "іιıɩɪlӏ1|!łʟ",
-  j: "јϳᴊ",
-  k: "кκᴋ",
-  m: "мᴍ",
-  n: "ηոɴпи",
-  o: "оοօᴏ0øσө",
-  p: "рρᴘ",
+  a: "аɑαᴀ4@ꓮᎪ",
+  b: "вʙƅьβꓐᏴ",
+  c: "сᴄ¢ꓚᏟ",
+  d: "ԁɗᴅđꓓᎠ",
+  e: "еєεᴇҽ3€ꓰᎬ",
+  f: "ғƒϝꓝ",
+  g: "ɡɢց9ꓖᏀ",
+  h: "нһհʜħꓧᎻ",
+  i: "іιıɩɪlӏ1|!łʟꓲꓡᎥᏞ",
+  j: "јϳᴊꓙᎫ",
+  k: "кκᴋꓗᏦ",
+  m: "мᴍꓟᎷ",
+  n: "ηոɴпиꓠ",
+  o: "оοօᴏ0øσөꓳ",
+  p: "рρᴘꓑᏢ",
   q: "ԛզ",
-  r: "гʀ",
-  s: "ѕꜱ5$ƽ",
-  t: "тτᴛ7ŧ",
-  u: "υսᴜцʋ",
-  v: "νѵᴠ",
-  w: "ԝωᴡшա",
-  x: "хχ×",
-  y: "уγʏүч",
-  z: "ᴢ2ʐ",
+  r: "гʀꓣᎡ",
+  s: "ѕꜱ5$ƽꓢᏚ",
+  t: "тτᴛ7ŧꓔᎢ",
+  u: "υսᴜцʋꓴ",
+  v: "νѵᴠꓦᏙ",
+  w: "ԝωᴡшաꓪᎳ",
+  x: "хχ×ꓫ",
+  y: "уγʏүчꓬ",
+  z: "ᴢ2ʐꓜᏃ",
 };
 
-/** What the box of a survey page begins with, in its languages, and what would be taken for that. */
-const PHRASES = [
-  "verified on this device",
-  "verified on your device",
-  "verified by your device",
-  "verified by deniable",
-  "verified by this device",
-  "checked on this device",
-  "checked on your device",
-  "protects your answers well",
-  "protects your answers a little",
-  "hardly protects your answers",
-  "auf diesem Gerät geprüft",
-  "auf Ihrem Gerät geprüft",
-  "von Ihrem Gerät geprüft",
-  "auf diesem Gerät verifiziert",
-  "von Deniable geprüft",
-  "geprüft auf diesem Gerät",
-  "geprüft auf Ihrem Gerät",
-  "schützt Ihre Antworten gut",
-  "schützt Ihre Antworten ein wenig",
-  "schützt Ihre Antworten kaum",
-  "vérifié sur cet appareil",
-  "vérifié sur votre appareil",
-  "vérifié par votre appareil",
-  "vérifié par Deniable",
-  "protège bien vos réponses",
-  "protège un peu vos réponses",
-  "ne protège guère vos réponses",
-  "verificado en este dispositivo",
-  "verificado en su dispositivo",
-  "verificado por su dispositivo",
-  "comprobado en este dispositivo",
-  "verificado por Deniable",
-  "protege bien sus respuestas",
-  "protege un poco sus respuestas",
-  "apenas protege sus respuestas",
-  "verificado por Deniable",
-  "verificado neste dispositivo",
-  "verificado no seu dispositivo",
-  "verificado neste aparelho",
-  "verificado no seu aparelho",
-  "verificado pelo seu dispositivo",
-  "verificado pelo seu aparelho",
-  "protege bem as suas respostas",
-  "protege um pouco as suas respostas",
-  "quase não protege as suas respostas",
+/** Where letters in black circles, in black squares and in flags begin, from A to Z. */
+const ALPHABETS = [0x1f150, 0x1f170, 0x1f1e6];
+/** Two letters that look like one; the last is c and l. */
+const PAIRS = [
+  ["rn", "m"],
+  ["vv", "w"],
+  ["ci", "d"],
+] as const;
+
+/** What the box of a survey page says, in its languages, and what would be taken for that: one word of each. */
+const FORMS: readonly (readonly (readonly string[])[])[] = [
+  [
+    ["verified", "confirmed", "certified", "proved", "proven"],
+    ["", "locally"],
+    ["on", "by"],
+    ["this", "your"],
+    ["device", "phone", "browser", "computer"],
+  ],
+  [["checked"], ["on", "by"], ["this", "your"], ["device"]],
+  [
+    [
+      "verified by Deniable",
+      "von Deniable geprüft",
+      "geprüft von Deniable",
+      "vérifié par Deniable",
+      "verificado por Deniable",
+    ],
+  ],
+  [["protects your answers"], ["well", "a little"]],
+  [["hardly protects your answers", "anyone who sees all your reports picks yours"]],
+  [
+    ["auf", "von"],
+    ["diesem", "Ihrem", "deinem"],
+    ["Gerät", "Telefon", "Handy", "Browser"],
+    ["geprüft", "überprüft", "verifiziert", "bestätigt"],
+  ],
+  [
+    ["geprüft", "überprüft", "verifiziert", "bestätigt"],
+    ["auf", "von"],
+    ["diesem", "Ihrem", "deinem"],
+    ["Gerät", "Telefon", "Handy", "Browser"],
+  ],
+  [["schützt Ihre Antworten"], ["gut", "ein wenig", "kaum"]],
+  [["wählt jemand, der alle Ihre Berichte sieht"]],
+  [
+    ["vérifié", "vérifiée", "contrôlé", "contrôlée", "confirmé", "confirmée"],
+    ["sur", "par"],
+    [
+      "cet appareil",
+      "votre appareil",
+      "ce téléphone",
+      "votre téléphone",
+      "ce navigateur",
+      "votre navigateur",
+    ],
+  ],
+  [["protège"], ["bien", "un peu", "guère"], ["vos réponses"]],
+  [["une personne qui voit tous vos rapports choisit la vôtre"]],
+  [
+    ["verificado", "verificada", "comprobado", "comprobada", "confirmado", "confirmada"],
+    ["en", "por"],
+    ["este", "su", "tu"],
+    ["dispositivo", "teléfono", "móvil", "navegador"],
+  ],
+  [
+    [
+      "protege bien sus respuestas",
+      "protege un poco sus respuestas",
+      "apenas protege sus respuestas",
+      "quien ve todos sus informes elige la suya",
+    ],
+  ],
+  [
+    ["verificado", "verificada", "comprovado", "comprovada", "confirmado", "confirmada"],
+    ["neste", "no seu", "no teu", "por este", "pelo seu"],
+    ["dispositivo", "aparelho", "telemóvel", "telefone", "navegador"],
+  ],
+  [
+    [
+      "protege bem as suas respostas",
+      "protege um pouco as suas respostas",
+      "quase não protege as suas respostas",
+      "quem vê todos os seus relatórios escolhe a sua",
+    ],
+  ],
 ];
 
 const LETTERS = new Map(
   Object.entries(ALIKE).flatMap(([letter, signs]) =>
-    [...signs].map((sign): [string, string] => [sign, letter]),
+    [...signs].map((sign): [string, string] => [sign.toLowerCase(), letter]),
   ),
 ).set("ß", "ss");
+for (const first of ALPHABETS)
+  for (const [i, letter] of [..."abcdefghijkimnopqrstuvwxyz"].entries()) // an l is taken for an i
+    LETTERS.set(String.fromCodePoint(first + i), letter);
 
 /** The Latin letters that a person sees in a text, and nothing else. */
 const skeleton = (text: string): string =>
@@ -97,15 +138,22 @@ const skeleton = (text: string): string =>
     .map((sign) => LETTERS.get(sign) ?? (/^[a-z]$/.test(sign) ? sign : ""))
     .join("");
 
-const forbidden = PHRASES.map(skeleton);
-const shortest = Math.min(...forbidden.map(({ length }) => length));
+const forbidden = new RegExp(
+  FORMS.map((form) => form.map((words) => `(?:${words.map(skeleton).join("|")})`).join("")).join("|"),
+);
+const shortest = Math.min(
+  ...FORMS.map((form) =>
+    form.reduce((sum, words) => sum + Math.min(...words.map(({ length }) => length)), 0),
+  ),
+);
 
 /** Refuse a text that says what only the survey page itself says. */
 export const refuseImitation = (text: string, what: string): void => {
-  if (text.length < shortest) return;
+  if ([...text].length < shortest) return;
   const seen = skeleton(text);
+  const paired = PAIRS.reduce((one, [pair, letter]) => one.replaceAll(pair, letter), seen);
   must(
-    !forbidden.some((phrase) => seen.includes(phrase)),
+    !forbidden.test(seen) && !forbidden.test(paired),
     "text",
     () => `${what} imitates what the survey page says of its own check`,
   );

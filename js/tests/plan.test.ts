@@ -286,6 +286,16 @@ describe("texts that imitate the box of the survey page", () => {
     "V\u00e9rifi\u00e9 sur cet appareil",
     "Comprobado en este dispositivo",
     "Verificado neste dispositivo",
+    "\u{1f165}\u{1f154}\u{1f161}\u{1f158}\u{1f155}\u{1f158}\u{1f154}\u{1f153} on this device", // circles
+    "\ua4e6\ua4f0\ua4e3\ua4f2\ua4dd\ua4f2\ua4f0\ua4d3 on this device", // Lisu letters
+    "\u13d9\u13ac\u13a1IFI\u13ac\u13a0 on this device", // Cherokee letters
+    "Verified on this clevice",
+    "Verified locally on your phone",
+    "Gepr\u00fcft von diesem Ger\u00e4t",
+    "Contr\u00f4l\u00e9e par cet appareil",
+    "Confirmada por su m\u00f3vil",
+    "Comprovado pelo seu telem\u00f3vel",
+    "Anyone who sees all your reports picks yours at most 51 times in 100",
   ];
   it.each(imitations)("are refused: %s", async (text) => {
     const inTitle = small((data) => (data.title = text));

@@ -260,6 +260,19 @@ def test_minutes_are_counted_for_a_day() -> None:
     assert seen() == Arrivals((0,) * 1440), "a day later nothing of it is known"
 
 
+def test_the_busiest_minute_of_a_round_is_added_up() -> None:
+    """Reports of a plan with rounds are added up only if they say their round."""
+    study = dn.Study({"mood": ["good", "bad"]}, epsilon_first=0.5, epsilon_forever=1.0, rounds=3)
+    plan, clock = study.plan(people=1000), Seconds()
+    minutes = MinuteCounts({plan.id: Served(plan)}, 100, clock)
+    made = plan.privatize({"mood": ["good"] * 150}, dn.remembering(1, round=2))
+    minutes.add(plan.id, 2, Wire(plan).bodies(made))
+    clock.now = 61.0
+    found = asyncio.run(minutes.show(plan.id, 2))
+    assert found is not None
+    assert found.busiest == plan.tally(made)
+
+
 def test_minutes_keep_no_single_report() -> None:
     """A minute with few reports is never added up, and one that ended leaves no report behind."""
     clock = Seconds()

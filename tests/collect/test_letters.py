@@ -16,6 +16,7 @@ import deniable as dn
 from deniable.collect.letter_texts import LANGUAGES, TEXTS
 from deniable.collect.letters import MOST, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
+from deniable.plan.consent import generate_consent
 from tests.collector import small_plan
 from tests.running import Outcome, Run
 
@@ -108,6 +109,20 @@ def test_no_line_of_a_french_letter_begins_with_a_colon() -> None:
     """A line may end at any plain space, so that none stands before such a sign."""
     assert not [text for text in TEXTS["fr"] if re.search(r" [:;!?»]|« ", text)]
     assert "\N{NO-BREAK SPACE}:" in TEXTS["fr"].text
+
+
+def test_no_line_of_a_french_page_or_consent_begins_with_a_colon() -> None:
+    plain = re.compile(r"(?<!//) [:;!?»]|« ")
+    catalog = Path(__file__).parents[2] / "js" / "pages" / "messages" / "fr.ts"
+    strings = re.findall(r'"((?:[^"\\]|\\.)*)"', catalog.read_text(encoding="utf-8"))
+    assert len(strings) > 200
+    assert [text for text in strings if plain.search(text)] == []
+    once = dn.Study({"tea": ["yes", "no"]}, epsilon=1.0)
+    weekly = dn.Study({"tea": ["yes", "no"]}, epsilon_first=0.5, epsilon_forever=1.0, rounds=3)
+    for study in (once, weekly):
+        consent = generate_consent(study.plan(people=1000), "fr")
+        assert "\N{NO-BREAK SPACE}:" in consent
+        assert not plain.search(consent)
 
 
 def test_a_letter_of_four_plans_is_refused(run: Run) -> None:

@@ -39,7 +39,7 @@ ONCE = dn.Study(
     survey=dn.Texts(consent={"en": "Asked once.", "de": "Nur einmal."}),
 ).plan(people=1000)
 ASIDE = dn.Study(
-    {"Tea": ["yes", "no"]}, epsilon=1.0, title="Tea", survey=dn.Texts(title={"en": "Tea", "de": "Tee"})
+    {"Tea": ["yes", "no"]}, epsilon=0.5, title="Tea", survey=dn.Texts(title={"en": "Tea", "de": "Tee"})
 ).plan(people=1000)
 PHONE = {"width": 360, "height": 640}
 DESK = {"width": 1200, "height": 900}

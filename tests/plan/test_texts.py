@@ -199,6 +199,16 @@ IMITATIONS = (
     "V\u00e9rifi\u00e9 sur cet appareil",
     "Comprobado en este dispositivo",
     "Verificado neste dispositivo",
+    "".join(chr(0x1F150 + ord(letter) - ord("A")) for letter in "VERIFIEDONTHISDEVICE"),  # in circles
+    "\ua4e6\ua4f0\ua4e3\ua4f2\ua4dd\ua4f2\ua4f0\ua4d3 on this device",  # Lisu letters
+    "\u13d9\u13ac\u13a1IFI\u13ac\u13a0 on this device",  # Cherokee letters
+    "Verified on this clevice",
+    "Verified locally on your phone",
+    "Gepr\u00fcft von diesem Ger\u00e4t",
+    "Contr\u00f4l\u00e9e par cet appareil",
+    "Confirmada por su m\u00f3vil",
+    "Comprovado pelo seu telem\u00f3vel",
+    "Anyone who sees all your reports picks yours at most 51 times in 100",
 )
 
 
@@ -239,5 +249,7 @@ def test_ordinary_texts_are_not_taken_for_the_box() -> None:
         "Your answers are protected: your device changes them at random.",
         "Wurde Ihr Gerät geprüft?",
         "Is your e-mail address verified?",
+        "How often have you checked your phone today?",
+        "Was your last payment confirmed by your bank?",
     ):
         assert dn.Texts(introduction=text)

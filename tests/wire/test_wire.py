@@ -5,6 +5,7 @@ form.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,17 +72,18 @@ def some_plans() -> list[tuple[str, Plan]]:
 def test_many_reports_at_once_are_those_one_by_one() -> None:
     def check(plan: Plan) -> None:
         people = vectors.answers_of(plan) * 7
-        made = plan.privatize(people, dn.remembering(1, dn.seeded(2)))
+        number = None if plan.content.rounds is None else 1
+        made = replace(plan.privatize(people, dn.remembering(1, dn.seeded(2))), round=number)
         wire = Wire(plan)
         bodies = wire.bodies(made)
         assert all(len(body) in wire.lengths for body in bodies)
-        again = wire.reports(bodies)
+        again = wire.reports(bodies, number)
         assert plan.tally(again) == plan.tally(made)
         for one, two in zip(made.records.columns, again.records.columns, strict=True):
             assert one.tobytes() == two.tobytes()
-        counted = plan.tally(wire.reports(bodies[:1]))
+        counted = plan.tally(wire.reports(bodies[:1], number))
         for body in bodies[1:]:
-            counted += plan.tally(wire.reports([body]))
+            counted += plan.tally(wire.reports([body], number))
         assert counted == plan.tally(made)
 
     check_each(check, some_plans())

@@ -64,7 +64,7 @@ def _is_search(question: UnlistedQuestion, query: Query, found: Discovery) -> bo
 
 def _read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
     wire = Wire(plan)
-    return (wire.reports(bodies) for bodies in store.bodies(plan.id, number))
+    return (wire.reports(bodies, number) for bodies in store.bodies(plan.id, number))
 
 
 def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:

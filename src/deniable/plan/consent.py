@@ -82,10 +82,10 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "fr": {
         "start": "Je participe de mon plein gré.",
-        "all": "Mon appareil modifie mes réponses au hasard. Seul le rapport aléatoire est envoyé : au plus {bytes} "
+        "all": "Mon appareil modifie mes réponses au hasard. Seul le rapport aléatoire est envoyé\N{NO-BREAK SPACE}: au plus {bytes} "
         "octets, dans lesquels aucune réponse n’est certaine.",
         "some": "Mon appareil modifie mes réponses au hasard et tire au sort celles qui sont rapportées. Seul "
-        "le rapport aléatoire est envoyé : au plus {bytes} octets, dans lesquels aucune réponse n’est certaine.",
+        "le rapport aléatoire est envoyé\N{NO-BREAK SPACE}: au plus {bytes} octets, dans lesquels aucune réponse n’est certaine.",
         "loss": "Quoi que je réponde, le rapport est au plus {times} fois plus probable venant de moi que de "
         "{other}.",
         "metric": "Le rapport cache ma réponse parmi les réponses proches. Dans le pire des cas, il est au plus "
@@ -93,22 +93,22 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "plain": "Le rapport cache ma réponse parmi les réponses proches. Il peut exclure des réponses "
         "éloignées de la mienne.",
         "again": "Je peux être interrogé·e lors de {rounds} vagues. Tous les rapports ensemble sont au plus {times} fois "
-        "plus probables venant de moi que de {other}, même si mes réponses changent ; si elles ne changent pas, au plus "
+        "plus probables venant de moi que de {other}, même si mes réponses changent\N{NO-BREAK SPACE}; si elles ne changent pas, au plus "
         "{unchanged} fois.",
         "unbounded": "Je peux être interrogé·e lors de {rounds} vagues. Si mes réponses changent, il n’y a pas de limite à "
-        "ce que tous les rapports ensemble révèlent de moi ; si elles ne changent pas, ils sont au plus {unchanged} fois "
+        "ce que tous les rapports ensemble révèlent de moi\N{NO-BREAK SPACE}; si elles ne changent pas, ils sont au plus {unchanged} fois "
         "plus probables venant de moi que de {other}.",
         "endless": "Je peux être interrogé·e lors de {rounds} vagues. Il n’y a pas de limite utile à ce que tous "
         "les rapports ensemble révèlent de moi.",
-        "well": "Cette enquête protège bien mes réponses : entre deux réponses qui semblaient aussi probables, "
+        "well": "Cette enquête protège bien mes réponses\N{NO-BREAK SPACE}: entre deux réponses qui semblaient aussi probables, "
         "une personne qui voit tous mes rapports choisit la mienne au plus {n} fois sur 100.",
-        "a little": "Cette enquête protège un peu mes réponses : entre deux réponses qui semblaient aussi probables, "
+        "a little": "Cette enquête protège un peu mes réponses\N{NO-BREAK SPACE}: entre deux réponses qui semblaient aussi probables, "
         "une personne qui voit tous mes rapports choisit la mienne au plus {n} fois sur 100.",
-        "hardly": "Cette enquête ne protège guère mes réponses : entre deux réponses qui semblaient aussi "
+        "hardly": "Cette enquête ne protège guère mes réponses\N{NO-BREAK SPACE}: entre deux réponses qui semblaient aussi "
         "probables, une personne qui voit tous mes rapports choisit la mienne jusqu’à {n} fois sur 100.",
         "other": "n’importe qui d’autre",
         "member": "n’importe qui d’autre du même groupe",
-        "known": "Ce que savent déjà les personnes qui m’invitent est envoyé tel quel : {names}. Ce n’est pas "
+        "known": "Ce que savent déjà les personnes qui m’invitent est envoyé tel quel\N{NO-BREAK SPACE}: {names}. Ce n’est pas "
         "modifié.",
         "end": "Un rapport envoyé ne peut pas être repris, car personne ne sait lequel est le mien.",
     },
