@@ -152,8 +152,9 @@ export const refuseImitation = (text: string, what: string): void => {
   if ([...text].length < shortest) return;
   const seen = skeleton(text);
   const paired = PAIRS.reduce((one, [pair, letter]) => one.replaceAll(pair, letter), seen);
+  const bare = skeleton(text.replace(/\P{L}/gu, "")); // where signs stand between words
   must(
-    !forbidden.test(seen) && !forbidden.test(paired),
+    ![seen, paired, bare].some((one) => forbidden.test(one)),
     "text",
     () => `${what} imitates what the survey page says of its own check`,
   );

@@ -290,6 +290,7 @@ describe("texts that imitate the box of the survey page", () => {
     "\ua4e6\ua4f0\ua4e3\ua4f2\ua4dd\ua4f2\ua4f0\ua4d3 on this device", // Lisu letters
     "\u13d9\u13ac\u13a1IFI\u13ac\u13a0 on this device", // Cherokee letters
     "Verified on this clevice",
+    "Verified | on this device!",
     "Verified locally on your phone",
     "Gepr\u00fcft von diesem Ger\u00e4t",
     "Contr\u00f4l\u00e9e par cet appareil",

@@ -134,7 +134,7 @@ _PLAIN = frozenset("abcdefghijkmnopqrstuvwxyz")
 def skeleton(text: str) -> str:
     """The Latin letters that a person sees in a text, and nothing else.
 
-    >>> skeleton("V\u0435rified  on-this D\u00e9vice!") == skeleton("verified on this device")
+    >>> skeleton("V\u0435rified  on-this D\u00e9vice") == skeleton("verified on this device")
     True
     """
     if text.isascii():
@@ -154,10 +154,11 @@ def refuse_imitation(text: str, what: str) -> None:
     """Refuse a text that says what only the survey page itself says."""
     if len(text) < _SHORTEST:
         return
+    bare = "".join(sign for sign in text if sign.isalpha())  # where signs stand between words
     seen = paired = skeleton(text)
     for pair, letter in _PAIRS:
         paired = paired.replace(pair, letter)
-    if _FORBIDDEN.search(seen) or _FORBIDDEN.search(paired):
+    if any(map(_FORBIDDEN.search, (seen, paired, skeleton(bare)))):
         raise InvalidParameter(
             f"{what} imitates what the survey page says of its own check, such as 'Verified on this device'; "
             "leave that to the page, and say it otherwise",
