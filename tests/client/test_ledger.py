@@ -14,7 +14,7 @@ import pytest
 
 import deniable as dn
 from deniable.client import DEFAULT_CAP, AboveCap, Client, CopiedLedger, Ledger
-from deniable.client.ledger import Entry, bound_linked_loss
+from deniable.client.ledger import Entry, _seal, bound_linked_loss
 from deniable.plan import NANO, Plan
 from deniable.records import Faked
 from deniable.records.fakes import Blank
@@ -152,7 +152,7 @@ def test_an_answer_may_be_changed_before_it_was_given(tmp_path: Path) -> None:
 def test_a_client_knows_what_another_program_has_allowed_or_spent(tmp_path: Path) -> None:
     ledger, other = (Ledger(tmp_path / "ledger.json") for _ in range(2))
     other.cap = 6.0
-    assert Client(titled(5.0, 1), ledger=ledger), "the person allows it"
+    Client(titled(5.0, 1), ledger=ledger)  # the person allows it
     Client(titled(5.0, 1), ledger=other).report(ANSWER)
     with pytest.raises(AboveCap, match="with all answers before 7"):
         Client(titled(2.0, 2), ledger=ledger)
@@ -310,3 +310,25 @@ def test_a_ledger_of_the_first_version_is_read_on(tmp_path: Path) -> None:
     Client(plan_of(2.0), ledger=ledger).report(ANSWER)
     assert json.loads(path.read_text())["version"] == 3
     assert len(Ledger(path).entries) == 2
+    path.write_text(json.dumps({"version": 1, "secret": "00" * 32, "entries": []}))
+    with pytest.raises(CopiedLedger, match="an older state, from a backup"):
+        Ledger(path)
+    assert Ledger(path, take_over=True).entries == ()
+    with pytest.raises(dn.InvalidParameter, match="is a folder; a ledger is a file"):
+        Ledger(tmp_path)
+
+
+def test_a_ledger_of_the_second_version_keeps_what_it_has_counted(tmp_path: Path) -> None:
+    """It had no limit over all plans: what was answered stays answered, and nothing more fits."""
+    path, plans = tmp_path / "ledger.json", [titled(3.0, number) for number in range(3)]
+    ledger = Ledger(path, secret=bytes(32))
+    ledger.cap = math.inf
+    reports = [Client(plan, ledger=ledger).report(ANSWER) for plan in plans[:2]]
+    data = json.loads(path.read_text()) | {"version": 2}
+    del data["cap"], data["seal"]
+    path.write_text(json.dumps(data | {"seal": _seal(bytes(32), data)}))
+    older = Ledger(path)
+    assert older.cap == DEFAULT_CAP
+    assert [Client(plan, ledger=older).report(CHANGED) for plan in plans[:2]] == reports
+    with pytest.raises(AboveCap, match="with all answers before 9"):
+        Client(plans[2], ledger=older)

@@ -1149,3 +1149,39 @@ def test_where_a_browser_finds_it() -> None:
             continue
         with taken:
             assert serving.address_of(taken).startswith(start)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "survey.example.org",
+        "ftp://example.org",
+        "https://",
+        "https://example.org:0",
+        "https://example.org:99999",
+        "https://anna@example.org",
+        "https://example.org/?plan=1",
+        "https://exa mple.org",
+        "https://example.org\\survey",
+        "https://[::1",
+    ],
+)
+def test_an_address_that_is_none_is_refused_before_anything_is_made(
+    url: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_plan().write(Path("plan.json"))
+    refused = run("serve", "plan.json", "--url", url)
+    assert (refused.code, "--url is the survey's address, such as https://" in refused.err) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json"]
+
+
+def test_an_address_at_which_no_browser_could_answer_is_refused(run: Run) -> None:
+    small_plan().write(Path("plan.json"))
+    for url in ("http://example.org", "http://192.0.2.7:8080", "http://localhost.example.org"):
+        refused = run("serve", "plan.json", "--url", url)
+        assert (refused.code, "--url begins with https://" in refused.err) == (2, True)
+    # what a browser takes for its own machine passes, and the next refusal is of something else
+    for url in ("http://localhost:8000", "http://127.0.0.2", "http://[::1]:8000", "https://example.org/a/"):
+        refused = run("serve", "plan.json", "--url", url, "--allow-origin", "nowhere")
+        assert (refused.code, "an origin is like" in refused.err) == (2, True)

@@ -1164,9 +1164,15 @@ def test_a_file_that_is_too_long_is_refused_before_it_is_read(
     with path.open("wb") as file:
         file.truncate((1 << 22) + 1)
 
-    def read_bytes(_: Path) -> bytes:
+    def open_file(*_: object) -> None:
         raise AssertionError("it was read")
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    with pytest.raises(dn.InvalidPlan, match="a plan has at most 4,194,304 bytes, got 4,194,305"):
-        dn.Plan.read(path)
+    message = "a plan has at most 4,194,304 bytes, got 4,194,305"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", open_file)
+        with pytest.raises(dn.InvalidPlan, match=message):
+            dn.Plan.read(path)
+    endless = Path("/dev/zero")
+    if endless.exists():
+        with pytest.raises(dn.InvalidPlan, match=message):
+            dn.Plan.read(endless)

@@ -95,6 +95,8 @@ class Ledger:
         self, path: str | Path | None = None, secret: bytes | None = None, *, take_over: bool = False
     ) -> None:
         self._path = None if path is None else Path(path)
+        if self._path is not None and self._path.is_dir():
+            raise InvalidParameter(f"{self._path} is a folder; a ledger is a file: name one in it")
         self._marker = None if self._path is None else Marker(self._path)
         self._entries: tuple[Entry, ...] = ()
         self._count = 0
@@ -244,7 +246,8 @@ class Ledger:
                 kept = _read(self._path)
                 self.secret, self._count, self._entries = kept.secret, kept.writes, kept.entries
                 self._cap = kept.cap
-                if kept.is_sealed and not take_over:
+                # one of the first version has no marker, unless it is from before a newer one was here
+                if not take_over and (kept.is_sealed or self._marker.exists()):
                     self._marker.check(self._count, self.secret)
             elif not take_over:
                 self._marker.check_absent()

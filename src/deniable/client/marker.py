@@ -44,9 +44,13 @@ class Marker:
         if count < writes:
             raise CopiedLedger(f"{self._ledger} is an older state, from a backup; {_ADVICE}")
 
+    def exists(self) -> bool:
+        """Whether a ledger with a marker was here."""
+        return self._path.exists()
+
     def check_absent(self) -> None:
         """Refuse to begin anew where there was a ledger."""
-        if self._path.exists():
+        if self.exists():
             raise CopiedLedger(f"there was a ledger {self._ledger}, and it is gone; {_ADVICE}")
 
     def write(self, count: int, secret: bytes) -> None:

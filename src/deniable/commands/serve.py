@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -292,12 +294,27 @@ def _checked_url(url: str) -> str:
     checked = url.rstrip("/")
     try:
         parts = urlsplit(checked)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        scheme, host = parts.scheme, parts.hostname or ""
+        is_address = scheme in ("http", "https") and bool(host) and parts.port != 0
     except ValueError:
+        scheme = host = ""
         is_address = False
-    if not is_address or any(sign in checked for sign in "?#@"):
+    if not is_address or re.search(r'[?#@\s\\<>"^`{|}]', checked):
         raise InvalidParameter(f"--url is the survey's address, such as https://example.org, got {url!r}")
+    if scheme == "http" and not _is_here(host):
+        raise InvalidParameter(
+            f"--url begins with https://, got {url!r}: browsers give a page over plain http no cryptography, "
+            "so nobody could answer; only this machine itself can do without"
+        )
     return checked
+
+
+def _is_here(host: str) -> bool:
+    """Whether a browser takes a host for the machine that it runs on."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _warn_of_names() -> None:

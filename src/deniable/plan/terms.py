@@ -22,7 +22,7 @@ from deniable.plan.known import Known
 from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.maps import Map
-from deniable.plan.notation import InvalidPlan, canonical, refuse_long
+from deniable.plan.notation import MOST_BYTES, InvalidPlan, canonical, refuse_long
 from deniable.plan.protection import Protection
 from deniable.plan.reading import encode_text, read_document, refuse_reformatted, refuse_study
 from deniable.plan.texts import Texts
@@ -162,8 +162,11 @@ class Terms(ABC):
         """Read and verify a file."""
         file = files.require_file(Path(path), "plan.write, or `deniable plan`, writes one")
         refuse_long(file.stat().st_size)  # before it takes memory
+        with file.open("rb") as opened:
+            raw = opened.read(MOST_BYTES + 1)  # a device or a pipe has no size
+        refuse_long(len(raw))
         try:
-            return cls.from_json(file.read_bytes())
+            return cls.from_json(raw)
         except InvalidPlan:
             refuse_study(file)
             raise
