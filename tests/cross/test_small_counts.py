@@ -18,6 +18,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
 from deniable.cross.counted import Counted, Counts, NamedCells
+from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport
 from deniable.cross.tails import (
     DIFFERENCE,
@@ -451,3 +452,43 @@ def test_changes_of_small_groups_hold(sizes: tuple[int, int]) -> None:
             )
             held += chances * ((low <= truth + 1e-12) & (high >= truth - 1e-12))
     assert held.min() >= SMALL_HELD
+
+
+def test_a_row_below_nobody_is_as_unsure_as_one_of_nobody() -> None:
+    """Cut at 0, its interval would be from 0 to 0: it reaches as far as that of nobody."""
+    low, even = (
+        CrossTable.of_estimate(dn.oue(4, 1.0).estimate(Tally(400, np.array(counts))), "ab", "uv").base("a")
+        for counts in ([60, 60, 190, 190], [108, 108, 150, 150])
+    )
+    assert low.value < -0.2, "or this test shows nothing"
+    assert (low.low, even.low) == (0.0, 0.0)
+    assert low.high == pytest.approx(Z * low.stderr)
+    assert low.high > 0.1
+    assert str(low).startswith("0, from 0 to 0.1")
+
+
+def test_no_cell_is_certain_to_be_empty() -> None:
+    """Far fewer reports than come by chance alone were shown as "0 % (0 % to 0 %)"."""
+    secret = CrossTable.of_estimate(
+        dn.grr(4, 2.0).estimate(Tally(400, np.array([200, 100, 80, 20]))), "ab", "uv"
+    )
+    asked = {"g": ["A", "B"], "x": list("uvwxyz")}
+    plan = dn.Study(asked, epsilon=1.0, known=["g"], protocol="grr").plan(people=300)
+    known = read(plan, [[70, 70, 70, 50, 37, 3], [1, 1, 1, 1, 1, 1]]).cross("x", by="g")
+    for table, row, column in ((secret, 1, 1), (known, 0, 5)):
+        assert table.low[row, column] == 0
+        assert 0.05 < table.high[row, column] < 0.5
+    full = CrossTable.of_estimate(
+        dn.grr(4, 1.0).estimate(Tally(400, np.array([150, 20, 115, 115]))), "ab", "uv"
+    )
+    assert 0.5 < full.low[0, 0] < 0.99
+    assert full.high[0, 0] == 1
+
+
+def test_a_cell_that_a_search_leaves_empty_is_shown_as_empty() -> None:
+    """It read "below 1 in 10^15"."""
+    estimate = dn.grr(4, 2.0).estimate(Tally(400, np.array([190, 100, 80, 30])))
+    likely = LikelyTable(np.array([[0.5, 0.3], [0.2, 1e-17]]), "most likely")
+    table = replace(CrossTable.of_estimate(estimate, "ab", "uv"), search=lambda: likely)
+    assert (table.method, table.shown[1, 1]) == ("most likely", 0.0)
+    assert "1 in" not in str(table)

@@ -226,12 +226,12 @@ def test_nobody_is_looked_for_among_all_groups() -> None:
 def test_reports_travel_with_their_group(tmp_path: Path) -> None:
     """By bytes, JSON, Parquet and the row of a store."""
     for name, plan in plans().items():
-        words = dn.remembering(1) if plan.content.rounds else dn.seeded(1)
+        words = dn.remembering(1, round=1) if plan.content.rounds else dn.seeded(1)
         reports = plan.privatize(answers_of(plan) * 20, words)
         tallies, wire = plan.tally(reports), Wire(plan)
         assert sum(group[plan.names[0]].n for group in tallies.groups) == tallies[plan.names[0]].n
         bodies = wire.bodies(reports)
-        assert plan.tally(wire.reports(bodies)) == tallies, name
+        assert plan.tally(wire.reports(bodies, 1)) == tallies, name
         one = Report(wire.prefix, 1, bytes(16), bodies[0])
         assert wire.from_json(wire.to_json(one)) == one
         path = tmp_path / f"{name}.parquet"

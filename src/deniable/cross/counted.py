@@ -112,10 +112,16 @@ class Counts:
         return np.ones(self.counts.shape, dtype=np.bool_)
 
     def interval(self, tail: float) -> Ends:
-        """Clopper and Pearson's ends, cut to 0..1; all of that where there is no report."""
+        """Clopper and Pearson's ends, cut to 0..1; all of that where there is no report.
+
+        Where none of it is in 0..1, it is that of nobody or of everybody: from 0 to 0 would be certainty.
+        """
         n = np.broadcast_to(self.n, self.counts.shape)
-        low, high = clopper_pearson(self.counts, np.maximum(n, 1), tail)
-        return np.where(n > 0, self._map(low), 0.0), np.where(n > 0, self._map(high), 1.0)
+        low, high = self._find_exact(self.counts, n, tail)
+        nobody, everybody = np.floor(n * self.blind), np.ceil(n * (self.blind + self.gain))
+        nearest = np.where(high < 0, nobody, np.where(low > 1, everybody, self.counts))
+        low, high = (end.clip(*_WHOLE) for end in self._find_exact(nearest, n, tail))
+        return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
 
     def find_ends(self, reach: Floats) -> Ends:
         """The mid-P ends of every share at each reach, cut to 0..1; the reaches are the last axis."""
@@ -132,8 +138,9 @@ class Counts:
         single = Counts(counts, n, blind, self.gain)
         return Seen(float(self.shares[a, b]), float(self.variances[a, b]), single.find_ends)
 
-    def _map(self, chance: Floats) -> Floats:
-        return np.asarray(((chance - self.blind) / self.gain).clip(*_WHOLE))
+    def _find_exact(self, counts: Floats, n: Floats, tail: float) -> Ends:
+        low, high = clopper_pearson(counts, np.maximum(n, 1), tail)
+        return np.asarray((low - self.blind) / self.gain), np.asarray((high - self.blind) / self.gain)
 
 
 @final
@@ -194,9 +201,19 @@ class NamedCells:
         return np.asarray((self.named <= MANY) | (np.minimum(self.counts, others) <= _MANY_OF_EACH))
 
     def interval(self, tail: float) -> Ends:
-        """The shares that both counts allow, cut to 0..1."""
+        """The shares that both counts allow, cut to 0..1.
+
+        Where none of them is in 0..1, they are those of a cell that nobody of the row is in, or everybody.
+        """
+        low, high = self._find_ends(self.counts, tail)
+        nobody = np.floor(self.n * self.blind)
+        everybody = self.named - np.floor(self.n * (self.row_blind - self.blind))
+        nearest = np.where(high <= 0, nobody, np.where(low >= 1, everybody, self.counts))
+        return self._find_ends(nearest.clip(0.0, self.named), tail)
+
+    def _find_ends(self, counts: Floats, tail: float) -> Ends:
         return find_row_ends(
-            self.counts, self.named, self.n, self.blind, self.row_blind, np.asarray(reach_of(tail))
+            counts, self.named, self.n, self.blind, self.row_blind, np.asarray(reach_of(tail))
         )
 
     def look_at(self, a: int, b: int) -> Seen:
@@ -268,9 +285,9 @@ class SummedGroups:
         return np.ones((len(self.estimates), len(self.columns)), dtype=np.bool_)
 
     def interval(self, tail: float) -> Ends:
-        """The ends of sums of shares, cut to 0..1."""
-        low = self._list(lambda found: found.low, 1 - 2 * tail, 0.0)
-        return low.clip(*_WHOLE), self._list(lambda found: found.high, 1 - 2 * tail, 1.0).clip(*_WHOLE)
+        """The ends of sums of shares, as they are shown."""
+        low = self._list(lambda found: found.cut().low, 1 - 2 * tail, 0.0)
+        return low, self._list(lambda found: found.cut().high, 1 - 2 * tail, 1.0)
 
     def look_at(self, a: int, b: int) -> Seen:
         """One share, to be compared with another."""

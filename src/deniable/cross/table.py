@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _COMMON = ("n", "level")  # of all cells
 _WHOLE = (0.0, 1.0)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
+_NOBODY = 1e-3  # people of a most likely cell, which a search leaves of none
 _ANGLES = 17  # at which two rows with normal errors are compared
 
 
@@ -49,7 +50,7 @@ class CrossTable:
     Cells are unbiased: they may be negative. Shares of a row's people come with intervals within 0..1, all of
     that where too little is known of the row. Where reports are counts of a known group, or few of them name
     the row, intervals are of these counts and hold however few there are; else they are Fieller's. Where none
-    of Fieller's is in 0..1, it is that around the nearest end.
+    of an interval is in 0..1, it is that of the nearest end.
 
     >>> from deniable.mechanisms import Tally, grr
     >>> estimate = grr(4, 2.0).estimate(Tally(1000, np.array([400, 300, 200, 100])))
@@ -230,7 +231,10 @@ class CrossTable:
     @cached_property
     def shown(self) -> Floats:
         """The shares as people read them, each within its interval; where nothing is known, the middle."""
-        return self.centers if self.method == "unbiased" else self._within(self._likely.shares)
+        if self.method == "unbiased":
+            return self.centers
+        likely = self._likely.shares
+        return self._within(np.where(likely * self.n < _NOBODY, 0.0, likely))
 
     @property
     def centers(self) -> Floats:
@@ -465,11 +469,12 @@ class CrossTable:
         """A sum of cells; by its count of reports, where that is known."""
         value, error = float(weights @ self._flat), self._error(weights)
         if counts is not None:
-            ends = (float(end[at]) for end in counts.interval((1 - self.level) / 2))
+            low, high = (float(end[at]) for end in counts.interval((1 - self.level) / 2))
             share, variance = float(counts.shares[at]), float(counts.variances[at])
-            return Summary(share, math.sqrt(variance), *ends)
-        low, high = (min(max(value + sign * self.reach * error, 0.0), 1.0) for sign in (-1, 1))
-        return Summary(value, error, low, high)
+            return Summary(share, math.sqrt(variance), low, high, edges=(low, high))
+        reach = self.reach * error
+        shown = Summary(value, error, value - reach, value + reach, edges=(1 - reach, reach)).cut()
+        return replace(shown, value=value, edges=(shown.low, shown.high))
 
     def weigh_cell(self, a: int, b: int) -> tuple[Floats, Floats]:
         """The weights of one cell, and of its whole row."""
