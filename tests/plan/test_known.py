@@ -120,7 +120,7 @@ def _count(plan: Plan, shares: Floats, sizes: tuple[int, ...], rng: np.random.Ge
     [name] = plan.names
     drawn = [rng.multinomial(n, law.q + law.gain * share) for n, share in zip(sizes, shares, strict=True)]
     groups = tuple({name: Tally(n, counts)} for n, counts in zip(sizes, drawn, strict=True))
-    return Tallies(plan.id, sum(sizes), add_groups(groups), groups)
+    return Tallies(plan.id, sum(sizes), add_groups(groups), groups, round=1)
 
 
 def _read(plan: Plan, tallies: Tallies) -> CrossTable:
@@ -293,7 +293,7 @@ def test_tables_that_are_not_there_are_refused() -> None:
     assert result.cross("smoker", by="region").by.size == 3
     with pytest.raises(dn.InvalidParameter, match="both known"):
         result.cross("arm", by="region")
-    few = Tallies(COLORS.id, 3, {"color": Tally(3, np.array([1, 1, 1]))})
+    few = Tallies(COLORS.id, 3, {"color": Tally(3, np.array([1, 1, 1]))}, round=1)
     with pytest.raises(dn.InvalidParameter, match="do not say which 'arm'"):
         COLORS.estimate(few).cross("color", by="arm")
     with pytest.raises(dn.InvalidReport, match="known group"):

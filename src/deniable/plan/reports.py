@@ -187,8 +187,8 @@ def refuse_rounds(rounds: Iterable[int | None]) -> None:
     given = list(rounds)
     if len(given) > 1 and None in given:
         raise InvalidReport(
-            "reports of a plan with rounds are added up only where all of them say that they are of one "
-            "round: make them with dn.remembering(seed, round=1), or say it: "
+            "reports are added up only where all of them say that they are of one round, which is 1 where a "
+            "plan asks once: make them with dn.remembering(seed, round=1), or say it: "
             "dataclasses.replace(reports, round=1)"
         )
     if len(set(given)) > 1:
