@@ -605,7 +605,7 @@ def test_the_loss_of_an_optional_metric_value_is_said_to_be_a_bound() -> None:
     people = [np.outer([coin, 1 - coin], row) for row in law]
     people.append(np.outer([1 - coin, coin], law.mean(axis=0)))
     lost = max(float(np.log(one / other).max()) for one in people for other in people)
-    assert (plan.loss.record, lost) == (pytest.approx(3.0), pytest.approx(2.238, abs=0.001))
+    assert (plan.loss.record, lost) == pytest.approx((3.0, 2.238), abs=0.001)
     text = " ".join(plan.explain().split())
     assert "What one report gives away (at most, rounded up, in nats)" in text
     assert f"no two people lose more than {format_up(lost)} by both attributes" in text
