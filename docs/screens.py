@@ -21,7 +21,7 @@ import deniable as dn
 from deniable.demo import live
 
 IMAGES = Path(__file__).parent / "images"
-PHONE = {"width": 390, "height": 860}
+PHONE = {"width": 390, "height": 1060}
 DESK = {"width": 1200, "height": 1200}
 PEOPLE = 3_000
 SHARES = {
