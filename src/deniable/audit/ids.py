@@ -118,11 +118,11 @@ class IdBits:
         for function in _list_functions(ids, max(1, _MOST_LEARNED // len(answers))):
             for column, held in enumerate(answers):
                 signs = np.sign(np.bincount(function[learn], held[learn], minlength=256))
-                told = float(signs @ np.bincount(function[choose], held[choose], minlength=256))
-                if told > best[column].told:
-                    best[column] = _Learned(told, signs, function[test])
+                agreement = float(signs @ np.bincount(function[choose], held[choose], minlength=256))
+                if agreement > best[column].agreement:
+                    best[column] = _Learned(agreement, signs, function[test])
         for column, learned in enumerate(best):
-            if learned.told:
+            if learned.agreement:
                 total = float(learned.signs[learned.values] @ answers[column, test])
                 devices = max(1.0, float(differ[column, test].sum(dtype=np.float64)))
                 if total > 0 and 2 * total**2 / devices >= math.log(len(answers) / (_CERTAIN / 2)):
@@ -131,9 +131,9 @@ class IdBits:
 
 
 class _Learned(NamedTuple):
-    """A function of ids, and how much it told of answers; its values for the devices of the test."""
+    """A function of ids, and how far its signs agree with answers; its values for the devices of the test."""
 
-    told: float
+    agreement: float
     signs: Floats
     values: Bytes
 

@@ -218,8 +218,8 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
             found_columns = {one.name: one.type for one in file.schema_arrow}
         if any(found_columns.get(one.name) != one.type for one in reports_schema(form)):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
-        told = form.round_column in found_columns or form.round_column in read_folders(path, form)
-        if form.rounds > 1 and not told:
+        has_round = form.round_column in found_columns or form.round_column in read_folders(path, form)
+        if form.rounds > 1 and not has_round:
             raise InvalidReport(explain_no_round(form, path.name))
         yield file
 
