@@ -945,7 +945,7 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
     assert "each half of the range" not in page.text()
     answers = plot_attack.examination_plot(page).axes[0]
     bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}
-    for kind in ("one report, knows shares", "5, fresh noise, knows frequencies"):
+    for kind in ("one report, knows shares", "5, fresh noise, knows shares"):
         assert [width > 0 for width in bars[kind]] == [True, True, False, False]
     ticks = next(line for line in answers.lines if "most frequent" in str(line.get_label()))
     assert np.isnan(np.asarray(ticks.get_xdata(), dtype=np.float64)).tolist() == [False, False, True, True]

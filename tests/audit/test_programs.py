@@ -106,7 +106,7 @@ def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
     """
     made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.0, 2.0), people=1000, rounds=4)
     made.write("plan.json")
-    asked = ("audit", "plan.json", "--command", node(), "--json")
+    asked = ("audit", "plan.json", "--command", f"{node()} --plan-cap 5", "--json")
     outcome = run(*asked, "--trials", "100", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
     assert json.loads(outcome.out)["claim"] < 2.0

@@ -528,6 +528,7 @@ def test_mistakes_are_refused_before_any_work(study: str, arguments: Sequence[st
 def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(published.FOLDER, str(tmp_path))
     monkeypatch.setattr(published, "find_spec", lambda _name: None)
+    monkeypatch.setattr(published, "carried_folder", lambda: None)  # as if the package were installed alone
     with pytest.raises(DataUnavailable, match=r"nursery\.data is not here; download"):
         run("rsfd", "--dataset", "nursery")
 
