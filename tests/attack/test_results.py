@@ -1005,3 +1005,13 @@ def test_success_is_a_line() -> None:
     assert repr(attack.success(dn.grr(k=3, epsilon=2.0), collections=1)).startswith(
         "<Success of guesses of 1 attribute, 1 collection:"
     )
+
+
+def test_a_table_of_people_may_lack_questions_that_are_asked_together() -> None:
+    plan = dn.Study(
+        {"ward": ["a", "b"], "drugs": ["yes", "no"], "mood": ["good", "bad"]},
+        epsilon=2.0,
+        together=[["ward", "drugs"]],
+    ).plan(people=500)
+    people = {"mood": ["good", "bad"] * 20}
+    assert dn.attack.examine(plan, people, collections=1, users=5).lacking == ("ward x drugs",)

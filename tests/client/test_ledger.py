@@ -58,7 +58,7 @@ def test_all_plans_of_a_device_together_give_away_four_nats() -> None:
     plans = [titled(1.0, number) for number in range(400)]
     reports = [Client(plan, ledger=ledger).report(ANSWER) for plan in plans[:4]]
     for plan in plans[4:]:
-        with pytest.raises(AboveCap, match=r"up to 1, with all answers before 5, .* sets ledger\.cap = 5 "):
+        with pytest.raises(AboveCap, match=r"up to 1, with all answers before 5, .* sets ledger\.cap = 5$"):
             Client(plan, ledger=ledger)
     assert repr(ledger) == "<Ledger: 4 reports of 4 plans gave away up to 4 of 4>"
     again = [Client(plan, ledger=ledger).report(CHANGED) for plan in plans[:4]]

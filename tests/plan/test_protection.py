@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import deniable as dn
+from deniable.commands.init import EXAMPLE
 from deniable.plan import Plan
 from deniable.plan.consent import LANGUAGES
+from deniable.plan.limit import warn_limit, warn_together
 from deniable.plan.protection import MOST_LITTLE, MOST_WELL, PICKS, RATINGS, rate_loss
 
 
@@ -36,3 +39,21 @@ def test_ratings_are_said_in_every_language() -> None:
     assert set(RATINGS) == set(PICKS) == set(LANGUAGES)
     said = [text for levels in RATINGS.values() for text in levels.values()]
     assert len(set(said)) == 3 * len(LANGUAGES)
+
+
+def test_plans_of_one_link_that_devices_leave_out_are_warned_of() -> None:
+    plans = [Plan.of({"mood": list("abcde")}, dn.grr(5, epsilon), 100) for epsilon in (3.0, 1.0, 2.0)]
+    assert warn_together([plan.stated for plan in plans[:2]]) is None, "4 in all"
+    text = warn_together([plans[0].stated, plans[2].stated])
+    assert text is not None
+    assert "together they give away 5, and a device whose person has set no limit allows 4 in all" in text
+    assert warn_together([Plan.of({"mood": list("abcde")}, dn.grr(5, 5.0), 100).stated]) is None
+
+
+def test_devices_answer_the_repeated_study_of_the_example(tmp_path: Path) -> None:
+    lines = EXAMPLE[EXAMPLE.index("# [repeat]") :].splitlines()
+    repeat = "\n".join(line.removeprefix("# ") for line in lines)
+    file = tmp_path / "study.toml"
+    file.write_text(f'{repeat}\n[attributes]\nmood = ["good", "middling", "bad"]\n', encoding="utf-8")
+    plan = dn.Study.read(file).plan(people=1000)
+    assert warn_limit(plan.content, plan.stated) is None

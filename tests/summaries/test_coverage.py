@@ -126,11 +126,12 @@ def test_quantiles_from_the_far_end_do_not_cover(name: str, monkeypatch: pytest.
         statistics.at_least(count_held(), WORST_STUDIES, COVERED, "quantiles from the left")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "summary"), [("hr", 1, "mean"), ("olh", 2, "mean"), ("loloha", 0, "mean")]
-)
+@pytest.mark.parametrize(("name", "kind", "summary"), [("hr", 1, "mean"), ("olh", 2, "mean")])
 def test_values_that_are_not_alike_are_not_taken_to_be(name: str, kind: int, summary: str) -> None:
-    """In the worst cases known the truth is held; with all pairs of values alike, it is not."""
+    """In the worst cases known the truth is held; with all pairs of values alike, it is not.
+
+    The total leaves little of the difference: that of LOLOHA's pairs does not show in so many studies.
+    """
     shares = populations(100)[kind]
     exact = estimates(MAKERS[name], 5.0, shares, WORST_STUDIES)
 

@@ -204,10 +204,14 @@ class Ledger:
             )
         if total > limit * NANO:
             others = f", with all answers before {total / NANO:.6g}" if total > alone else ""
-            need = round_limit(total)
+            need = f"ledger.cap = {round_limit(total):g}"
+            if cap is not None:
+                need = f"cap={round_limit(total):g}"
+            elif not others:
+                need += f" (or plan_cap={round_limit(total):g}, without a ledger)"
             raise AboveCap(
                 f"{what} gives away up to {alone / NANO:.6g}{others}, and this device's cap is {limit:g}; a "
-                f"person who allows it sets ledger.cap = {need:g} (or plan_cap={need:g}, without a ledger)",
+                f"person who allows it sets {need}",
                 "cap",
             )
 

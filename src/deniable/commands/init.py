@@ -99,9 +99,9 @@ open_high = true        # 120 and above count in the last bin, so that there is 
 
 # To ask the same people again and again, leave out epsilon and per, and give instead:
 # [repeat]
-# epsilon_first = 1.0   # one report
-# epsilon_forever = 2.0 # any number of reports of an answer that does not change
-# rounds = 10           # for how many collections the losses are stated
+# epsilon_first = 0.5   # one report
+# epsilon_forever = 1.0 # any number of reports of an answer that does not change
+# rounds = 4            # a device counts what answers that change give away in all of them
 """
 
 

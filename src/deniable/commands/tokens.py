@@ -143,6 +143,11 @@ def make_tokens(
         _warn_of_address(url)
     read = [reading.read_plan(named) for named in plans]
     _refuse_same(read)
+    from deniable.plan.limit import warn_together
+
+    together = warn_together([plan.stated for plan in read])
+    if together is not None:
+        click.echo(f"warning: {together[0].lower()}{together[1:]}", err=True)
     groups = read_groups(given_groups, read)
     with suggest_extra():
         from deniable.collect.counting import bind_group

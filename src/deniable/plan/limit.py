@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from deniable.domain.grid import Grid
 from deniable.formatting import format_count, format_up
@@ -67,6 +68,19 @@ def _advise_rounds(content: Content) -> str:
 
 def _is_accepted(content: Content, rounds: int) -> bool:
     return content.mechanism.losses(rounds, rounds).changing_values <= DEFAULT_CAP
+
+
+def warn_together(plans: Sequence[Stated]) -> str | None:
+    """Warn that devices leave out plans of one link that together give away more than they allow, or None."""
+    losses = [stated.counted for stated in plans if stated.counted is not None]
+    total = sum(losses)
+    if len(plans) < 2 or len(losses) < len(plans) or total <= DEFAULT_CAP * NANO:
+        return None  # of a plan alone, `warn_limit` says it
+    return (
+        f"A device leaves some of these plans out: together they give away {format_up(total / NANO)}, and a "
+        f"device whose person has set no limit allows {DEFAULT_CAP:g} in all. Lower their epsilons, ask "
+        "fewer rounds, or send links of their own to different people."
+    )
 
 
 def round_limit(nanos: int) -> float:

@@ -77,7 +77,7 @@ def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) 
         if name in columns:
             found |= split_options(name, options, columns[name])
     for one in attributes:
-        if isinstance(one.domain, View):
+        if isinstance(one.domain, View) and all(name in columns for name in one.domain.names):
             found[one.name] = {name: columns[name] for name in one.domain.names}
         if one.answers is not None and one.name not in found and one.answers in found:
             found[one.name] = [
