@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,3 +141,16 @@ def test_a_number_beside_text_is_guessed_by_halves() -> None:
     assert (pay.attribute, pay.what, pay.blind) == ("pay", "in which half of its range it is", 0.5)
     assert 0.5 < pay.report < pay.reported < 1
     assert (word.attribute, word.what) == ("word", "which of two answers it is, at most")
+
+
+def test_people_are_counted_for_rows_of_known_groups(tmp_path: Path) -> None:
+    """Once 450 were said to be enough for all of it, where a row takes three times as many."""
+    team, harassed = '{ values = ["a", "b", "c"], known = true }', '{ values = ["yes", "no"] }'
+    file = tmp_path / "study.toml"
+    file.write_text(f"epsilon = 1.0\n[attributes]\nteam = {team}\nharassed = {harassed}\n", encoding="utf-8")
+    people = run_people(DrawnStudy(file, 1, Study.read(file).plan(people=1)), "--error", "10")
+    assert [(row["attribute"], row["people"]) for row in people["questions"]] == [
+        ("harassed", 450),
+        ("harassed by team", 1350),
+    ]
+    assert people["people"] == 1350

@@ -92,8 +92,8 @@ def size_study(
         raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
     plan = reading.plan_study(study, people or 1)
     if error is not None:  # the plan of so many people may be another one
-        plan = reading.plan_study(study, _enough(plan.precisions(), error))
-    found = plan.precisions() if people is None else [*plan.precisions(), *_list_grouped(plan)]
+        plan = reading.plan_study(study, _enough(_list_read(plan), error))
+    found = _list_read(plan)
     if as_json:
         console.print_json(_facts(plan, found, error))
     elif error is not None:
@@ -126,12 +126,15 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
     )
 
 
-def _list_grouped(plan: Plan) -> list[Precision]:
-    """How well tables by known groups will be known, which no attribute is about."""
+def _list_read(plan: Plan) -> list[Precision]:
+    """How well everything will be known that is read: of attributes, then tables by known groups."""
     from deniable.plan.forecast import expect_tables
 
     known = () if plan.content.known is None else plan.content.known.names
-    return [one.share for one in expect_tables(plan) if {one.of, one.by} & set(known)] if known else []
+    tables = (
+        [table.share for table in expect_tables(plan) if {table.of, table.by} & set(known)] if known else []
+    )
+    return [*plan.precisions(), *tables]
 
 
 def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:
