@@ -42,7 +42,8 @@ test: .venv/ready  ## everything that must hold; needs nothing beside the clone,
 	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
 	$(BIN)/pytest -n 4 --dist worksteal
 
-NPM := npm ci --silent --no-audit --no-fund
+# What the locks name is taken by its hash. `npm ci` would also want every build for other machines, which not all registries have.
+NPM := npm install --omit-lockfile-registry-resolved --silent --no-audit --no-fund
 
 js/node_modules/ready: js/package-lock.json js/pages/package-lock.json
 	@echo "installing what the TypeScript client is built and tested with; this takes a minute, only this once"

@@ -375,7 +375,7 @@ def test_a_round_is_reproducible_and_another_round_has_fresh_noise(run: Run) -> 
     plan = Plan.read("plan.json")
     python = plan.privatize(pd.read_csv("data.csv"), dn.remembering(1, round=2))
     plan.write_reports("python.parquet", python)
-    assert parquet.read_table("python.parquet").to_pandas().equals(two)
+    assert parquet.read_table("python.parquet").to_pandas().drop(columns="round").equals(two)
 
 
 def test_what_is_kept_follows_the_person_and_not_the_row(run: Run) -> None:
