@@ -86,7 +86,8 @@ export async function showPlans(
     const plan = await tools.verified(summary.id);
     if (!parts.length && plan.texts !== null) await settle(plan, tools.again);
     const found = await offered(plan, summary, parts, tools);
-    if ("left" in found) left.push(note(rich(found.left, { title: quoted(nameOf(plan)), when: found.when, cap })));
+    if ("left" in found)
+      left.push(note(rich(found.left, { title: quoted(nameOf(plan)), when: found.when, cap })));
     else parts.push(found);
   }
   const isRare = parts.some(({ plan }) => hasRareQuestions(plan));

@@ -165,7 +165,8 @@ export const de: Messages = {
   unreachable: "Die Sammelstelle ist nicht erreichbar. Prüfen Sie die Verbindung; nichts ist verloren.",
   limit_refuses: "Ihre Grenze lehnt diese Umfrage ab",
   limit_alone: "Diese Umfrage gibt bis zu {loss} preis; Ihre Grenze ist {cap}.",
-  limit_above: "Die Umfragen, die Sie beantwortet haben, gaben bis zu {before} preis. Mit dieser wäre Ihr Verlust insgesamt {loss}; Ihre Grenze ist {cap}.",
+  limit_above:
+    "Die Umfragen, die Sie beantwortet haben, gaben bis zu {before} preis. Mit dieser wäre Ihr Verlust insgesamt {loss}; Ihre Grenze ist {cap}.",
   limit_change:
     "Nötig wäre eine Grenze von {need}. Nur Sie können sie setzen; Sie müssen es nicht, und gesendet wurde nichts. Wenn Sie antworten möchten, können Sie unten {change}.",
   change_limit: "die Grenze ändern",
@@ -363,7 +364,8 @@ export const de: Messages = {
   plans_again: "„{title}“ haben Sie in dieser Runde beantwortet. In der nächsten Runde wird wieder gefragt.",
   plans_again_from: "„{title}“ haben Sie in dieser Runde beantwortet. Ab {when} wird wieder gefragt.",
   plans_done: "„{title}“ haben Sie schon beantwortet. Es wird nicht noch einmal gefragt.",
-  plans_limit: "Mit „{title}“ wäre Ihr Verlust insgesamt über Ihrer Grenze von {cap}. Es wird ausgelassen; Sie können die Grenze unten ändern.",
+  plans_limit:
+    "Mit „{title}“ wäre Ihr Verlust insgesamt über Ihrer Grenze von {cap}. Es wird ausgelassen; Sie können die Grenze unten ändern.",
   plans_unknown: "Eine der Umfragen Ihres Links gibt es hier nicht. Sie wird ausgelassen.",
   plans_nothing: "Jetzt gibt es nichts zu beantworten",
   plans_make: "Meine Berichte erstellen",

@@ -168,7 +168,8 @@ export const en = {
   unreachable: "The collector cannot be reached. Check the connection; nothing is lost.",
   limit_refuses: "Your limit refuses this study",
   limit_alone: "This study gives away up to {loss}; your limit is {cap}.",
-  limit_above: "The studies that you have answered gave away up to {before}. With this one, your lifetime loss would be {loss}; your limit is {cap}.",
+  limit_above:
+    "The studies that you have answered gave away up to {before}. With this one, your lifetime loss would be {loss}; your limit is {cap}.",
   limit_change:
     "It takes a limit of {need}. Only you can set it; you need not, and nothing was sent. If you want to answer, you can {change} below.",
   change_limit: "change the limit",
@@ -364,7 +365,8 @@ export const en = {
   plans_again: "You have answered “{title}” in this round. It is asked again in the next round.",
   plans_again_from: "You have answered “{title}” in this round. It is asked again from {when}.",
   plans_done: "You have answered “{title}” already. It is not asked again.",
-  plans_limit: "With “{title}”, your lifetime loss would be above your limit of {cap}. It is left out; you can change the limit below.",
+  plans_limit:
+    "With “{title}”, your lifetime loss would be above your limit of {cap}. It is left out; you can change the limit below.",
   plans_unknown: "This collector does not have one of the studies of your link. It is left out.",
   plans_nothing: "There is nothing to answer now",
   plans_make: "Make my reports",

@@ -165,7 +165,8 @@ export const es: Messages = {
   unreachable: "No se puede contactar con el recolector. Compruebe la conexión; no se ha perdido nada.",
   limit_refuses: "Su límite rechaza esta encuesta",
   limit_alone: "Esta encuesta revela hasta {loss}; su límite es {cap}.",
-  limit_above: "Las encuestas que ha respondido revelaron hasta {before}. Con esta, su pérdida total sería {loss}; su límite es {cap}.",
+  limit_above:
+    "Las encuestas que ha respondido revelaron hasta {before}. Con esta, su pérdida total sería {loss}; su límite es {cap}.",
   limit_change:
     "Haría falta un límite de {need}. Nadie más que usted puede fijarlo; no tiene por qué hacerlo, y no se ha enviado nada. Si quiere responder, puede {change} abajo.",
   change_limit: "cambiar el límite",
@@ -359,7 +360,8 @@ export const es: Messages = {
   plans_again: "Ya ha respondido a «{title}» en esta ronda. Se pregunta otra vez en la próxima ronda.",
   plans_again_from: "Ya ha respondido a «{title}» en esta ronda. Se pregunta otra vez a partir del {when}.",
   plans_done: "Ya ha respondido a «{title}». No se pregunta otra vez.",
-  plans_limit: "Con «{title}», su pérdida total superaría su límite de {cap}. Se omite; puede cambiar el límite abajo.",
+  plans_limit:
+    "Con «{title}», su pérdida total superaría su límite de {cap}. Se omite; puede cambiar el límite abajo.",
   plans_unknown: "Este recolector no tiene una de las encuestas de su enlace. Se omite.",
   plans_nothing: "Ahora no hay nada que responder",
   plans_make: "Crear mis informes",

@@ -165,7 +165,8 @@ export const fr: Messages = {
   unreachable: "Le collecteur est injoignable. Vérifiez la connexion\u00a0; rien n’est perdu.",
   limit_refuses: "Votre limite refuse cette enquête",
   limit_alone: "Cette enquête révèle jusqu’à {loss}\u00a0; votre limite est {cap}.",
-  limit_above: "Les enquêtes auxquelles vous avez répondu ont révélé jusqu’à {before}. Avec celle-ci, votre perte totale serait de {loss}\u00a0; votre limite est {cap}.",
+  limit_above:
+    "Les enquêtes auxquelles vous avez répondu ont révélé jusqu’à {before}. Avec celle-ci, votre perte totale serait de {loss}\u00a0; votre limite est {cap}.",
   limit_change:
     "Il faudrait une limite de {need}. Personne d’autre que vous ne peut la fixer\u00a0; rien ne vous y oblige, et rien n’a été envoyé. Si vous voulez répondre, vous pouvez {change} ci-dessous.",
   change_limit: "changer la limite",
@@ -176,8 +177,10 @@ export const fr: Messages = {
   come_back_study: "Revenez quand elle ouvrira.",
   come_back_round: "Revenez quand la prochaine vague ouvrira.",
   no_more: "Elle n’accepte plus de rapports.",
-  rounds_answered_one: "Vous avez répondu à {n} vague\u00a0; voir «\u00a0Ce que j’ai envoyé\u00a0» ci-dessous.",
-  rounds_answered_other: "Vous avez répondu à {n} vagues\u00a0; voir «\u00a0Ce que j’ai envoyé\u00a0» ci-dessous.",
+  rounds_answered_one:
+    "Vous avez répondu à {n} vague\u00a0; voir «\u00a0Ce que j’ai envoyé\u00a0» ci-dessous.",
+  rounds_answered_other:
+    "Vous avez répondu à {n} vagues\u00a0; voir «\u00a0Ce que j’ai envoyé\u00a0» ci-dessous.",
   no_receipt_one: "{n} rapport créé sur cet appareil n’a pas d’accusé de réception.",
   no_receipt_other: "{n} rapports créés sur cet appareil n’ont pas d’accusé de réception.",
   not_kept: "Cette enquête ne tient pas sa promesse",
@@ -191,7 +194,8 @@ export const fr: Messages = {
     "Vous êtes hors ligne. Votre rapport attend sur cet appareil et sera envoyé quand vous serez de nouveau en ligne.",
   waits_unreachable:
     "Le collecteur est injoignable. Votre rapport attend sur cet appareil\u00a0; réessayez plus tard.",
-  waits_busy: "Le collecteur est occupé. Votre rapport attend sur cet appareil\u00a0; réessayez dans un instant.",
+  waits_busy:
+    "Le collecteur est occupé. Votre rapport attend sur cet appareil\u00a0; réessayez dans un instant.",
   refused_report: "Le collecteur a refusé le rapport\u00a0: {detail}",
   round_closed: "Cette vague est fermée. Votre rapport n’a pas été compté\u00a0; il reste sur cet appareil.",
   round_closed_ticket: "Votre ticket aussi\u00a0: il admet votre rapport d’une autre vague.",
@@ -245,7 +249,8 @@ export const fr: Messages = {
   written_by: "Écrit par les responsables de cette enquête\u00a0:",
   written_by_questions:
     "Les questions et les réponses ci-dessous sont écrites par les responsables de cette enquête.",
-  guess_headline: "Qui voit votre rapport devine juste{what} au plus {whole}\u00a0; au hasard\u00a0: {blind}.",
+  guess_headline:
+    "Qui voit votre rapport devine juste{what} au plus {whole}\u00a0; au hasard\u00a0: {blind}.",
   guess_headline_known:
     "Qui voit votre rapport devine juste{what} au plus {whole}\u00a0; qui sait qu’il contient cette réponse\u00a0: {known}\u00a0; au hasard\u00a0: {blind}.",
   guess_half: " dans quelle moitié de l’intervalle se trouve votre nombre",
@@ -253,7 +258,8 @@ export const fr: Messages = {
   guess_groups: " dans lequel de {n} groupes de valeurs se trouve votre réponse",
   guess_rounds:
     "Qui voit vos rapports de {rounds} devine juste{what} au plus {all}, même si vos réponses changent\u00a0; au hasard\u00a0: {blind}.",
-  guess_again: "À partir d’un seul rapport\u00a0: {whole}\u00a0; de tous, si vos réponses ne changent pas\u00a0: {same}.",
+  guess_again:
+    "À partir d’un seul rapport\u00a0: {whole}\u00a0; de tous, si vos réponses ne changent pas\u00a0: {same}.",
   guess_related: "Ces nombres tiennent compte de ce que certaines questions disent des autres.",
   one_in: "1 sur {n}",
   once_in: "1 fois sur {n}",
@@ -264,7 +270,8 @@ export const fr: Messages = {
   promise_more: "La promesse en entier",
   picture: "Deviné juste\u00a0: avec votre rapport, et au hasard",
   easiest: "Cela vaut pour «\u00a0{name}\u00a0», la question la plus facile à deviner.",
-  easiest_answer: "Parmi les réponses entières, «\u00a0{name}\u00a0» est la plus facile à deviner\u00a0: {guess}",
+  easiest_answer:
+    "Parmi les réponses entières, «\u00a0{name}\u00a0» est la plus facile à deviner\u00a0: {guess}",
   more_questions_one:
     "{n} autre question ci-dessous\u00a0: la même sorte de garantie, avec des pertes plus petites.",
   more_questions_other:
@@ -297,7 +304,8 @@ export const fr: Messages = {
   ask_some: "Votre appareil a tiré au sort {n} questions sur {all}\u00a0; seules celles-ci sont posées.",
   draws_uneven: "Il en tire certaines plus souvent que d’autres\u00a0: {names}.",
   draws_same: "Il tire les mêmes à chaque vague.",
-  draws_level: "Votre appareil tire au hasard ce qui est envoyé de {name}, modifié au hasard\u00a0: {levels}.",
+  draws_level:
+    "Votre appareil tire au hasard ce qui est envoyé de {name}, modifié au hasard\u00a0: {levels}.",
   level_guessed: "{level} (deviné juste au plus {times})",
   near: "Votre rapport est au plus {times} plus probable venant de vous que de quelqu’un {apart}{others}.",
   near_hidden:
@@ -362,11 +370,13 @@ export const fr: Messages = {
   plans_together:
     "Ensemble, vos rapports pour ces {n} enquêtes sont au plus {times} plus probables venant de vous que de n’importe qui d’autre, même si vos réponses changent.",
   plans_closed: "«\u00a0{title}\u00a0» n’est pas ouverte maintenant et est laissée de côté.",
-  plans_again: "Vous avez répondu à «\u00a0{title}\u00a0» pour cette vague. La question revient à la prochaine vague.",
+  plans_again:
+    "Vous avez répondu à «\u00a0{title}\u00a0» pour cette vague. La question revient à la prochaine vague.",
   plans_again_from:
     "Vous avez répondu à «\u00a0{title}\u00a0» pour cette vague. La question revient à partir du {when}.",
   plans_done: "Vous avez déjà répondu à «\u00a0{title}\u00a0». Ce n’est pas demandé de nouveau.",
-  plans_limit: "Avec «\u00a0{title}\u00a0», votre perte totale dépasserait votre limite de {cap}. Elle est laissée de côté\u00a0; vous pouvez changer la limite ci-dessous.",
+  plans_limit:
+    "Avec «\u00a0{title}\u00a0», votre perte totale dépasserait votre limite de {cap}. Elle est laissée de côté\u00a0; vous pouvez changer la limite ci-dessous.",
   plans_unknown: "Ce collecteur n’a pas l’une des enquêtes de votre lien. Elle est laissée de côté.",
   plans_nothing: "Il n’y a rien à répondre maintenant",
   plans_make: "Créer mes rapports",

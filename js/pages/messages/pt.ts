@@ -165,7 +165,8 @@ export const pt: Messages = {
   unreachable: "Não é possível contactar o coletor. Verifique a ligação; nada se perdeu.",
   limit_refuses: "O seu limite recusa este inquérito",
   limit_alone: "Este inquérito revela até {loss}; o seu limite é {cap}.",
-  limit_above: "Os inquéritos a que respondeu revelaram até {before}. Com este, a sua perda total seria {loss}; o seu limite é {cap}.",
+  limit_above:
+    "Os inquéritos a que respondeu revelaram até {before}. Com este, a sua perda total seria {loss}; o seu limite é {cap}.",
   limit_change:
     "Seria preciso um limite de {need}. Mais ninguém o pode definir; nada obriga a isso, e nada foi enviado. Se quiser responder, pode {change} abaixo.",
   change_limit: "mudar o limite",
@@ -358,7 +359,8 @@ export const pt: Messages = {
   plans_again: "Já respondeu a “{title}” nesta ronda. A pergunta volta na próxima ronda.",
   plans_again_from: "Já respondeu a “{title}” nesta ronda. A pergunta volta a partir de {when}.",
   plans_done: "Já respondeu a «{title}». Não é perguntado outra vez.",
-  plans_limit: "Com «{title}», a sua perda total ficaria acima do seu limite de {cap}. Fica de fora; pode mudar o limite abaixo.",
+  plans_limit:
+    "Com «{title}», a sua perda total ficaria acima do seu limite de {cap}. Fica de fora; pode mudar o limite abaixo.",
   plans_unknown: "Este coletor não tem um dos inquéritos da sua ligação. Fica de fora.",
   plans_nothing: "Agora não há nada a responder",
   plans_make: "Criar os meus relatórios",
