@@ -10,7 +10,7 @@ import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
 
-const MOST = 40_000; // bytes of what a page loads at first, and of what it may load later
+const MOST = 120_000; // bytes of what a page loads at first, and of what it may load later
 
 // parts that are loaded on demand import the entry, so that all code that it needs is one chunk
 const withEntry = {
