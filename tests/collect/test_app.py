@@ -318,7 +318,8 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     nothing: dict[str, object] = {
         name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among")
     }
-    nothing |= {"smooth": False, "refused": {}}
+    nothing |= {"smooth": False, "refused": {}, "fit": shown["fit"]}
+    assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]
     assert (
         shown
         == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "project": "norm-sub", "rows": expected}

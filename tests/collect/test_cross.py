@@ -63,6 +63,7 @@ def test_a_table_from_the_survey_to_the_dashboard(
         phone = {"width": 390, "height": 844}
         with visiting(browser, running, viewport=phone, locale="de-DE") as visit:
             page = visit.page
+            visit.allow(1000)
             page.goto(running.url)
             page.get_by_label("age", exact=True).fill("44")
             page.get_by_role("group", name="Rauchen Sie?").get_by_label("Nein").check()

@@ -26,7 +26,7 @@ WRONG: dict[str, tuple[dict[str, Any], str | None, str]] = {
     "too important": ({"values": ["a", "b"], "importance": -1}, "importance", "importance"),
     "a long question": ({"values": ["a", "b"], "question": "?" * 501}, "question", "at most 500"),
     "an unknown key": ({"values": ["a", "b"], "vlues": []}, "vlues", "did you mean 'values'"),
-    "an upside-down scale": ({"scale": [7, 1]}, "scale", "goes up"),
+    "an upside-down scale": ({"scale": [7, 1]}, "scale", "up to its highest"),
     "one end": ({"scale": [1, 7], "ends": ["not at all"]}, "ends", "two ends"),
     "no date": ({"dates": ["2020-01-01", "then"]}, "dates", "'then'"),
     "no policy": ({"values": ["a", "b"], "missing": "perhaps"}, "missing", "'perhaps'"),
