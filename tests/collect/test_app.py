@@ -337,7 +337,9 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
         "plan": ONE.id,
         "round": 1,
     }  # every row says what it is, wherever it is pasted to
-    assert rows == [{name: str(cell) for name, cell in (row | about).items()} for row in expected]
+    assert rows == [
+        {name: "" if cell is None else str(cell) for name, cell in (row | about).items()} for row in expected
+    ]
     assert table["plan"].to_pylist() == [ONE.id] * 5
     assert "attachment" in answer.headers["content-disposition"]
 
