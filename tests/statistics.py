@@ -108,7 +108,7 @@ case of all is outside for one choice of the seeds in 8,000. With 3,000 studies 
 STACKED_SIZE, NOISY_SIZE, STACKED_POWER = (0.035, 0.065), 0.005, 0.03
 """How often the chi-square law of a test at 5 % may find what is not there in as many studies, and how far a
 power may be from the predicted one. True sizes of the 18 nulls are from 4.4 to 5.3 %. Where 2,000 people or
-fewer report at epsilon 1 they are from 1 %, since margins are hardly seen (decision 119). Powers are 1 point
+fewer report at epsilon 1 they are from 1 %, since margins are hardly seen. Powers are 1 point
 off at most. By binomial tails, one of all is outside for one choice of the seeds in 1,000.
 """
 FEW_STUDIES, FEW_SIZE, FEW_RARELY = 200, 0.07, 0.01

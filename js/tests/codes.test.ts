@@ -62,7 +62,7 @@ function countWrong(find: Rule, { plans, size, shown, repeats }: Setting): numbe
 }
 
 describe("the plans of a code among all of a collector", () => {
-  // Wrong at a rate of at most 7.5e-4 each (decision 108): of 200, more than 4 in less than 1 of 10^6 choices of ids.
+  // Wrong at a rate of at most 7.5e-4 each (MOST_PLANS in tickets/codes.py): of 200, more than 4 in less than 1 of 10^6 choices of ids.
   for (const [name, given] of Object.entries({
     "one plan, where another of 20 is shown": { plans: 20, size: 1, shown: 1 },
     "two of 20 plans, on the list": { plans: 20, size: 2, shown: 0 },

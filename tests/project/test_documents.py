@@ -135,7 +135,7 @@ def missing_files(text: str) -> list[str]:
 
 
 def test_the_table_of_rooms_is_the_contract() -> None:
-    """Decision 1 lists the rooms as the contract of imports does, top to bottom."""
+    """The decisions list the rooms as the contract of imports does, top to bottom."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     [rooms] = [one["layers"] for one in contracts if one["containers"] == ["deniable"]]

@@ -351,7 +351,14 @@ def _has_fresh_noise(result: Result) -> bool:
 
 
 def _refuse_not_same(earlier: Result, later: Result) -> None:
-    """Refuse the narrower interval where it does not hold."""
+    """Refuse the narrower interval where it does not hold.
+
+    It holds where the errors of two rounds about the same people are never negatively correlated. Kept lines
+    of numbers t and u in -1..1, with a noise factor a of the kept round, have a covariance of at least
+    (1 - |t - u| / 2) (1 - a^2). Among d attributes with fakes, where the real answer changes from v, the
+    shared real attribute gives at least -(1/d) (1 - 1/d) (p - s) (s - q), with s the share of fakes that keep
+    v; the kept fakes give (1 - 1/d) s (1 - s), which is more. Differences of two cells have no such bound.
+    """
     tied = [] if _has_fresh_noise(later) else [name for name in later if not later.kept.get(name)]
     if earlier.plan_id != later.plan_id or tied:
         which = f"; {', '.join(tied)} is not" if tied else ""

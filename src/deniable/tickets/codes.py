@@ -17,9 +17,19 @@ SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 22
 """Symbols of a code: four name its plans, 16 are random (80 bits), and two find slips."""
 MOST_PLANS = 3
-"""A code opens at most so many plans: a page tries all sets of them, and a wrong one fits by chance."""
+"""A code opens at most so many plans: a page tries all sets of them, and a wrong one fits by chance.
+
+20 bits name a set of plans. A page takes the smallest set that fits, first one with the plan that it shows.
+Of a letter for three plans a wrong set is taken 740 times in a million among 20 plans at the collector, and
+11,000 times among 50; of a letter for one plan, 9 and 23 times. With sets of four, a wrong one would fit 4.6
+times as often.
+"""
 MODULUS = 1021
-"""A code, read as a number, is a multiple of this prime: so no slip of one symbol is another code."""
+"""A code, read as a number, is a multiple of this prime: so no slip of one symbol is another code.
+
+The prime is above the 32 values of a symbol, so every slip of one symbol is found. The order of 32 modulo
+1021 is 68, above 22 symbols, so every swap of two symbols is found, too. Of other texts one in 1021 passes.
+"""
 
 _GROUP = 4
 _SECRET_SYMBOLS = 16

@@ -21,7 +21,7 @@ from deniable.words.simulated import seeded
 BEST_OF = ("grr", "oue")
 """What a person who reports one column chooses between, as specified."""
 SPECIFIED: dict[str, Any] = {"damp": 0.0, "temper": 1.0}
-"""The options of naive Bayes as it is specified, without what decision 128 adds."""
+"""The options of naive Bayes as it is specified, without damping and tempering."""
 _TREES = 100
 
 
