@@ -16,9 +16,9 @@ const MOST = 120_000; // bytes of what a page loads at first, and of what it may
 const withEntry = {
   name: "with entry",
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^\.\/page\.js$/ }, () => ({ path: resolve("src/page.ts"), sideEffects: true }));
+    onResolve({ filter: /^\.\.\/page\.js$/ }, () => ({ path: resolve("src/page.ts"), sideEffects: true }));
     onLoad({ filter: /(rare|text|wave)_kinds\.ts$/ }, async ({ path }) => ({
-      contents: `${await readFile(path, "utf8")}\nimport "./page.js";`,
+      contents: `${await readFile(path, "utf8")}\nimport "../page.js";`,
       loader: "ts",
     }));
   },
@@ -36,11 +36,11 @@ await build({
   plugins: [withEntry],
   logOverride: { "ignored-bare-import": "silent" }, // it is not ignored, as the sizes show
 });
-await build({ ...common, entryPoints: ["src/tickets.ts"], outfile: "dist/tickets.js" });
+await build({ ...common, entryPoints: ["src/client/tickets.ts"], outfile: "dist/tickets.js" });
 await build({ ...common, entryPoints: ["src/node.ts"], outfile: "dist/node.js", platform: "node" });
 await writeFile("dist/index.d.ts", 'export * from "./types/index.js";\n');
 await writeFile("dist/client.d.ts", 'export * from "./types/page.js";\n');
-await writeFile("dist/tickets.d.ts", 'export * from "./types/tickets.js";\n');
+await writeFile("dist/tickets.d.ts", 'export * from "./types/client/tickets.js";\n');
 const notices = ["@cloudflare/blindrsa-ts", "sjcl"].map(async (name) => {
   const license = await readFile(`node_modules/${name}/LICENSE.txt`, "utf8");
   return `${name}\n\n${license.trim()}\n`;

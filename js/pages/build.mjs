@@ -38,12 +38,19 @@ const common = {
   logLevel: "warning",
 };
 const survey = await buildSurvey(common, here);
-const dashboard = await bundleParts(common, here, "dashboard.ts");
+const dashboard = await bundleParts(common, here, "dashboard/dashboard.ts");
 for (const [name, content] of [...survey.files, ...dashboard.files])
   await writeFile(join(folder, name), content);
 const { metafile } = await build({
   ...common,
-  entryPoints: ["design.ts", "preview.ts", "survey.css", "dashboard.css", "design.css"],
+  entryPoints: [
+    "design/design.ts",
+    "survey/preview.ts",
+    "survey/survey.css",
+    "dashboard/dashboard.css",
+    "design/design.css",
+  ],
+  entryNames: "[name]",
   outdir: folder,
   metafile: true, // says which libraries are in it
 });
@@ -62,7 +69,7 @@ await build({
 const FIRST_SCRIPTS = { survey: ["survey-chunk.js"], dashboard: ["dashboard-chunk.js"], design: [] };
 for (const [name, first] of Object.entries(FIRST_SCRIPTS))
   await writeFile(join(folder, `${name}.html`), await buildPage(here, name, first));
-await writeFile(join(folder, "icon.svg"), await readFile(join(here, "icon.svg")));
+await writeFile(join(folder, "icon.svg"), await readFile(join(here, "kit/icon.svg")));
 for (const [names, most] of Object.entries(MOST)) {
   const sizes = await Promise.all(
     names.split(" ").map(async (name) => (await stat(join(folder, name))).size),

@@ -9,7 +9,7 @@ const BRAND =
 /** The text of a page; `first` is the script that its own one imports, to be loaded at once. */
 export async function buildPage(here, name, first) {
   const title = name.charAt(0).toUpperCase() + name.slice(1);
-  const body = await readFile(join(here, `${name}.html`), "utf8");
+  const body = await readFile(join(here, `${name}/${name}.html`), "utf8");
   const preload = first.map((one) => `<link rel="modulepreload" href="assets/${one}">\n`).join("");
   return `<!doctype html>
 <html lang="en">

@@ -13,7 +13,7 @@ import { build } from "esbuild";
 export async function bundleParts(common, here, entry, plugins = []) {
   const { outputFiles, metafile } = await build({
     ...common,
-    entryPoints: [entry],
+    entryPoints: { [basename(entry, ".ts")]: entry },
     outdir: here,
     write: false,
     metafile: true,

@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { transform } from "esbuild";
 import { bundleParts, loadedWith } from "./build_parts.mjs";
 
-const ENTRY = "survey.ts";
-const TEXT = "question_text.ts";
-const FIELDS = ["location.ts", "plans.ts", "question_kinds.ts"]; // parts that only some surveys have before they ask
+const ENTRY = "survey/survey.ts";
+const TEXT = "survey/question_text.ts";
+const FIELDS = ["survey/location.ts", "survey/plans.ts", "survey/question_kinds.ts"]; // parts that only some surveys have before they ask
 
 /** The files by name, those that are loaded before the first question, and esbuild's analysis of the inputs. */
 export async function buildSurvey(common, here) {
@@ -32,7 +32,7 @@ const bundle = (common, here, used) =>
 
 /** What only some plans have is loaded in groups. */
 function inGroups(here) {
-  const groups = join(here, "../src/rare_groups.ts");
+  const groups = join(here, "../src/plan/rare_groups.ts");
   return {
     name: "in groups",
     setup: ({ onResolve }) => onResolve({ filter: /\/rare_loader\.js$/ }, () => ({ path: groups })),
@@ -75,10 +75,12 @@ function divided([used, usedInFields, usedInTexts]) {
 /** The strings in the code of these files: each may be the name of a message, or of one with a plural. */
 async function messagesIn({ metafile }, names, here) {
   const inputs = names.flatMap((name) => Object.entries(metafile.outputs[name].inputs));
-  const paths = inputs.filter(([path, { bytesInOutput }]) => /^\w+\.ts$/.test(path) && bytesInOutput > 0);
+  const paths = inputs.filter(
+    ([path, { bytesInOutput }]) => /^(survey|kit)\/\w+\.ts$/.test(path) && bytesInOutput > 0,
+  );
   const texts = await Promise.all(paths.map(([path]) => readFile(join(here, path), "utf8")));
   for (const [i, text] of texts.entries())
-    if (/\b(t|rich|plural)\(\s*`/.test(text) && paths[i][0] !== "messages.ts")
+    if (/\b(t|rich|plural)\(\s*`/.test(text) && paths[i][0] !== "kit/messages.ts")
       throw new Error(`${paths[i][0]} puts the name of a message together: write it as one string`);
   const strings = texts.flatMap((text) => Array.from(text.matchAll(/"(\w+)"/g), ([, name]) => name));
   return new Set(strings.flatMap((name) => [name, `${name}_one`, `${name}_other`]));

@@ -1,7 +1,7 @@
 /** Writes bytes as text, and reads them back. */
 
 import { InvalidParameter } from "./errors.js";
-import type { Bytes } from "./words.js";
+import type { Bytes } from "./randomness/words.js";
 
 /** Bytes as text. */
 export const hexadecimal = (bytes: Uint8Array): string =>

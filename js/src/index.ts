@@ -1,9 +1,20 @@
 /** Verifies a plan, turns answers into one randomized report, sends it, and records what was given away. */
 
-export type { Attribute, Condition, Missing } from "./attribute.js";
-export { Client, type ClientOptions, type Receipt, type ReportOptions, type SendOptions } from "./client.js";
-export type { Coarse } from "./coarse.js";
-export { Categories, type Domain, Range } from "./domain.js";
+export {
+  Client,
+  type ClientOptions,
+  type Receipt,
+  type ReportOptions,
+  type SendOptions,
+} from "./client/client.js";
+export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./client/ledger.js";
+export { decode, fromBytes, fromJson, type Report, type Said } from "./client/wire.js";
+export type { Attribute, Condition, Missing } from "./domains/attribute.js";
+export type { Coarse } from "./domains/coarse.js";
+export { Categories, type Domain, Range } from "./domains/domain.js";
+export type { Codes, FreeText } from "./domains/free_text.js";
+export type { Grid } from "./domains/grid.js";
+export type { Numbers } from "./domains/number.js";
 export {
   AboveCap,
   DeniableError,
@@ -14,15 +25,10 @@ export {
   NotSent,
   type Reason,
 } from "./errors.js";
-export type { Codes, FreeText } from "./free_text.js";
-export type { Grid } from "./grid.js";
-export type { BestGuess } from "./guesses.js";
-export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./ledger.js";
-export type { Losses, MetricLosses } from "./losses.js";
-export type { PlanMap, Town } from "./maps.js";
-export type { Part } from "./mechanism.js";
-export type { Numbers } from "./number.js";
-export { type Answers, Plan } from "./plan.js";
-export type { Figures } from "./repeated.js";
-export type { AttributeTexts, Text, Texts } from "./texts.js";
-export { decode, fromBytes, fromJson, type Report, type Said } from "./wire.js";
+export type { BestGuess } from "./losses/guesses.js";
+export type { Losses, MetricLosses } from "./losses/losses.js";
+export type { Part } from "./mechanisms/mechanism.js";
+export type { Figures } from "./mechanisms/repeated.js";
+export type { PlanMap, Town } from "./plan/maps.js";
+export { type Answers, Plan } from "./plan/plan.js";
+export type { AttributeTexts, Text, Texts } from "./plan/texts.js";

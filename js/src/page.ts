@@ -1,6 +1,8 @@
 /** Exports what a page needs, and no more: every phone loads it. */
 
-export { Client } from "./client.js";
+export { Client } from "./client/client.js";
+export { browserStore, Ledger, memoryStore } from "./client/ledger.js";
+export { fromBytes } from "./client/wire.js";
 export {
   AboveCap,
   DeniableError,
@@ -10,6 +12,4 @@ export {
   InvalidValue,
   NotSent,
 } from "./errors.js";
-export { browserStore, Ledger, memoryStore } from "./ledger.js";
-export { Plan } from "./plan.js";
-export { fromBytes } from "./wire.js";
+export { Plan } from "./plan/plan.js";

@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { decode } from "../src/client/wire.js";
 import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
-import { Plan } from "../src/plan.js";
-import { decode } from "../src/wire.js";
+import { Plan } from "../src/plan/plan.js";
 import { type Case, type Document, small } from "./helpers.js";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { Ledger, memoryStore, refuseAboveCap, type Store } from "../src/client/ledger.js";
+import { fromBytes } from "../src/client/wire.js";
 import { AboveCap, InvalidParameter, InvalidValue, NotSent } from "../src/errors.js";
-import { Ledger, memoryStore, refuseAboveCap, type Store } from "../src/ledger.js";
-import { Plan } from "../src/plan.js";
-import { fromBytes } from "../src/wire.js";
+import { Plan } from "../src/plan/plan.js";
 import { type Document, FRESH, FULL, small } from "./helpers.js";
 
 const unary = (k: number, one: bigint, zero: bigint): Document => ({

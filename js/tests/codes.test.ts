@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import vectors from "../../spec/vectors/codes.json" with { type: "json" };
-import { type Code, deriveInvitation, findPlans, readCode, tagPlans } from "../src/codes.js";
+import { type Code, deriveInvitation, findPlans, readCode, tagPlans } from "../src/client/codes.js";
 
 describe("codes", () => {
   for (const { name, typed, refused, tag, plans = [], invitations } of vectors as {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Categories, Range } from "../src/domain.js";
+import { Categories, Range } from "../src/domains/domain.js";
 import { InvalidPlan, InvalidValue } from "../src/errors.js";
 
 const age = new Range(0, 10, 10, 0, false, true);

@@ -1,9 +1,9 @@
-import { makeReport } from "../src/client.js";
+import { makeReport } from "../src/client/client.js";
+import type { Report } from "../src/client/wire.js";
 import { fromHexadecimal } from "../src/hexadecimal.js";
-import { Plan } from "../src/plan.js";
+import { Plan } from "../src/plan/plan.js";
+import { fixedRow } from "../src/randomness/words_testing.js";
 import { canonical } from "../src/strict.js";
-import type { Report } from "../src/wire.js";
-import { fixedRow } from "../src/words_testing.js";
 
 export interface Case {
   readonly name: string;

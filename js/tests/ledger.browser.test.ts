@@ -1,8 +1,8 @@
 /** The store of a real browser, shared by the pages of a site. */
 
 import { expect, it } from "vitest";
-import { Client } from "../src/client.js";
-import { browserStore, Ledger } from "../src/ledger.js";
+import { Client } from "../src/client/client.js";
+import { browserStore, Ledger } from "../src/client/ledger.js";
 import { small } from "./helpers.js";
 
 it("remembers across pages, and lets one of them answer", async () => {

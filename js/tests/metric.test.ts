@@ -4,13 +4,13 @@
  */
 
 import { describe, expect, it } from "vitest";
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { Ledger } from "../src/client/ledger.js";
+import type { Said } from "../src/client/wire.js";
+import { Grid } from "../src/domains/grid.js";
+import { Numbers } from "../src/domains/number.js";
 import { AboveCap, InvalidPlan, InvalidValue } from "../src/errors.js";
-import { Grid } from "../src/grid.js";
-import { Ledger } from "../src/ledger.js";
-import { Numbers } from "../src/number.js";
-import { Plan } from "../src/plan.js";
-import type { Said } from "../src/wire.js";
+import { Plan } from "../src/plan/plan.js";
 import { type Case, type Document, FRESH, FULL, reported, small, units } from "./helpers.js";
 
 const files = import.meta.glob<Case[]>("../../spec/vectors/metric/reports.json", {

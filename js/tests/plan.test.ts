@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { InvalidParameter, InvalidPlan } from "../src/errors.js";
 import { logUp, toNano } from "../src/exact.js";
-import { Plan } from "../src/plan.js";
-import { direct } from "../src/shapes.js";
+import { direct } from "../src/mechanisms/shapes.js";
+import { Plan } from "../src/plan/plan.js";
 import { canonical } from "../src/strict.js";
 import { type Document, FULL, sealed, small, tampered, units } from "./helpers.js";
 

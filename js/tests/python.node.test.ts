@@ -3,10 +3,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { decode } from "../src/client/wire.js";
 import { hexadecimal } from "../src/hexadecimal.js";
-import { Plan } from "../src/plan.js";
-import { decode } from "../src/wire.js";
+import { Plan } from "../src/plan/plan.js";
 import { type Case, type Document, reported, tampered } from "./helpers.js";
 
 const COUNT = Number(process.env.CASES ?? 150);

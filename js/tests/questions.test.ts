@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import vectors from "../../spec/vectors/questions.json";
 import { DeniableError } from "../src/errors.js";
-import { Plan } from "../src/plan.js";
+import { Plan } from "../src/plan/plan.js";
 
 const person = { works: "yes", hours: 45, media: ["tv"], mood: 5 };
 

@@ -1,8 +1,8 @@
 /** What the survey loads in groups is what a client loads at once. */
 
 import { describe, expect, it } from "vitest";
-import { loadRareKinds } from "../src/rare_groups.js";
-import { load } from "../src/rare_kinds.js";
+import { loadRareKinds } from "../src/plan/rare_groups.js";
+import { load } from "../src/plan/rare_kinds.js";
 
 const all = await load('{"kind":"text"}');
 

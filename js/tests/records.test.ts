@@ -1,18 +1,25 @@
 /** Record mechanisms inside a split: losses, words, reports, and what is refused. */
 
 import { describe, expect, it } from "vitest";
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { Ledger } from "../src/client/ledger.js";
+import { decode } from "../src/client/wire.js";
 import { AboveCap, InvalidPlan, InvalidReport } from "../src/errors.js";
 import { type Loss, logUp, toNano } from "../src/exact.js";
-import { Ledger } from "../src/ledger.js";
-import type { Mechanism, Part } from "../src/mechanism.js";
-import { Plan } from "../src/plan.js";
-import { RECORDS, type RecordKind, type RecordMechanism, sample, single, split } from "../src/records.js";
-import { direct, unary } from "../src/shapes.js";
+import type { Mechanism, Part } from "../src/mechanisms/mechanism.js";
+import { direct, unary } from "../src/mechanisms/shapes.js";
+import { Plan } from "../src/plan/plan.js";
+import { Row, remembered } from "../src/randomness/words.js";
+import { halves } from "../src/randomness/words_testing.js";
+import {
+  RECORDS,
+  type RecordKind,
+  type RecordMechanism,
+  sample,
+  single,
+  split,
+} from "../src/records/records.js";
 import { checkedList } from "../src/strict.js";
-import { decode } from "../src/wire.js";
-import { Row, remembered } from "../src/words.js";
-import { halves } from "../src/words_testing.js";
 import { type Document, FRESH, FULL, sealed, small } from "./helpers.js";
 
 const MOST = 2 ** 53 - 1;

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Plan } from "../src/plan.js";
+import { Plan } from "../src/plan/plan.js";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
 const python =

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import vectors from "../../spec/vectors/smooth.json" with { type: "json" };
-import { Plan } from "../src/plan.js";
-import { decode } from "../src/wire.js";
+import { decode } from "../src/client/wire.js";
+import { Plan } from "../src/plan/plan.js";
 import type { Document } from "./helpers.js";
 
 const named = (name: string): Document =>

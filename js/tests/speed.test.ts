@@ -4,9 +4,9 @@
  */
 
 import { expect, it } from "vitest";
-import { makeReport } from "../src/client.js";
-import { Plan } from "../src/plan.js";
-import { Row, remembered } from "../src/words.js";
+import { makeReport } from "../src/client/client.js";
+import { Plan } from "../src/plan/plan.js";
+import { Row, remembered } from "../src/randomness/words.js";
 import { type Document, FULL, small, units } from "./helpers.js";
 
 const K = 10;

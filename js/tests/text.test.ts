@@ -1,17 +1,17 @@
 /** FreeText that nobody listed, codes of many bits, and questions on several levels. */
 
 import { describe, expect, it } from "vitest";
-import { makeReport } from "../src/client.js";
-import { Coarse } from "../src/coarse.js";
-import { Range } from "../src/domain.js";
+import { makeReport } from "../src/client/client.js";
+import { decode } from "../src/client/wire.js";
+import { Coarse } from "../src/domains/coarse.js";
+import { Range } from "../src/domains/domain.js";
+import { Codes, FreeText } from "../src/domains/free_text.js";
 import { InvalidPlan, type InvalidReport, InvalidValue } from "../src/errors.js";
 import { logUp, toNano } from "../src/exact.js";
-import { Codes, FreeText } from "../src/free_text.js";
-import { linear } from "../src/linear.js";
-import type { LinearPart } from "../src/mechanism.js";
-import { Plan } from "../src/plan.js";
-import { decode } from "../src/wire.js";
-import { Row, remembered, system } from "../src/words.js";
+import { linear } from "../src/mechanisms/linear.js";
+import type { LinearPart } from "../src/mechanisms/mechanism.js";
+import { Plan } from "../src/plan/plan.js";
+import { Row, remembered, system } from "../src/randomness/words.js";
 import { type Document, FULL, sealed } from "./helpers.js";
 
 const WORD = new FreeText("abcdefghijklmnopqrstuvwxyz", 10, true);

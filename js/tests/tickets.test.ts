@@ -1,11 +1,11 @@
 import { BlindRSA, getSuiteByName } from "@cloudflare/blindrsa-ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import vectors from "../../spec/vectors/rfc9474.json" with { type: "json" };
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { Ledger, memoryStore } from "../src/client/ledger.js";
+import { drop, exchange, find, hold, WAIT } from "../src/client/tickets.js";
 import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
-import { Ledger, memoryStore } from "../src/ledger.js";
-import { Plan } from "../src/plan.js";
-import { drop, exchange, find, hold, WAIT } from "../src/tickets.js";
+import { Plan } from "../src/plan/plan.js";
 import { type Document, small } from "./helpers.js";
 
 const whole = (text: string): bigint => BigInt(`0x${text}`);

@@ -2,15 +2,15 @@
 /** The examples that every implementation must reproduce, and the hostile ones that it must refuse. */
 
 import { describe, expect, it } from "vitest";
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { Ledger } from "../src/client/ledger.js";
+import { decode } from "../src/client/wire.js";
 import { AboveCap, InvalidParameter, InvalidPlan, InvalidReport, InvalidValue } from "../src/errors.js";
 import { largest, logUp, toNano } from "../src/exact.js";
 import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
-import { Ledger } from "../src/ledger.js";
-import { lossOfAll } from "../src/losses.js";
-import { type Answers, Plan } from "../src/plan.js";
-import { rateProtection } from "../src/protection.js";
-import { decode } from "../src/wire.js";
+import { lossOfAll } from "../src/losses/losses.js";
+import { rateProtection } from "../src/losses/protection.js";
+import { type Answers, Plan } from "../src/plan/plan.js";
 import { type Case, reported } from "./helpers.js";
 
 interface Hostile {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
+import { decode, fromBytes } from "../src/client/wire.js";
 import { InvalidReport } from "../src/errors.js";
-import { Plan } from "../src/plan.js";
-import { decode, fromBytes } from "../src/wire.js";
-import { randomBytes } from "../src/words.js";
+import { Plan } from "../src/plan/plan.js";
+import { randomBytes } from "../src/randomness/words.js";
 import { FRESH, small } from "./helpers.js";
 
 it("reads back what it wrote, and nothing else", async () => {

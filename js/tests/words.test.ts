@@ -1,6 +1,15 @@
 import { expect, it } from "vitest";
-import { below, chance, Row, randomBytes, remembered, sampled, system, threshold } from "../src/words.js";
-import { halves } from "../src/words_testing.js";
+import {
+  below,
+  chance,
+  Row,
+  randomBytes,
+  remembered,
+  sampled,
+  system,
+  threshold,
+} from "../src/randomness/words.js";
+import { halves } from "../src/randomness/words_testing.js";
 
 const word = (): bigint => new BigUint64Array(randomBytes(8).buffer)[0] as bigint;
 

@@ -113,7 +113,7 @@ def test_no_line_of_a_french_letter_begins_with_a_colon() -> None:
 
 def test_no_line_of_a_french_page_or_consent_begins_with_a_colon() -> None:
     plain = re.compile(r"(?<!//) [:;!?»]|« ")
-    catalog = Path(__file__).parents[2] / "js" / "pages" / "messages" / "fr.ts"
+    catalog = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages" / "fr.ts"
     strings = re.findall(r'"((?:[^"\\]|\\.)*)"', catalog.read_text(encoding="utf-8"))
     assert len(strings) > 200
     assert [text for text in strings if plain.search(text)] == []

@@ -13,7 +13,7 @@ LANGUAGES = ("en", "de", "fr", "es", "pt")
 
 
 def read(language: str) -> dict[str, str]:
-    text = (PAGES / "messages" / f"{language}.ts").read_text(encoding="utf-8")
+    text = (PAGES / "kit" / "messages" / f"{language}.ts").read_text(encoding="utf-8")
     found = ENTRY.findall(text)
     assert len({name for name, _ in found}) == len(found)
     assert len(found) == len(re.findall(r"^  \w+:", text, re.MULTILINE))
@@ -47,7 +47,7 @@ def test_a_missing_message_and_a_lost_place_are_found() -> None:
 
 
 def test_every_message_is_used() -> None:
-    code = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("*.ts"))
+    code = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("[!n]*/*.ts"))
     quoted = set(re.findall(r'"(\w+)"', code))
     unused = [
         name for name in read("en") if name not in quoted and re.sub("_(one|other)$", "", name) not in quoted
@@ -58,4 +58,4 @@ def test_every_message_is_used() -> None:
 def test_all_files_of_messages_are_of_a_language() -> None:
     parts = ("", "_fields", "_texts", "_more")  # what is loaded at first, with fields, and on demand
     wanted = {f"{language}{part}" for language in LANGUAGES for part in parts}
-    assert {file.stem for file in (PAGES / "messages").iterdir()} == wanted
+    assert {file.stem for file in (PAGES / "kit" / "messages").iterdir()} == wanted

@@ -233,7 +233,7 @@ def test_what_the_page_says_of_itself_is_refused_in_every_language() -> None:
     """The phrases are those of the pages' messages and ratings."""
     from deniable.plan.protection import RATINGS
 
-    messages = Path(__file__).parents[2] / "js" / "pages" / "messages"
+    messages = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages"
     said = [re.search(r'verified: "(.*?)"', (messages / f"{one}.ts").read_text("utf-8")) for one in LANGUAGES]
     texts = [found[1] for found in said if found] + [
         text for one in RATINGS.values() for text in one.values()

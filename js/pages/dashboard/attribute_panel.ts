@@ -1,0 +1,264 @@
+/** Builds the panel of one attribute, with its drawings. It is loaded when there is something to draw. */
+
+import type { Attribute, Grid } from "../../src/index.js";
+import { type Child, h, quoted } from "../kit/dom.js";
+import { count, sentence, several } from "../kit/phrases.js";
+import { change } from "./change_panel.js";
+import { type Kind, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
+import { map } from "./map.js";
+import { type Mode, optionsOf, shown } from "./panels.js";
+import { around, besides, figured, inside, moved, NOISY, percent, signed, within } from "./readings.js";
+import type { Estimates, Mean, Row, View } from "./results.js";
+import { table } from "./tables.js";
+
+export { cross, fetchCross, pairsOf } from "./cross_panel.js";
+export { found } from "./found_panel.js";
+
+const GROUPED =
+  "Estimates of single values scatter widely here, so this page shows groups of neighboring values.";
+const EVERY = "The downloads have every value.";
+const LEVELS = "The downloads have these groups, since reports are about levels.";
+const SMOOTHED = "Neighboring values were made alike. The intervals are those of the unbiased shares.";
+const METHODS: Readonly<Record<string, string>> = {
+  "most likely": "most likely shares",
+  smoothed: "smoothed shares",
+  projected: "nearest possible shares",
+  unbiased: "unbiased shares",
+};
+
+/** One attribute, or one question to which all that apply are chosen: now, with more reports, and by round. */
+export function attribute(view: View, name: string, mode: Mode, width: number): Child {
+  const options = optionsOf(view.plan, name);
+  const of = (found: Estimates): readonly Row[] =>
+    options.length ? chosen(found, options) : rowsOf(found, name);
+  const now = view.estimates ? of(view.estimates) : [];
+  const answers = view.estimates ? answersOf(view.estimates, name, options) : [];
+  const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  const hasGroups = view.estimates?.groups.some((one) => one.attribute === name) ?? false;
+  const briefly = (row: Row, code: number): Row =>
+    domain?.kind === "grid" && !hasGroups && code < domain.k
+      ? { ...row, value: middleOf(domain, code) }
+      : row;
+  const long = domain?.kind === "range" && now.length > MOST_ROWS;
+  const meanOf = (found: Estimates | null): Mean | undefined =>
+    found?.means.find((one) => one.attribute === name);
+  const center = meanOf(view.estimates);
+  const half = view.estimates?.quantiles.find((one) => one.attribute === name && one.share === 0.5);
+  const refused = now[0]?.method !== "unbiased" && view.estimates?.refused[name];
+  const noise = noiseOf(view, name, options);
+  const wide = width > 760;
+  const left = wide ? Math.floor(width * 0.5) : width;
+  const right = wide ? left - 40 : width; // half a pixel more would take a column away
+  const tables = mode === "tables";
+  const reported = center ? [center.n] : now.map(({ n }) => n);
+  const counted = view.estimates?.respondents.find((one) => one.attribute === name)?.text;
+  const drawing = (): Child => {
+    if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
+    if (domain?.kind === "grid")
+      return map(name, now, domain, left, view.estimates?.level ?? 0, hasGroups, view.plan.maps[name]);
+    return (long ? profile : shares)(name, now, left);
+  };
+  const tabled = (): Child => {
+    if (domain?.kind !== "number" || !center) return sharesTable(name, now);
+    const figures = [center.mean, center.low, center.high].map((number) => figured(number, center));
+    return table(`Estimates of ${name}`, ["What", "Estimate", "From", "To"], [["Mean", ...figures]]);
+  };
+  const grouped = domain?.kind === "range" && hasGroups;
+  const single = view.estimates?.rows.some((row) => row.attribute === name);
+  const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
+  // of numbers, of distances and of many bins the mean is what is followed: it is known far better than
+  // single shares
+  const followed = center && (domain?.kind === "number" || distant || grouped || long);
+  const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
+    from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
+  const along = (kind: Kind, room: number): Child => {
+    const [what, head] =
+      kind === "rounds" ? ["from round to round", "Round"] : ["with more reports", "Reports"];
+    const from = kind === "rounds" ? view.series : view.history;
+    if (kind === "reports" && !from.length && view.late && domain?.kind !== "grid")
+      return [h("h3", {}, sentence(what).slice(0, -1)), h("p", { class: "soft late" }, view.late)];
+    if (from.length < 2 || !from.every((one) => of(one).length + Number(Boolean(meanOf(one))))) return null;
+    const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
+    if (!followed) {
+      const found = from.map((one): Step => ({ at: at(one), rows: of(one).map(briefly) }));
+      const made = tables ? stepsTable(name, head, found) : steps(`${name}, ${what}`, found, room, kind);
+      return [h("h3", {}, sentence(what).slice(0, -1)), made];
+    }
+    const found = meansOf(from, at);
+    const made = tables
+      ? meansTable(name, head, found)
+      : means(`The mean of ${name} ${what}`, found, room, kind);
+    return found.length > 1 && [h("h3", {}, `The mean ${what}`), made];
+  };
+  // then one of them has a row of its own
+  const bothAlong = view.series.length > 1 && view.history.length > 1;
+  return [
+    h(
+      "h2",
+      {},
+      quoted(name),
+      " ",
+      reported.length > 0 &&
+        h(
+          "span",
+          { class: "reported" },
+          [
+            counted ?? spanOf(reported),
+            METHODS[now[0]?.method ?? ""],
+            options.length > 0 && "all that apply: who chose each",
+          ]
+            .filter(Boolean)
+            .join(", ") + (counted ? `${now.length ? "" : ", mean"} of these` : whose(now[0] ?? center)),
+        ),
+    ),
+    h(
+      "div",
+      // a table of shares by steps takes all the room
+      { class: `sides ${tables && !followed ? "stacked" : wide ? "wide" : ""}` },
+      h(
+        "div",
+        {},
+        center &&
+          h(
+            "p",
+            { class: "center" },
+            `Mean${whose(center)} `,
+            h("strong", {}, around(center)),
+            besides(center),
+          ),
+        half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
+        tables ? tabled() : drawing(),
+        noise.map((text) => h("p", { class: "noise" }, sentence(text))),
+        fitsOf(view, name, options).map((text) => h("p", { class: "noise fit" }, sentence(text))),
+        answers.length > 0 && [
+          h("h3", {}, whose(answers[0]).trim().replace("of", "Of")),
+          tables ? answersTable(name, answers) : shares(`${name}${whose(answers[0])}`, answers, left),
+        ],
+        now[0]?.method === "smoothed" && h("p", { class: "soft" }, SMOOTHED),
+        refused && h("p", { class: "soft" }, refused),
+        grouped && h("p", { class: "soft" }, `${GROUPED} ${single ? EVERY : LEVELS}`),
+      ),
+      h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
+      bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
+    ),
+    domain?.kind !== "grid" && change(view, name, of, meanOf),
+  ];
+}
+
+/** The rows of one attribute that are shown. */
+function rowsOf(found: Estimates, name: string): readonly Row[] {
+  return shown(found)
+    .filter((row) => row.attribute === name)
+    .map((row) => ({ ...row, value: String(row.value) }));
+}
+
+/** Those who chose each option, under its own name; then who was not asked. */
+function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[] {
+  const yes = options.flatMap(({ name, option }) =>
+    rowsOf(found, name)
+      .filter(({ value }) => value === "yes")
+      .map((row) => ({ ...row, value: option })),
+  );
+  const others = rowsOf(found, options.at(-1)?.name ?? "").filter(({ value }) => !/^(yes|no)$/.test(value));
+  return [...yes, ...others];
+}
+
+/** The rows of those who answered, beside those of everybody; of options, who chose each. */
+function answersOf({ among }: Estimates, name: string, options: readonly Attribute[]): readonly Row[] {
+  const own = (one: string): readonly Row[] =>
+    among.filter(({ attribute }) => attribute === one).map((row) => ({ ...row, value: String(row.value) }));
+  if (!options.length) return own(name);
+  return options.flatMap((one) =>
+    own(one.name)
+      .filter(({ value }) => value === "yes")
+      .map((row) => ({ ...row, value: one.option })),
+  );
+}
+
+/** What is too noisy to read, in sentences: of options, how many these are, and what the worst takes. */
+function noiseOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
+  const names = options.length ? options.map((one) => one.name) : [name];
+  const found = estimates?.noise.filter((one) => names.includes(one.attribute)) ?? [];
+  const [first, ...others] = found;
+  if (!options.length || !first) return found.map(({ text }) => text);
+  const worst = others.reduce((one, other) => (other.people > one.people ? other : one), first);
+  const are = found.length === 1 ? "is" : "are";
+  const takes = worst.text.slice(worst.text.indexOf("to be readable"));
+  return [`${found.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
+}
+
+/** Where reports fit honest people badly, a sentence that says so: of options, one for each. */
+function fitsOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
+  const bad = estimates?.fit.filter(({ badly }) => badly) ?? [];
+  if (!options.length) return bad.filter((one) => one.attribute === name).map(({ text }) => text);
+  return options.flatMap((option) =>
+    bad.filter((one) => one.attribute === option.name).map(({ text }) => `${option.option}: ${text}`),
+  );
+}
+
+/** "40 reports", or "38 to 45 reports" where options have different numbers of them. */
+function spanOf(reports: readonly number[]): string {
+  const [least, most] = [Math.min(...reports), Math.max(...reports)];
+  return least === most ? several(most, "report") : `${count(least)} to ${several(most, "report")}`;
+}
+
+/** Whom a number is about, where that is not everybody. */
+function whose(found: { readonly among?: string } | undefined): string {
+  return found?.among ? ` of ${found.among}` : "";
+}
+
+/** A cell by its middle: short, and with as many digits as distinguish it from its neighbors. */
+function middleOf(grid: Grid, code: number): string {
+  const size = Math.min((grid.north - grid.south) / grid.rows, grid.wide / grid.columns);
+  return grid
+    .middle(code)
+    .map((degrees) => degrees.toFixed(Math.max(0, 1 - Math.floor(Math.log10(size)))).replace("-", "−"))
+    .join(", ");
+}
+
+function answersTable(name: string, rows: readonly Row[]): HTMLElement {
+  return sharesTable(`${name}${whose(rows[0])}`, rows);
+}
+
+function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
+  const projected = rows.some((row) => row.projected !== undefined);
+  const heads = ["Value", "Share", "From", "To", "People", ...(projected ? ["Consistent"] : [])];
+  const cells = (row: Row): string[] => [
+    row.noisy ? NOISY : [percent(row.share, 2), moved(row)].filter(Boolean).join(", "),
+    percent(row.low, 2),
+    percent(row.high, 2),
+    row.noisy ? "–" : signed(count(Math.round(row.count))),
+    ...(projected ? [row.noisy ? "–" : percent(row.projected ?? 0, 2)] : []),
+  ];
+  return table(
+    `Estimates of ${name}`,
+    heads,
+    rows.map((row) => [row.value, ...cells(row)]),
+  );
+}
+
+function meansTable(
+  name: string,
+  what: string,
+  along: readonly (Mean & { readonly at: number })[],
+): HTMLElement {
+  const line = (one: Mean & { readonly at: number }): string[] => [
+    count(one.at),
+    ...[one.mean, one.low, one.high].map((number) => figured(number, one)),
+  ];
+  return table(`The mean of ${name} by ${what.toLowerCase()}`, [what, "Mean", "From", "To"], along.map(line));
+}
+
+function stepsTable(name: string, what: string, along: readonly Step[]): HTMLElement {
+  const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
+  const cell = (row: Row | undefined): string => (row ? within(row) : "");
+  const line = (name: string): string[] => [
+    name,
+    ...along.map(({ rows }) => cell(rows.find((row) => row.value === name))),
+  ];
+  return table(
+    `${name} by ${what.toLowerCase()}`,
+    [what, ...along.map(({ at }) => count(at))],
+    names.map(line),
+  );
+}

@@ -1,0 +1,236 @@
+/** Lets whoever reads the dashboard choose a table of two answers, and an earlier round to compare it with. */
+
+import type { Plan } from "../../src/index.js";
+import { askJson, Refused } from "../kit/collector.js";
+import { type Child, h } from "../kit/dom.js";
+import { sentence } from "../kit/phrases.js";
+import type * as Panels from "./attribute_panel.js";
+import type { Cross, Pair } from "./cross_panel.js";
+import { keep, type Mode } from "./panels.js";
+import { NOISY, signed } from "./readings.js";
+import type { View } from "./results.js";
+import { table } from "./tables.js";
+
+/** What the collector says of the change of a table. */
+interface Change {
+  readonly of: string;
+  readonly by: string;
+  readonly since: number;
+  readonly validity: string;
+  readonly cells: readonly {
+    readonly row: string;
+    readonly column: string;
+    readonly difference: number | null;
+    readonly low: number;
+    readonly high: number;
+    readonly known: boolean;
+  }[];
+  readonly test: { readonly sentence: string };
+}
+
+interface Shown {
+  readonly level: string;
+  readonly mode: Mode;
+  readonly token: string;
+}
+
+/** What was asked for last, and the answer: a sentence where it was refused. */
+interface Fetched<T> {
+  readonly key: string;
+  readonly found: T | string | null;
+}
+
+const WHO = {
+  unknown: "Not known",
+  others: "Other people each time",
+  same: "The same people both times",
+} as const;
+
+/** The panel, and what was chosen in it. */
+export class CrossBoard {
+  #pair: Pair | null = null;
+  #answer = ""; // the column that is drawn
+  #since = 0; // the earlier round; none where it is 0
+  #who: keyof typeof WHO = "unknown";
+  #table: Fetched<Cross> | null = null;
+  #change: Fetched<Change> | null = null;
+
+  constructor(readonly redraw: () => void) {}
+
+  /** Draw one of the tables that reports hold; it is fetched when there are more reports, or another is chosen. */
+  draw(section: HTMLElement, view: View, part: typeof Panels, shown: Shown): void {
+    const { plan, estimates, round } = view;
+    const pairs = part.pairsOf(plan);
+    section.hidden = !estimates || !pairs.length;
+    if (section.hidden) return;
+    const chosen = pairs.find(({ of, by }) => of === this.#pair?.of && by === this.#pair.by) ?? pairs[0];
+    const pair = chosen as Pair;
+    this.#pair = pair;
+    const key = JSON.stringify([plan.id, pair, round, shown.level, estimates?.n]);
+    if (this.#table?.key !== key) {
+      this.#table = { key, found: this.#table?.found ?? null };
+      void this.#fetch(part.fetchCross(plan, pair, round, shown.level, shown.token)).then((found) => {
+        if (this.#table?.key !== key) return;
+        this.#table = found === null ? null : { key, found };
+        if (found !== null) this.redraw();
+      });
+    }
+    const earlier = earlierRounds(view);
+    if (!earlier.includes(this.#since)) this.#since = 0;
+    this.#compare(plan, pair, round, shown, key);
+    const found = this.#table?.found ?? null;
+    const ours = isOf(found, pair) ? found : null;
+    const columns = ours?.columns ?? [];
+    if (!columns.includes(this.#answer)) this.#answer = columns[0] ?? "";
+    const width = Math.max(240, Math.min(760, section.clientWidth - 40));
+    const changed = this.#since ? (this.#change?.found ?? null) : null;
+    const state = [key, found, this.#answer, shown.mode, width, earlier, this.#since, this.#who, changed];
+    keep(section, state, () => [
+      h("h2", {}, "Two answers at once"),
+      h("div", { class: "controls" }, this.#controls(pairs, pair, columns, earlier, shown.mode)),
+      ours
+        ? part.cross(ours, this.#answer, shown.mode, width)
+        : h("p", { class: "soft", role: "status" }, typeof found === "string" ? sentence(found) : "Loading…"),
+      this.#since > 0 && this.#showChange(changed, pair, shown.mode),
+    ]);
+  }
+
+  /** Ask for the change since the round that was chosen. */
+  #compare(plan: Plan, { of, by }: Pair, round: number, { level, token }: Shown, table: string): void {
+    const key = JSON.stringify([table, this.#since, this.#who]);
+    if (!this.#since || this.#change?.key === key) return;
+    this.#change = { key, found: null };
+    const query = new URLSearchParams({
+      of,
+      by,
+      round: String(round),
+      since: String(this.#since),
+      people: this.#who,
+      level,
+    });
+    const asked = askJson<Change>(`plans/${plan.id}/cross/change?${query}`, { token });
+    void this.#fetch(asked).then((found) => {
+      if (this.#change?.key !== key) return;
+      this.#change = found === null ? null : { key, found };
+      if (found !== null) this.redraw();
+    });
+  }
+
+  /** The answer, or why there is none; what could not be reached is asked for again with the next results. */
+  async #fetch<T>(asked: Promise<T>): Promise<T | string | null> {
+    try {
+      return await asked;
+    } catch (problem) {
+      return problem instanceof Refused && problem.reason !== "offline" ? problem.message : null;
+    }
+  }
+
+  #controls(
+    pairs: readonly Pair[],
+    pair: Pair,
+    columns: readonly string[],
+    earlier: readonly number[],
+    mode: Mode,
+  ): Child {
+    const set = (change: () => void) => (): void => {
+      change();
+      this.redraw();
+    };
+    const tables = h(
+      "select",
+      { id: "pair", "data-name": "pair" },
+      pairs.map((one, i) => h("option", { value: i, selected: one === pair }, `${one.of} by ${one.by}`)),
+    );
+    const answers = h(
+      "select",
+      { id: "answer", "data-name": "answer" },
+      columns.map((one) => h("option", { value: one, selected: one === this.#answer }, one)),
+    );
+    const since = h(
+      "select",
+      { id: "since", "data-name": "since" },
+      h("option", { value: 0 }, "Nothing"),
+      earlier.map((one) => h("option", { value: one, selected: one === this.#since }, `Round ${one}`)),
+    );
+    const who = h(
+      "select",
+      { id: "who", "data-name": "who" },
+      Object.entries(WHO).map(([value, text]) => h("option", { value, selected: value === this.#who }, text)),
+    );
+    tables.addEventListener(
+      "change",
+      set(() => {
+        this.#pair = pairs[Number(tables.value)] ?? null;
+        this.#answer = "";
+      }),
+    );
+    answers.addEventListener(
+      "change",
+      set(() => (this.#answer = answers.value)),
+    );
+    since.addEventListener(
+      "change",
+      set(() => (this.#since = Number(since.value))),
+    );
+    who.addEventListener(
+      "change",
+      set(() => (this.#who = who.value as keyof typeof WHO)),
+    );
+    const field = (label: string, control: HTMLElement): HTMLElement =>
+      h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+    return [
+      field("Table", tables),
+      mode === "charts" && field("Answer", answers),
+      earlier.length > 0 && field("Compare with", since),
+      this.#since > 0 && field("Who answered", who),
+    ];
+  }
+
+  /** The change of the answer that is drawn, or of all of them. */
+  #showChange(found: Change | string | null, pair: Pair, mode: Mode): Child {
+    const title = h("h3", {}, `Change since round ${this.#since}`);
+    if (typeof found === "string") return [title, h("p", { class: "soft", role: "status" }, sentence(found))];
+    if (!isOf(found, pair)) return [title, h("p", { class: "soft", role: "status" }, "Loading…")];
+    const points = (share: number): string => signed((100 * share).toFixed(1));
+    const isDrawn = mode === "charts";
+    const lines = found.cells
+      .filter(({ column }) => !isDrawn || column === this.#answer)
+      .map(({ row, column, difference, low, high, known }): string[] => [
+        row,
+        ...(isDrawn ? [] : [column]),
+        known && difference !== null ? points(difference) : NOISY,
+        points(low),
+        points(high),
+      ]);
+    const answers = isDrawn ? `${pair.of}: ${this.#answer}` : pair.of;
+    return h(
+      "div",
+      { class: "change" },
+      title,
+      h(
+        "p",
+        { class: "soft" },
+        `In percentage points of the people in each row. ${sentence(found.validity.replace(/^they/, "the intervals"))}`,
+      ),
+      table(
+        `Change since round ${found.since}: ${answers} by ${pair.by}`,
+        [pair.by, ...(isDrawn ? [] : [pair.of]), "Change", "From", "To"],
+        lines,
+      ),
+      h("p", { class: "test" }, sentence(found.test.sentence)),
+    );
+  }
+}
+
+/** Whether it is about these two questions. */
+function isOf<T extends Pair>(found: T | string | null, { of, by }: Pair): found is T {
+  return found !== null && typeof found !== "string" && found.of === of && found.by === by;
+}
+
+/** The rounds before the one that is shown, the latest first. */
+function earlierRounds({ rounds, round }: View): number[] {
+  return rounds
+    .map(({ number }) => number)
+    .filter((number) => number < round)
+    .sort((one, other) => other - one);
+}

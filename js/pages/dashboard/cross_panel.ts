@@ -1,0 +1,106 @@
+/** Shows how one answer depends on another that was asked together with it. */
+
+import type { Plan } from "../../src/index.js";
+import { isFull, type Mechanism } from "../../src/mechanisms/mechanism.js";
+import { askJson } from "../kit/collector.js";
+import { type Child, h } from "../kit/dom.js";
+import { sentence, several } from "../kit/phrases.js";
+import { shares } from "./charts.js";
+import type { Mode } from "./panels.js";
+import { NOISY, percent } from "./readings.js";
+import type { Row } from "./results.js";
+import { table } from "./tables.js";
+
+/** What the collector says of one table. */
+export interface Cross {
+  readonly of: string;
+  readonly by: string;
+  readonly n: number;
+  readonly level: number;
+  readonly rows: readonly string[];
+  readonly columns: readonly string[];
+  readonly cells: readonly {
+    readonly row: string;
+    readonly column: string;
+    readonly share: number | null;
+    readonly shown: number;
+    readonly low: number;
+    readonly high: number;
+    readonly known: boolean;
+  }[];
+  readonly note: string;
+  readonly test: { readonly sentence: string };
+}
+
+/** One question by another. */
+export interface Pair {
+  readonly of: string;
+  readonly by: string;
+}
+
+/** Every table that reports hold, with either question in the rows. */
+export function pairsOf({ attributes, known, mechanisms }: Plan): Pair[] {
+  const found = new Map<string, Pair>();
+  for (const [j, one] of attributes.entries()) {
+    const isGrouped = one.answers === null && !isFull(mechanisms[j] as Mechanism);
+    for (const by of isGrouped ? (known?.names ?? []) : [])
+      for (const of of one.columns) found.set(JSON.stringify([of, by]), { of, by });
+  }
+  for (const { columns } of attributes)
+    for (const [i, by] of columns.entries())
+      for (const of of columns.slice(i + 1))
+        for (const pair of [
+          { of, by },
+          { of: by, by: of },
+        ])
+          found.set(JSON.stringify([pair.of, pair.by]), pair);
+  return [...found.values()];
+}
+
+/** Ask the collector for a table of a round. */
+export function fetchCross(
+  plan: Plan,
+  { of, by }: Pair,
+  round: number,
+  level: string,
+  token: string,
+): Promise<Cross> {
+  const query = new URLSearchParams({ of, by, round: String(round), level });
+  return askJson<Cross>(`plans/${plan.id}/cross?${query}`, { token });
+}
+
+/** A table: for each row, the share of its people with each answer; as a drawing, of one answer. */
+export function cross(found: Cross, column: string, mode: Mode, width: number): Child {
+  const { of, by, n, rows, columns, cells, note, test } = found;
+  const cell = (row: string, answer: string): Cross["cells"][number] | undefined =>
+    cells.find((one) => one.row === row && one.column === answer);
+  const spoken = (row: string, answer: string): string => {
+    const one = cell(row, answer);
+    if (!one?.known || one.share === null) return NOISY;
+    return `${percent(one.shown, 1)} (${percent(one.low, 1)} to ${percent(one.high, 1)})`;
+  };
+  const drawn = rows.flatMap((row): Row[] => {
+    const one = cell(row, column);
+    if (!one) return [];
+    const { low, high, known, shown: share } = one;
+    const figures = { share, low, high, unbiased: share, unbiased_low: low, unbiased_high: high };
+    const noisy = !known || one.share === null;
+    return [{ ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, n }];
+  });
+  return [
+    h(
+      "p",
+      { class: "soft" },
+      `Of the people in each row of ${by}, the share with each answer to ${of}; ${several(n, "report")} hold both.`,
+    ),
+    mode === "tables"
+      ? table(
+          `${of} by ${by}`,
+          [by, ...columns],
+          rows.map((row) => [row, ...columns.map((answer) => spoken(row, answer))]),
+        )
+      : shares(`${of}: ${column}, by ${by}`, drawn, width),
+    note !== "" && h("p", { class: "soft" }, sentence(note)),
+    h("p", { class: "test" }, sentence(test.sentence)),
+  ];
+}

@@ -1,0 +1,116 @@
+/** Says whether the reports look as honest ones do: one line where they do, and otherwise what was seen. */
+
+import { type Child, h, quoted } from "../kit/dom.js";
+import { sentence, several } from "../kit/phrases.js";
+import { table } from "./tables.js";
+
+const BURST = "answers of one minute"; // notices fake reports only if they all come in it
+
+export interface Check {
+  /** Empty where it is about the reports as a whole. */
+  readonly attribute: string;
+  readonly name: string;
+  readonly p_value: number;
+  readonly saw: string;
+  readonly noticed: number;
+  /** The kind of fake reports that `noticed` is about. */
+  readonly fakes: string;
+  readonly alarm: boolean;
+  readonly means: string;
+}
+
+/** What the collector found at its last look. */
+export interface Health {
+  readonly n: number;
+  readonly level: number;
+  readonly alarms: number;
+  /** The result in a few words. */
+  readonly verdict: string;
+  /** The same with how many checks and reports it is from, in the words of the shell. */
+  readonly summary: string;
+  /** The questions with too few reports to be checked. */
+  readonly too_few: readonly string[];
+  readonly checks: readonly Check[];
+  readonly advice: string;
+  /** What no check notices, and what it gains. */
+  readonly unseen?: string;
+}
+
+export function health(found: Health | null): Child {
+  if (!found) return null;
+  const { checks, alarms } = found;
+  if (checks.length === 0)
+    return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`, unjudged(found));
+  const summary = `${found.summary.slice(found.verdict.length)}. ${noticed(checks)}`;
+  if (alarms === 0)
+    return [
+      h(
+        "p",
+        { class: "soft" },
+        h("strong", {}, `Health of the reports: ${found.verdict}`),
+        summary,
+        unjudged(found),
+      ),
+      unseen(found),
+      details(checks),
+    ];
+  return h(
+    "section",
+    { class: "notice bad", "aria-labelledby": "health" },
+    h("h2", { id: "health" }, `Health of the reports: ${several(alarms, "alarm")}`),
+    checks.filter(({ alarm }) => alarm).map(describe),
+    h("p", {}, found.advice),
+    h("p", { class: "soft" }, found.verdict, summary, unjudged(found)),
+    unseen(found),
+    details(checks),
+  );
+}
+
+/** What no check notices. */
+function unseen({ unseen: text }: Health): Child {
+  return text ? h("p", { class: "soft" }, text) : null;
+}
+
+/** Which questions could not be checked; where all could, nothing. */
+function unjudged({ too_few: names }: Health): Child {
+  return names.length > 0 && [" Too few reports to judge: ", quoted(names.join(", ")), "."];
+}
+
+/** A share in percent, by its first two digits. */
+const rare = (share: number): string =>
+  share < 0.001 ? "less than 0.1 %" : `${Number((100 * share).toPrecision(2))} %`;
+
+function describe({ attribute, name, saw, means }: Check): HTMLElement {
+  const about = attribute ? [" of “", quoted(attribute), "”"] : "";
+  return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
+}
+
+/** From what share on fake reports of which kind are noticed, by the best check; others may go unnoticed. */
+function noticed(checks: readonly Check[]): string {
+  const some = checks.filter(
+    ({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1,
+  );
+  const best = some.sort((a, b) => a.noticed - b.noticed)[0];
+  if (!best) return "";
+  return `Fake reports raise an alarm nine times in ten if they are ${rare(best.noticed)} of the reports to a question, and are ${best.fakes}. Other kinds may need more, or go unnoticed.`;
+}
+
+function details(checks: readonly Check[]): HTMLElement {
+  const lines = checks.map(({ attribute, name, saw, p_value, noticed: share, fakes }): Child[] => [
+    [sentence(name).slice(0, -1), attribute && [", ", quoted(attribute)]],
+    sentence(saw),
+    p_value.toPrecision(2),
+    share < 1 ? rare(share) : "–",
+    fakes,
+  ]);
+  return h(
+    "details",
+    { class: "checks" },
+    h("summary", { "data-name": "checks" }, "All checks"),
+    table(
+      "Checks of the reports",
+      ["Check", "Seen", "p-value", "Fakes needed for an alarm, of the reports to this question", "Which are"],
+      lines,
+    ),
+  );
+}

@@ -1,0 +1,67 @@
+/** Says what a plan gives away. */
+
+import type { Plan } from "../../src/index.js";
+import { answerLoss } from "../../src/losses/answer_loss.js";
+import { unitName } from "../kit/distances.js";
+import { type Child, h, quoted } from "../kit/dom.js";
+import { allRounds, loss, sentence } from "../kit/phrases.js";
+import type { View } from "./results.js";
+
+/** What the plan gives away, as verified in this browser. */
+export function losses({ plan }: View): Child {
+  const { record, attribute: one, repeated, metric } = plan.verify();
+  const answer = answerLoss(plan);
+  const line = (what: Child, nano: number | null): HTMLElement[] => [
+    h("dt", {}, what),
+    h("dd", {}, loss(nano)),
+  ];
+  return [
+    h("h2", {}, "What is given away"),
+    h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers, in nats, rounded up."),
+    h(
+      "dl",
+      { class: "figures" },
+      metric?.units.map(({ name, loss: nano }) =>
+        line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
+      ),
+      metric &&
+        metric.units.length < plan.attributes.length &&
+        line("One report, all other answers together", metric.rest),
+      line(metric ? "One report, in the worst case" : "One report", record),
+      plan.attributes.length > 1 && line("One report, between people who differ in one attribute", one),
+      answer !== null && line("One report, between people who differ in one answer", answer),
+      repeated && [
+        line(
+          sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+          repeated.changing_values,
+        ),
+        line("Any number of rounds, if answers do not change", repeated.one_value_forever),
+      ],
+    ),
+    h(
+      "ul",
+      { class: "soft guesses" },
+      listQuestions(plan).map((name) =>
+        h(
+          "li",
+          {},
+          h("strong", {}, quoted(name)),
+          " – ",
+          plan.bestGuess(name).sentence.replaceAll("your ", "a person’s "),
+          ".",
+        ),
+      ),
+    ),
+    plan.attributes.some(({ onlyIf }) => onlyIf !== null) &&
+      h(
+        "p",
+        { class: "soft" },
+        "Where questions depend on each other, whether one applies says something about the other. These guesses count that: of such questions they are bounds.",
+      ),
+  ];
+}
+
+/** The attributes, but for levels: what is guessed of their question is said once. */
+function listQuestions(plan: Plan): string[] {
+  return plan.attributes.filter(({ domain }) => domain.kind !== "coarse").map(({ name }) => name);
+}

@@ -1,0 +1,143 @@
+/** Builds the head of the dashboard and what is there before results are. */
+
+import type { Attribute, Plan } from "../../src/index.js";
+import { type Child, h, quoted } from "../kit/dom.js";
+import { atMost, count, loss, moment, sentence, titleOf } from "../kit/phrases.js";
+import type { Estimates, Row, View } from "./results.js";
+import { table } from "./tables.js";
+
+const UNDRAWN = ["coarse", "text", "code"]; // a level is drawn with its question, text by itself
+
+export type Mode = "charts" | "tables";
+
+/** Fill a section unless it shows the same already; the focus stays where it was, and what was unfolded is. */
+export function keep(section: HTMLElement, key: unknown, build: () => Child): void {
+  const text = JSON.stringify(key);
+  if (section.dataset.key === text) return;
+  section.dataset.key = text;
+  const focused = section.contains(document.activeElement)
+    ? (document.activeElement as HTMLElement).dataset.name
+    : undefined;
+  const unfolded = [...section.querySelectorAll("details[open]")].map(({ className }) => className);
+  section.replaceChildren(...h("div", {}, build()).childNodes);
+  for (const one of section.querySelectorAll("details")) one.open ||= unfolded.includes(one.className);
+  if (focused) section.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
+}
+
+export function heading({ plan, plans, summary }: View): Child {
+  const tab = (one: View["summary"]): HTMLElement =>
+    h(
+      "a",
+      { href: `#plan=${one.id}`, "aria-current": one.id === summary.id ? "page" : null, "data-name": one.id },
+      quoted(titleOf(one.title, one.id)),
+    );
+  return [
+    plans.length > 1 && h("nav", { "aria-label": "Studies" }, plans.map(tab)),
+    h("h1", {}, quoted(titleOf(plan.title, plan.id))),
+    h(
+      "p",
+      { class: "soft links" },
+      h("span", {}, "Plan ", h("code", { title: plan.id }, `${plan.id.slice(0, 12)}…`)),
+      h(
+        "a",
+        { href: `plans/${plan.id}`, target: "_blank", rel: "noopener", "data-name": "plan" },
+        "Read the plan",
+      ),
+      h(
+        "a",
+        { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" },
+        "Open the survey",
+      ),
+    ),
+  ];
+}
+
+/** A number of reports, where it is known. */
+export const counted = (reports: number | null): string => (reports === null ? "–" : count(reports));
+
+/** The shares that are drawn: of groups of bins and blocks of cells, where single ones scatter widely. */
+export const shown = ({ rows, groups }: Estimates): readonly Row[] => {
+  const grouped = new Set(groups.map(({ attribute }) => attribute));
+  return [...rows.filter(({ attribute }) => !grouped.has(attribute)), ...groups];
+};
+
+/** The options of a question to which all that apply are chosen; none of an attribute. */
+export function optionsOf(plan: Plan, question: string): readonly Attribute[] {
+  return plan.attributes.filter(({ several }) => several === question);
+}
+
+/** What has a panel of its own: questions with options, and all other attributes but levels and text. */
+export function listPanels(plan: Plan): readonly string[] {
+  const drawn = plan.attributes.filter(({ domain: { kind } }) => !UNDRAWN.includes(kind));
+  return [...new Set(drawn.map(({ name, several }) => several ?? name))];
+}
+
+/** The numbers that matter most. */
+export function facts({ plan, reports, round, rounds, estimates }: View): Child {
+  const fact = (what: string, number: string, more: string): HTMLElement =>
+    h(
+      "div",
+      { class: "fact" },
+      h("dt", {}, what),
+      h("dd", {}, h("strong", {}, number), h("span", { class: "soft" }, more)),
+    );
+  const open = rounds.find(({ number }) => number === round)?.open ?? false;
+  const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
+  const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
+  const { record, repeated } = plan.stated;
+  return h(
+    "dl",
+    { class: "facts" },
+    fact("Reports", counted(reports), `of ${count(plan.people)} expected`),
+    fact(
+      "Round",
+      plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
+      plan.rounds === null ? "asked once" : open ? "open now" : "closed",
+    ),
+    fact("Typical interval", widths.length ? typical.toFixed(1) : "–", "points from end to end"),
+    fact(
+      "Loss of a report",
+      loss(record),
+      repeated
+        ? `${loss(repeated.changing_values)} over all rounds, even if answers change`
+        : `${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
+    ),
+  );
+}
+
+/** Not enough yet. */
+export function waiting(view: View): Child {
+  const why =
+    view.reports === 0 && view.counters ? "No report has arrived in this round yet." : sentence(view.few);
+  return h(
+    "section",
+    { class: "panel few" },
+    h("h2", {}, "Nothing to show yet"),
+    h("p", {}, why),
+    h(
+      "p",
+      { class: "soft" },
+      "Results from few people say little about many people and too much about those few. This page updates by itself.",
+    ),
+  );
+}
+
+/** What operators did, the newest first. */
+export function log({ actions, plans }: View): Child {
+  const titled = (id: string | null): string =>
+    id === null ? "" : titleOf(plans.find((one) => one.id === id)?.title ?? "", id);
+  const several = plans.length > 1;
+  const lines = actions.map((one): Child[] => [
+    moment(one.time),
+    one.through === "shell" ? `${one.who} (shell)` : one.who,
+    one.what,
+    one.detail,
+    ...(several ? [titled(one.plan)] : []),
+  ]);
+  return [
+    h("h2", {}, "What operators did"),
+    lines.length
+      ? table("What operators did", ["When", "Who", "What", "Detail", ...(several ? ["Study"] : [])], lines)
+      : h("p", { class: "soft" }, "Nothing yet."),
+  ];
+}

@@ -1,0 +1,141 @@
+/** Lets whoever reads the dashboard ask for the share of people between two numbers. */
+
+import type { Plan } from "../../src/index.js";
+import { askJson } from "../kit/collector.js";
+import { announce, type Child, h } from "../kit/dom.js";
+import { sentence } from "../kit/phrases.js";
+import { keep } from "./panels.js";
+import { moved, NOISY, percent } from "./readings.js";
+import type { View } from "./results.js";
+import { table } from "./tables.js";
+
+/** A range that was asked for; an empty end is the end of all values. */
+interface Wanted {
+  readonly name: string;
+  readonly low: string;
+  readonly high: string;
+}
+
+/** What the collector says of it. */
+interface Between {
+  readonly range: string;
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+  readonly noisy: boolean;
+  readonly moved_from: number | null;
+}
+
+interface Shown {
+  readonly level: string;
+  readonly token: string;
+}
+
+const MOST = 12; // ranges that are shown
+
+/** The questions whose values are numbers in order. */
+function listRanges(plan: Plan): readonly string[] {
+  return plan.attributes.filter(({ domain }) => domain.kind === "range").map(({ name }) => name);
+}
+
+/** The panel, and the ranges that were asked for: they are asked for again when there are more reports. */
+export class RangeBoard {
+  #wanted: readonly Wanted[] = [];
+  #plan = "";
+  #key = "";
+  #found: readonly (readonly [Wanted, Between])[] = [];
+  #problem = "";
+  #written: Wanted = { name: "", low: "", high: "" };
+
+  constructor(readonly redraw: () => void) {}
+
+  draw(section: HTMLElement, view: View, shown: Shown): void {
+    const { plan, estimates, round } = view;
+    const names = listRanges(plan);
+    section.hidden = !estimates || !names.length;
+    if (section.hidden) return;
+    if (this.#plan !== plan.id) {
+      [this.#plan, this.#wanted, this.#found, this.#problem] = [plan.id, [], [], ""];
+      this.#written = { name: names[0] ?? "", low: "", high: "" };
+    }
+    const key = JSON.stringify([plan.id, round, shown.level, estimates?.n]);
+    if (this.#key !== key && this.#wanted.length) void this.#ask(plan, round, shown, key, this.#wanted);
+    keep(section, [plan.id, this.#found, this.#problem], () => [
+      h("h2", {}, "The share of a range"),
+      this.#form(names, view, shown, key),
+      this.#problem && h("p", { class: "complaint", role: "alert" }, sentence(this.#problem)),
+      this.#found.length > 0 &&
+        table(
+          "Shares of ranges",
+          ["Range", "Share", "From", "To"],
+          this.#found.map(([{ name }, found]) => [
+            names.length > 1 ? `${name}: ${found.range}` : found.range,
+            found.noisy ? NOISY : [percent(found.share, 2), moved(found)].filter(Boolean).join(", "),
+            percent(found.low, 2),
+            percent(found.high, 2),
+          ]),
+        ),
+    ]);
+  }
+
+  #form(names: readonly string[], { plan, round }: View, shown: Shown, key: string): Child {
+    const write = (change: Partial<Wanted>): void => void (this.#written = { ...this.#written, ...change });
+    const question = h(
+      "select",
+      { id: "range-of", "data-name": "range-of", change: () => write({ name: question.value }) },
+      names.map((name) => h("option", { value: name, selected: name === this.#written.name }, name)),
+    );
+    const end = (id: "low" | "high"): HTMLInputElement => {
+      const field: HTMLInputElement = h("input", {
+        id: `range-${id}`,
+        "data-name": `range-${id}`,
+        type: "text",
+        inputmode: "decimal",
+        autocomplete: "off",
+        value: this.#written[id],
+        input: () => write({ [id]: field.value.trim() }),
+      });
+      return field;
+    };
+    const field = (label: string, control: HTMLElement): HTMLElement =>
+      h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+    const submit = (event: Event): void => {
+      event.preventDefault();
+      const same = (one: Wanted): boolean => JSON.stringify(one) === JSON.stringify(this.#written);
+      const all = [this.#written, ...this.#wanted.filter((one) => !same(one))].slice(0, MOST);
+      void this.#ask(plan, round, shown, key, all);
+    };
+    return h(
+      "form",
+      { class: "controls", novalidate: true, submit },
+      names.length > 1 && field("Question", question),
+      field("From", end("low")),
+      field("To under", end("high")),
+      h("button", { type: "submit", "data-name": "range-ask" }, "Show its share"),
+    );
+  }
+
+  async #ask(
+    plan: Plan,
+    round: number,
+    { level, token }: Shown,
+    key: string,
+    wanted: readonly Wanted[],
+  ): Promise<void> {
+    this.#key = key;
+    try {
+      const found = await Promise.all(
+        wanted.map(async (one) => {
+          const ends = Object.entries(one).filter(([, text]) => text !== "");
+          const query = new URLSearchParams([...ends, ["round", String(round)], ["level", level]]);
+          return [one, await askJson<Between>(`plans/${plan.id}/range?${query}`, { token })] as const;
+        }),
+      );
+      [this.#wanted, this.#found, this.#problem] = [wanted, found, ""];
+      announce("The share is shown.");
+    } catch (problem) {
+      this.#problem = (problem as Error).message;
+    }
+    this.redraw();
+  }
+}

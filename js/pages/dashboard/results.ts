@@ -1,0 +1,420 @@
+/** Fetches what the dashboard shows when something has arrived, and otherwise remembers it. */
+
+import { Plan } from "../../src/index.js";
+import { ask, askJson, Refused, type Round, type Summary } from "../kit/collector.js";
+import type { Health } from "./health.js";
+
+const PATIENCE = 500; // milliseconds in which what may take long is waited for; then it is shown later
+const LONG = 120_000; // milliseconds until a history is given up: another one would take as long
+const LATE = "How results narrow with more reports is still being computed.";
+const LOST = "How results narrow with more reports could not be loaded. This page tries again.";
+
+export interface Row {
+  readonly attribute: string;
+  readonly value: string;
+  /** A possible share, inside its interval. */
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+  readonly count: number;
+  /** Whether the interval is too wide for the share to be read. */
+  readonly noisy: boolean;
+  /** How it was found: "most likely", "smoothed", or "projected" to possible shares. */
+  readonly method: string;
+  readonly unbiased: number;
+  readonly stderr: number;
+  /** The unbiased share, if the one that is shown is more than two standard errors from it. */
+  readonly moved_from?: number | null;
+  readonly unbiased_low: number;
+  readonly unbiased_high: number;
+  /** Reports about this attribute. */
+  readonly n: number;
+  readonly projected?: number;
+  /** For a cell: the low end, if the intervals of all cells are to hold at once. */
+  readonly low_together?: number;
+  /** Whom it is about, where that is not everybody: "those who answered". */
+  readonly among?: string;
+}
+
+/** Of a number, or of a range without open ends. */
+export interface Mean {
+  readonly attribute: string;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  /**
+   * How far these may be off in addition, since answers are known by their bins: half a bin, 0 for a
+   * number.
+   */
+  readonly within: number;
+  readonly noisy: boolean;
+  readonly unbiased: number;
+  /** The unbiased mean, if the one that is shown is more than two standard errors from it. */
+  readonly moved_from?: number | null;
+  readonly unbiased_low: number;
+  readonly unbiased_high: number;
+  /** Reports about this attribute. */
+  readonly n: number;
+  /** Whom it is about, where that is not everybody: "those who answered". */
+  readonly among?: string;
+}
+
+/** The median of a range; null is beyond an open end. */
+export interface Quantile {
+  readonly attribute: string;
+  readonly share: number;
+  readonly quantile: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly noisy: boolean;
+  /** Whom it is about, where that is not everybody: "those who answered". */
+  readonly among?: string;
+}
+
+/** What is too noisy to read, and what would mend it. */
+export interface Noise {
+  readonly attribute: string;
+  /** About how many it takes to be readable at all. */
+  readonly people: number;
+  readonly text: string;
+}
+
+/** How badly the reports about an attribute fit honest people, from their tally alone. */
+export interface Fit {
+  readonly attribute: string;
+  readonly badly: boolean;
+  readonly text: string;
+}
+
+export interface Estimates {
+  readonly round: number | null;
+  readonly n: number;
+  readonly level: number;
+  /** The values' shares; a number has none, and is among the means only. */
+  readonly rows: readonly Row[];
+  readonly means: readonly Mean[];
+  /** Neighboring bins or cells together, where there are many: single ones scatter widely. */
+  readonly groups: readonly Row[];
+  readonly quantiles: readonly Quantile[];
+  readonly noise: readonly Noise[];
+  readonly fit: readonly Fit[];
+  /** Why shares of an attribute are not smoothed, although that was asked for. */
+  readonly refused: Readonly<Record<string, string>>;
+  /** The attributes whose shares can be smoothed. */
+  readonly smoothable: readonly string[];
+  /** What was counted, in words, of attributes that everybody reports and not everybody has an answer to. */
+  readonly respondents: readonly { readonly attribute: string; readonly text: string }[];
+  /** Shares of those who answered, where "not applicable" or "no answer" is a value of its own. */
+  readonly among: readonly Row[];
+}
+
+/** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
+export function unbiasedOf(found: Estimates): Estimates {
+  const ends = { noisy: false, method: "unbiased", moved_from: null };
+  const raw = (row: Row): Row => ({
+    ...row,
+    ...ends,
+    share: row.unbiased,
+    low: row.unbiased_low,
+    high: row.unbiased_high,
+    count: row.unbiased * row.n,
+  });
+  return {
+    ...found,
+    rows: found.rows.map(raw),
+    // of how many people these are parts is a share itself
+    among: found.among.map((row) => ({ ...raw(row), count: row.count })),
+    means: found.means.map((one) => ({
+      ...one,
+      ...ends,
+      mean: one.unbiased,
+      low: one.unbiased_low,
+      high: one.unbiased_high,
+    })),
+    groups: [],
+    quantiles: found.quantiles.map((one) => ({ ...one, noisy: false })),
+    noise: [],
+  };
+}
+
+/** What the operator has chosen to see. */
+export interface Choice {
+  readonly plan: string | null;
+  readonly round: number | null;
+  readonly level: string;
+  readonly project: string;
+  /** Whether shares of ranges and grids are to be smoothed. */
+  readonly smooth: boolean;
+}
+
+/** What of the choice is asked of the collector for every round. */
+export function queryOf(choice: Choice, plan: Plan): string {
+  return `${baseOf(choice, plan)}${choice.project && `&project=${choice.project}`}`;
+}
+
+/** The same without a consistency step. The collector refuses to smooth where no values are neighbors. */
+function baseOf({ level, smooth }: Choice, plan: Plan): string {
+  const ordered = plan.attributes.some(({ domain: { kind } }) => kind === "range" || kind === "grid");
+  return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
+}
+
+/** The collector's counters. */
+export interface Counters {
+  readonly counted: number;
+  readonly before: number;
+  readonly waiting: number;
+  readonly refused: readonly (readonly [reason: string, count: number])[];
+  /** Reports by "plan round". */
+  readonly reports: ReadonlyMap<string, number>;
+}
+
+/** Whose token the page has, and what it allows. */
+export interface Access {
+  readonly name: string;
+  readonly role: "operator" | "reader" | "metrics";
+}
+
+/** What an operator did. */
+export interface Action {
+  readonly time: string;
+  readonly who: string;
+  readonly through: "shell" | "web";
+  readonly what: string;
+  readonly plan: string | null;
+  readonly detail: string;
+}
+
+/** How the estimates of a round narrow. */
+export interface Past {
+  readonly history: readonly Estimates[];
+  /** Why there is no history; empty where there is. */
+  readonly late: string;
+}
+
+export interface View extends Past {
+  readonly access: Access;
+  /** The newest first; empty for a reader. */
+  readonly actions: readonly Action[];
+  readonly plans: readonly Summary[];
+  /** Null where they cannot be read, as by a reader. */
+  readonly counters: Counters | null;
+  readonly summary: Summary;
+  readonly plan: Plan;
+  readonly rounds: readonly Round[];
+  /** The round that is shown. */
+  readonly round: number;
+  /** Reports of it; null where that is not known. */
+  readonly reports: number | null;
+  /** The same for each of the rounds. */
+  readonly counts: readonly (number | null)[];
+  readonly estimates: Estimates | null;
+  /** Why there are no estimates. */
+  readonly few: string;
+  /** The rounds that have enough reports, in order. */
+  readonly series: readonly Estimates[];
+  /** Null where there are too few reports, or before the first look. */
+  readonly health: Health | null;
+}
+
+function later<T>(found: T): Promise<T> {
+  return new Promise((resolve) => setTimeout(() => resolve(found), PATIENCE));
+}
+
+/** Answers that do not change before the number of reports does. */
+export class Results {
+  private readonly plans = new Map<string, Promise<Plan>>();
+  private kept = new Map<string, unknown>();
+  private readonly looks = new Map<string, Health>();
+  private looking: Promise<void> | null = null;
+  /** With how many reports there were; null where it is to be asked for again. */
+  private readonly pasts = new Map<string, Past & { readonly reports: number | null }>();
+  private readonly coming = new Map<string, Promise<Past>>();
+  private who: Access | null = null;
+
+  constructor(
+    private readonly token: string,
+    /** Hears of a history that came after its view. */
+    private readonly hear: (view: View, past: Past) => void,
+  ) {}
+
+  async view(choice: Choice): Promise<View | null> {
+    this.who ??= await askJson<Access>("access", { token: this.token });
+    const access = this.who;
+    const operates = access.role === "operator";
+    const [{ plans }, counters, { actions }] = await Promise.all([
+      askJson<{ plans: Summary[] }>("plans"),
+      operates ? this.counters() : null,
+      operates ? askJson<{ actions: Action[] }>("actions", { token: this.token }) : { actions: [] },
+    ]);
+    const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
+    if (!summary) return null;
+    const { id } = summary;
+    const [plan, { rounds }] = await Promise.all([
+      this.plan(id),
+      askJson<{ rounds: Round[] }>(`plans/${id}/rounds`),
+    ]);
+    const reported = (number: number): number | null =>
+      counters && (counters.reports.get(`${id} ${number}`) ?? 0);
+    const round =
+      choice.round ?? summary.round ?? rounds.findLast(({ number }) => reported(number) !== 0)?.number ?? 1;
+    const before = this.kept;
+    this.kept = new Map();
+    try {
+      const query = baseOf(choice, plan);
+      const found = await this.once<Estimates>(
+        before,
+        `plans/${id}/estimates?round=${round}&${queryOf(choice, plan)}`,
+        reported(round),
+      );
+      const enough = !(found instanceof Refused);
+      const path = `plans/${id}/history?round=${round}&${query}`;
+      const coming = enough ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
+      const [past, health] = await Promise.all([
+        Promise.race([coming, later(this.pasts.get(path) ?? { history: [], late: LATE })]),
+        enough ? this.health(`plans/${id}/health?round=${round}`) : null,
+      ]);
+      const others = await Promise.all(
+        rounds
+          .filter(({ number }) => rounds.length > 1 && reported(number) !== 0)
+          .map(({ number, open }) =>
+            this.once<Estimates>(
+              before,
+              `plans/${id}/estimates?round=${number}&${query}`,
+              reported(number) ?? (open ? null : -1),
+            ),
+          ),
+      );
+      const series = others.filter((one): one is Estimates => !(one instanceof Refused));
+      const count = (number: number): number | null =>
+        reported(number) ??
+        (number === round && enough
+          ? found.n
+          : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
+      const view: View = {
+        access,
+        actions,
+        plans,
+        counters,
+        summary,
+        plan,
+        rounds,
+        round,
+        reports: count(round),
+        counts: rounds.map(({ number }) => count(number)),
+        estimates: enough ? found : null,
+        few: enough ? "" : found.message,
+        history: past.history,
+        late: past.late,
+        series,
+        health,
+      };
+      // by a timer, so that the view is shown before
+      void coming.then((found) => found !== past && setTimeout(() => this.hear(view, found)));
+      return view;
+    } catch (problem) {
+      this.kept = before;
+      throw problem;
+    }
+  }
+
+  /**
+   * Ask unless it was asked when there were as many reports, if that is known; a refusal for too few is an
+   * answer.
+   */
+  private async once<T>(
+    before: ReadonlyMap<string, unknown>,
+    path: string,
+    reports: number | null,
+  ): Promise<T | Refused> {
+    const key = `${path} ${reports}`;
+    let found = reports === null ? undefined : (before.get(key) as T | Refused | undefined);
+    if (found === undefined) {
+      try {
+        found = await askJson<T>(path, { token: this.token });
+      } catch (problem) {
+        if (!(problem instanceof Refused) || problem.reason !== "few") throw problem;
+        found = problem;
+      }
+    }
+    this.kept.set(key, found);
+    return found;
+  }
+
+  /** The history, asked for unless there were as many reports. It may take long, and never fails. */
+  private past(path: string, reports: number | null): Promise<Past> {
+    const kept = this.pasts.get(path);
+    if (kept && kept.reports !== null && kept.reports === reports) return Promise.resolve(kept);
+    const before = this.coming.get(path);
+    if (before) return before;
+    const made = askJson<{ snapshots: Estimates[] }>(path, { token: this.token, patience: LONG })
+      .then(
+        ({ snapshots }) => ({ history: snapshots, late: "", reports }),
+        () => ({ history: kept?.history ?? [], late: LOST, reports: null }),
+      )
+      .then((found) => {
+        this.coming.delete(path);
+        this.pasts.set(path, found);
+        return found;
+      });
+    this.coming.set(path, made);
+    return made;
+  }
+
+  /** What the last look at the reports found. The first one may take long, and nothing waits for it. */
+  private async health(path: string): Promise<Health | null> {
+    this.looking ??= askJson<Health>(path, { token: this.token })
+      .then((found) => void this.looks.set(path, found))
+      .catch(() => undefined) // the last look is shown
+      .finally(() => {
+        this.looking = null;
+      });
+    await Promise.race([this.looking, later(undefined)]);
+    return this.looks.get(path) ?? null;
+  }
+
+  private plan(id: string): Promise<Plan> {
+    let found = this.plans.get(id);
+    if (!found) {
+      found = ask(`plans/${id}`).then(async (answer) => Plan.fromJson(await answer.text()));
+      found.catch(() => this.plans.delete(id));
+      this.plans.set(id, found);
+    }
+    return found;
+  }
+
+  /** The collector's counters, unless something before it keeps them to itself. */
+  private async counters(): Promise<Counters | null> {
+    try {
+      const text = await (await ask("metrics", { token: this.token })).text();
+      return text.includes("deniable_reports_total") ? read(text) : null;
+    } catch (problem) {
+      if (!(problem instanceof Refused) || problem.reason === "token") throw problem;
+      return null;
+    }
+  }
+}
+
+/** Counters in the text format of Prometheus. */
+function read(text: string): Counters {
+  const reports = new Map<string, number>();
+  const refused: [string, number][] = [];
+  const outcomes = new Map<string, number>();
+  let waiting = 0;
+  for (const [, name, labels = "", number] of text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
+    const label = Object.fromEntries(
+      Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, value]) => [key, value]),
+    );
+    if (name === "deniable_reports") reports.set(`${label.plan} ${label.round}`, Number(number));
+    if (name === "deniable_refused_total" && Number(number) > 0)
+      refused.push([label.reason ?? "", Number(number)]);
+    if (name === "deniable_reports_total") outcomes.set(label.outcome ?? "", Number(number));
+    if (name === "deniable_queue_length") waiting = Number(number);
+  }
+  return {
+    counted: outcomes.get("counted") ?? 0,
+    before: outcomes.get("counted before") ?? 0,
+    waiting,
+    refused,
+    reports,
+  };
+}

@@ -1,0 +1,90 @@
+/** Lists the rounds, and lets operators open and close them. */
+
+import { type Child, find, h } from "../kit/dom.js";
+import { moment } from "../kit/phrases.js";
+import { counted } from "./panels.js";
+import type { View } from "./results.js";
+import { table } from "./tables.js";
+
+/** Ask before a round is closed. */
+function closing(number: number, close: () => void): void {
+  const leave = (): void => {
+    dialog.close();
+    dialog.remove();
+  };
+  const sure = (): void => {
+    leave();
+    close();
+  };
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "close-title", "aria-describedby": "close-text", close: () => dialog.remove() },
+    h("h2", { id: "close-title" }, `Close round ${number}?`),
+    h(
+      "p",
+      { id: "close-text" },
+      "After that, the collector refuses its reports, including those that people have made but not sent yet. You can open it again.",
+    ),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "bad", click: sure }, "Close it"),
+      h("button", { type: "button", click: leave }, "Leave it open"),
+    ),
+  );
+  find("board").append(dialog);
+  dialog.showModal();
+}
+
+/** Open and close rounds. */
+export function rounds(view: View, set: (number: number, open: boolean) => void): Child {
+  const operates = view.access.role === "operator";
+  const most = view.plan.rounds ?? 1;
+  const known = view.rounds.map(({ number }) => number);
+  const next = Math.max(0, ...known) + 1;
+  const open = view.rounds.filter((one) => one.open).map(({ number }) => number);
+  const change = (number: number, opening: boolean): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        click: () => (opening ? set(number, true) : closing(number, () => set(number, false))),
+        "data-name": `round-${number}`,
+        "aria-label": `${opening ? "Open" : "Close"} round ${number}`,
+      },
+      opening ? "Open" : "Close",
+    );
+  const timed = view.rounds.some(({ opens, closes }) => opens ?? closes);
+  const lines = view.rounds.map(({ number, opens, closes, open: now }, i): Child[] => [
+    String(number),
+    h("span", { class: now ? "state open" : "state" }, now ? "Open" : "Closed"),
+    counted(view.counts[i] ?? null),
+    ...(operates ? [change(number, !now)] : []),
+    ...(timed ? [[opens && `from ${moment(opens)} `, closes && `until ${moment(closes)}`]] : []),
+  ]);
+  return [
+    h("h2", {}, "Rounds"),
+    table(
+      "Rounds",
+      ["Round", "Now", "Reports", ...(operates ? ["Change"] : []), ...(timed ? ["When"] : [])],
+      lines,
+    ),
+    open.length > 1 &&
+      h(
+        "p",
+        { class: "soft" },
+        `Rounds ${open.join(" and ")} are open at the same time. The survey offers each device the newest one that it has not answered.`,
+      ),
+    operates &&
+      next <= most &&
+      h(
+        "p",
+        {},
+        h(
+          "button",
+          { type: "button", click: () => set(next, true), "data-name": "next" },
+          `Open round ${next}`,
+        ),
+      ),
+  ];
+}

@@ -1,0 +1,157 @@
+/** Says of whom a question is asked, what a missing answer means, and how many people will answer it. */
+
+import { h } from "../kit/dom.js";
+import { asValue, type Draft, kindOf, type Question, readField, tableOf, type Value } from "./draft.js";
+import { figure, select, tick } from "./fields.js";
+
+/** Elements that follow other questions: they are told of every change. */
+export const FOLLOWS = "follows";
+
+/** The answers of a question on which another can depend; null where there are too many to name. */
+function answersOf(question: Question | undefined): readonly Value[] | null {
+  if (!question) return null;
+  const { values, several } = question.keys;
+  const kind = kindOf(question.keys);
+  if (kind === "several") return Array.isArray(several) ? several : [];
+  if (kind !== "choice" && kind !== "yesno") return null;
+  return Array.isArray(values) ? values : ["yes", "no"];
+}
+
+const said = (value: Value): string => (value === true ? "yes" : value === false ? "no" : readField(value));
+
+/** Of whom it is asked: of everybody, or of those who gave some answer before. */
+export function showCondition(
+  { questions }: Draft,
+  { id, keys }: Question,
+  i: number,
+  changed: () => void,
+): HTMLElement {
+  const place = h("div", { class: `wide ${FOLLOWS}` });
+  const given = (): [string, Value[]] => {
+    const [[name, wanted] = ["", []]] = Object.entries(tableOf(keys, "only_if"));
+    return [name, Array.isArray(wanted) ? [...wanted] : [wanted as Value]];
+  };
+  const set = (name: string, values: readonly Value[]): void => {
+    if (name === "") delete keys.only_if;
+    else keys.only_if = { [name]: values.length === 1 ? (values[0] as Value) : values };
+    changed();
+  };
+  const looked = (): string => {
+    const before = questions.slice(0, i).map((one) => [one.name, answersOf(one)]);
+    return JSON.stringify([before, given()[0]]);
+  };
+  let drawn = "";
+  const draw = (): void => {
+    drawn = looked();
+    const [other, wanted] = given();
+    const before = questions.slice(0, i).filter((one) => one.name !== "" && answersOf(one) !== null);
+    const names = [...new Set([...before.map(({ name }) => name), other])].filter((name) => name !== "");
+    place.hidden = names.length === 0;
+    const parent = questions.slice(0, i).find(({ name }) => name === other);
+    const isOne = parent !== undefined && kindOf(parent.keys) === "several";
+    const known = answersOf(parent) ?? [];
+    const lost = wanted.filter((value) => said(value) !== "" && !known.map(said).includes(said(value)));
+    const all = [...known, ...lost];
+    const chosen = new Set(wanted.map(said));
+    const box = (value: Value, j: number): HTMLElement =>
+      tick(`q${id}-only_if-${j}`, said(value), chosen.has(said(value)), (on) => {
+        if (on && isOne) chosen.clear();
+        if (on) chosen.add(said(value));
+        else chosen.delete(said(value));
+        set(
+          other,
+          all.filter((one) => chosen.has(said(one))),
+        );
+        if (!isOne) return;
+        draw();
+        document.getElementById(`q${id}-only_if-${j}`)?.focus();
+      });
+    place.replaceChildren(
+      select(
+        { id: `q${id}-only_if`, label: "Asked of" },
+        {
+          "": "Everybody",
+          ...Object.fromEntries(names.map((name) => [name, `Those who gave “${name}” …`])),
+        },
+        other,
+        (name) => {
+          set(name, []);
+          draw();
+          document.getElementById(`q${id}-only_if`)?.focus();
+        },
+      ),
+      ...(other === ""
+        ? []
+        : [
+            h(
+              "fieldset",
+              { class: "boxes" },
+              h("legend", {}, isOne ? "… this answer" : "… one of these answers"),
+              all.map(box),
+            ),
+          ]),
+    );
+  };
+  place.addEventListener("refresh", () => {
+    if (looked() !== drawn) draw();
+  });
+  draw();
+  return place;
+}
+
+export function showMissing({ id, keys }: Question, changed: () => void): HTMLElement {
+  const found = keys.missing === true ? "value" : keys.missing === false ? "refuse" : readField(keys.missing);
+  return select(
+    { id: `q${id}-missing`, label: "Who does not answer" },
+    {
+      "": "As for all questions",
+      refuse: "Cannot send",
+      value: "“Prefers not to say”",
+      random: "Sends a random answer",
+    },
+    found,
+    (value) => {
+      if (value === "") delete keys.missing;
+      else keys.missing = value;
+      changed();
+    },
+  );
+}
+
+/** Whether the answer is known anyway, and so is sent as it is. */
+export function showKnown({ id, keys }: Question, changed: () => void): HTMLElement {
+  const label = "You know it of each person anyway: it is sent as it is, and not hidden";
+  return tick(`q${id}-known`, label, keys.known === true, (on) => {
+    if (on) keys.known = true;
+    else delete keys.known;
+    changed();
+  });
+}
+
+/** The share of people who will answer; only of a question that some may not answer. */
+export function showAnswered({ study }: Draft, { id, keys }: Question, changed: () => void): HTMLElement {
+  const place = figure(
+    {
+      id: `q${id}-answered`,
+      label: "Share of people who will answer",
+      hint: "0.4 is 40 % of all. Margins take it that everybody does, unless this is given.",
+    },
+    readField(keys.answered),
+    (text) => {
+      const [, hundredths] = /^\s*([\d.]+)\s*%\s*$/.exec(text) ?? [];
+      const share = hundredths === undefined ? text : String(Number((Number(hundredths) / 100).toFixed(9)));
+      const value = asValue(share, keys.answered);
+      if (value === undefined) delete keys.answered;
+      else keys.answered = value;
+      changed();
+    },
+  );
+  const follow = (): void => {
+    const mayLack = "only_if" in keys || ["value", true].includes((keys.missing ?? study.missing) as string);
+    place.hidden = !mayLack && !("answered" in keys);
+  };
+  place.classList.add(FOLLOWS);
+  place.addEventListener("refresh", follow);
+  follow();
+  return place;
+}

@@ -1,0 +1,329 @@
+/** Shows what a study will tell and give away, and results of simulated people. */
+
+import { NOISY } from "../dashboard/readings.js";
+import { type Child, h, quoted, svg } from "../kit/dom.js";
+import { count, sentence, several } from "../kit/phrases.js";
+import { expected, type Table } from "./together.js";
+
+/** How well one thing will be known, as `deniable people` says it. */
+export interface Precision {
+  readonly attribute: string;
+  /** The question of which this is read; null for whether a question is answered. */
+  readonly question: string | null;
+  readonly use: "fine" | "good" | "rough" | "noise";
+  readonly sentence: string;
+  readonly what: string;
+  readonly what_is_read: string;
+  readonly known_to_within: string;
+  /** The margin beside an average share; null where nothing is known. */
+  readonly ratio: number | null;
+  readonly word: string;
+  readonly people_enough: number;
+}
+
+/** How often an attacker is right about an answer, as `deniable plan` says it. */
+export interface Guess {
+  readonly attribute: string;
+  /** What is guessed, where it is not the value. */
+  readonly what: string;
+  readonly blind: number;
+  readonly report: number;
+  readonly reported: number;
+  /** With all questions that depend on each other, where there are such. */
+  readonly together?: number;
+  readonly together_blind?: number;
+  /** Of one answer of a table: by whoever knows the other answers, at most. */
+  readonly most?: number;
+}
+
+export interface Forecast {
+  readonly plan: string;
+  readonly people: number;
+  readonly choice: string;
+  readonly choice_words: string;
+  /** What the short names of choices mean. */
+  readonly kinds: readonly string[];
+  readonly why: string;
+  readonly describe: string;
+  readonly report_bytes: number;
+  /** Of all reports of a person together, whatever changes; null without a bound. */
+  readonly loss: number | null;
+  readonly rounds: number | null;
+  /** How well answers are protected, in a sentence, and the level alone. */
+  readonly protection: string;
+  readonly level: "well" | "a little" | "hardly";
+  readonly precisions: readonly Precision[];
+  readonly tables: readonly Table[];
+  /** That margins take it that everybody answers, where some may not. */
+  readonly turnout: string | null;
+  readonly guesses: readonly Guess[];
+  readonly warnings: readonly string[];
+  readonly text: string;
+}
+
+interface Share {
+  readonly value: string;
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+  /** Whether it is too noisy to read. */
+  readonly noisy: boolean;
+  readonly truth: number;
+}
+
+interface Result {
+  readonly attribute: string;
+  readonly rows: readonly Share[];
+  readonly left_out?: number;
+  /** The mean or the median, whichever the margins are about; an open end has no number. */
+  readonly middle: {
+    readonly what: "mean" | "median";
+    readonly noisy: boolean;
+    readonly value: number | null;
+    readonly low: number | null;
+    readonly high: number | null;
+    readonly truth: number | null;
+  } | null;
+  readonly why: string | null;
+}
+
+export interface Preview {
+  readonly plan: string;
+  readonly people: number;
+  readonly questions: readonly Result[];
+  /** Of each table, the share of one answer among the people of each row. */
+  readonly tables: readonly {
+    readonly of: string;
+    readonly by: string;
+    readonly column: string;
+    readonly rows: readonly Share[];
+  }[];
+}
+
+const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`;
+const part = (share: number): string => `${(100 * Math.max(0, Math.min(1, share))).toFixed(2)}%`;
+const known = ({ known_to_within: margin, what }: Precision): string => {
+  if (what === "found") return `found ${margin}`; // "from 0.8 %"
+  return margin === "nothing" ? "nothing is known" : `± ${margin}`;
+};
+
+/** A number in three digits, or in powers of ten, rounded up: it is promised. */
+function atMost(times: number): string {
+  const digits = Math.floor(Math.log10(times)) - 2;
+  if (digits > 3) return `10^${Math.ceil(Math.log10(times))}`;
+  return count(Number((Math.ceil(times / 10 ** digits) * 10 ** digits).toPrecision(12)));
+}
+
+/** What a question is judged by: what is read first of it, or the option that is known worst. */
+export function judged(precisions: readonly Precision[], name: string): Precision | undefined {
+  const own = precisions.filter(({ question }) => question === name);
+  const worst = (a: Precision, b: Precision): Precision =>
+    (b.ratio ?? Number.POSITIVE_INFINITY) > (a.ratio ?? Number.POSITIVE_INFINITY) ? b : a;
+  return own.find(({ attribute }) => attribute === name) ?? (own.length ? own.reduce(worst) : undefined);
+}
+
+/** A question's result in a few words: "± 3.1 points: useful"; of text, from which share on it is found. */
+export function verdict(found: Precision): string {
+  return found.what === "found" ? known(found) : `${known(found)}: ${found.word}`;
+}
+
+export function errors({ precisions, people, tables, turnout }: Forecast): Child {
+  const single = precisions.filter(({ what }) => what !== "cell" && what !== "row share");
+  const row = (one: Precision): HTMLElement =>
+    h(
+      "li",
+      { class: `known ${one.use}` },
+      h(
+        "p",
+        {},
+        h("strong", {}, quoted(one.attribute)),
+        h("span", { class: "soft" }, `, ${one.what_is_read}`),
+        h("span", { class: "margin" }, verdict(one)),
+      ),
+      bar(one.ratio ?? 1, "value"),
+      h("p", { class: "soft" }, one.sentence),
+    );
+  return [
+    h("h2", {}, "How well answers will be known"),
+    h(
+      "p",
+      { class: "soft" },
+      `By ${count(people)} people, 95 % either way. A full bar is as much as an average share, or a quarter of the range: noise.`,
+    ),
+    single.length > 0 && h("ul", { class: "plain" }, single.map(row)),
+    expected(tables, bar),
+    turnout && h("p", { class: "soft", id: "turnout" }, turnout),
+  ];
+}
+
+function bar(share: number, kind: string): SVGElement {
+  return svg(
+    "svg",
+    { class: "bar", width: "100%", height: 8, "aria-hidden": "true" },
+    svg("rect", { class: "track", width: "100%", height: 8, rx: 4 }),
+    svg("rect", { class: kind, width: part(share), height: 8, rx: 4 }),
+  );
+}
+
+/** What all reports of a person lose, in a sentence. */
+function losing({ loss, rounds }: Forecast): string {
+  if (loss === null)
+    return `There is no bound on what the reports of ${rounds} rounds give away together, if answers change.`;
+  const times = `${atMost(Math.exp(loss))} times likelier from one person than from another`;
+  const epsilon = `(epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)})`;
+  if (rounds === null) return `No report is more than ${times} ${epsilon}.`;
+  return `All reports of ${several(rounds, "round")} together are at most ${times}, even if answers change ${epsilon}.`;
+}
+
+export function guesses(forecast: Forecast): Child {
+  const { guesses: found, protection, level } = forecast;
+  const row = ({
+    attribute,
+    what,
+    blind,
+    report,
+    reported,
+    together,
+    together_blind: without,
+    most,
+  }: Guess): HTMLElement =>
+    h(
+      "li",
+      {},
+      h(
+        "p",
+        {},
+        h("strong", {}, quoted(attribute)),
+        what && h("span", { class: "soft" }, `, ${what}`),
+        h("span", { class: "margin" }, `${percent(report)} with a report, ${percent(blind)} without`),
+      ),
+      bar(report, "guess"),
+      bar(blind, "blind"),
+      reported - report > 0.0005
+        ? h("p", { class: "soft" }, `${percent(reported)} for people whose report is about it.`)
+        : null,
+      most !== undefined &&
+        h(
+          "p",
+          { class: "soft" },
+          `At most ${percent(Math.ceil(1000 * most) / 1000)} by whoever knows the other answers: the survey page states this.`,
+        ),
+      together !== undefined && without !== undefined
+        ? h(
+            "p",
+            { class: "soft" },
+            `${percent(together)} from all questions that depend on each other, ${percent(without)} without a report.`,
+          )
+        : null,
+    );
+  return [
+    h("h2", {}, "An attacker’s best guess"),
+    h(
+      "p",
+      { class: `level ${level.replace("a ", "")}` },
+      h("strong", {}, sentence(`The survey ${protection}`)),
+    ),
+    h("p", { class: "soft" }, `How often it is right about an answer from one report. ${losing(forecast)}`),
+    h("ul", { class: "plain" }, found.map(row)),
+  ];
+}
+
+export function choice(forecast: Forecast): Child {
+  const { choice: name, choice_words: words, kinds, why, describe, report_bytes: bytes, text } = forecast;
+  const named = why.split(/[^\w+]+/);
+  const said = kinds.filter((one) => named.includes(one.split(":")[0] as string));
+  return [
+    h("h2", {}, "The plan"),
+    h(
+      "p",
+      { title: name },
+      h("strong", {}, sentence(words || "everybody reports the only question")),
+      ` A report has at most ${several(bytes, "byte")}.`,
+    ),
+    why && h("p", {}, why),
+    said.length > 0 && h("p", { class: "soft" }, sentence(said.join("; "))),
+    h(
+      "ul",
+      { class: "plain soft" },
+      describe.split("\n").map((one) => h("li", {}, one.trim())),
+    ),
+    h(
+      "details",
+      {},
+      h("summary", {}, "All that deniable plan says"),
+      h("p", { class: "soft" }, "The choice is called ", h("code", {}, name), "."),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "The plan in full" },
+        h("pre", {}, text),
+      ),
+    ),
+  ];
+}
+
+export function warnings({ warnings: found }: Forecast): Child {
+  return found.map((text) => h("p", { class: "notice bad" }, h("strong", {}, "Warning. "), text));
+}
+
+export function results({ questions, people, tables }: Preview, wanted: number): Child {
+  const fewer = people < wanted ? ` (not all ${count(wanted)}, to be quick)` : "";
+  return [
+    h(
+      "p",
+      { class: "soft" },
+      `${count(people)} simulated people${fewer}. The line is a 95 % interval, the dot the estimate, the bar the truth.`,
+    ),
+    questions.map((one) => h("div", { class: "drawn" }, h("h3", {}, quoted(one.attribute)), drawn(one))),
+    tables.map(({ of, by, column, rows }) =>
+      h(
+        "div",
+        { class: "drawn" },
+        h("h3", {}, quoted(of), ": ", quoted(column), ", by ", quoted(by)),
+        drawn({ attribute: of, rows, middle: null, why: null }),
+      ),
+    ),
+  ];
+}
+
+function drawn({ rows, middle, why, left_out: more = 0 }: Result): Child {
+  const most = Math.max(0.05, ...rows.map(({ high, truth }) => Math.min(1, Math.max(high, truth))));
+  return [
+    rows.map((row) => share(row, most)),
+    more > 0 &&
+      h("p", { class: "soft" }, `The ${rows.length} most frequent of ${rows.length + more} values.`),
+    middle &&
+      h(
+        "p",
+        {},
+        sentence(
+          `${middle.what} ${middle.noisy ? NOISY : figure(middle.value)} (${figure(middle.low)} to ${figure(middle.high)}); in truth ${figure(middle.truth)}`,
+        ),
+      ),
+    why && h("p", { class: "soft" }, sentence(why)),
+  ];
+}
+
+const figure = (number: number | null): string =>
+  number === null ? "beyond the open end" : count(Number(number.toPrecision(4)));
+const within = (share: number): number => Math.max(0, Math.min(1, share));
+
+/** One value: what is estimated, where the truth is by the reports, and the truth. */
+function share({ value, share: found, low, high, noisy, truth }: Share, most: number): HTMLElement {
+  const [a, b] = [within(low), within(high)];
+  const at = (one: number): string => part(within(one) / most);
+  const ends = noisy
+    ? `${NOISY} (${(100 * a).toFixed(0)} to ${percent(b, 0)})`
+    : `${percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)})`;
+  return h(
+    "div",
+    { class: "share" },
+    h("p", {}, h("bdi", {}, value), h("span", { class: "margin" }, `${ends}, in truth ${percent(truth)}`)),
+    svg(
+      "svg",
+      { class: "bar", width: "100%", height: 14, "aria-hidden": "true" },
+      svg("rect", { class: "truth", y: 2, width: at(truth), height: 10, rx: 2 }),
+      svg("line", { class: "reach", x1: at(low), x2: at(high), y1: 7, y2: 7 }),
+      !noisy && svg("circle", { class: "dot", cx: at(found), cy: 7, r: 4 }),
+    ),
+  );
+}

@@ -1,0 +1,118 @@
+/** Does what follows the questions of several plans: one review, one consent, all reports, one button that sends. */
+
+import { Client, decode, type Report } from "../../src/index.js";
+import { h, quoted } from "../kit/dom.js";
+import { rich, t } from "../kit/messages.js";
+import { answersOf, cards } from "./cards.js";
+import { persist, showDevice } from "./device.js";
+import { askInvitation } from "./invitation.js";
+import { paragraphs } from "./language.js";
+import { joined, type Part, promises } from "./plans.js";
+import { sendAll } from "./plans_send.js";
+import type { Given } from "./questions.js";
+import { consenting, drawQuestions } from "./report.js";
+import { put, refuse, shared } from "./shared.js";
+
+export { askInvitation, decode, drawQuestions };
+
+type Tickets = typeof import("./tickets.js");
+
+/** All answers, one consent, and the button that makes the reports. */
+export function reviewAll(
+  head: HTMLElement,
+  parts: readonly Part[],
+  answers: ReadonlyMap<Part, readonly Given[]>,
+  tickets: Tickets | null,
+  goBack: (part?: Part, name?: string) => void,
+): void {
+  const open = parts.filter(({ made }) => made === null);
+  const title = h("h2", { tabindex: -1 }, t("review_title"));
+  const tick = consentTo(open);
+  const go = async (): Promise<void> => {
+    if (tick && !tick.isGiven()) return;
+    next.disabled = back.disabled = true;
+    await makeAll(head, parts, answers, tickets);
+  };
+  const next = h("button", { type: "button", class: "main", click: () => void go() }, t("plans_make"));
+  const back = h("button", { type: "button", click: () => goBack() }, t("change"));
+  put(
+    head,
+    title,
+    h("p", {}, t("review_hint")),
+    ...open.map((part) =>
+      h(
+        "section",
+        { class: "card stays review", "aria-label": part.title },
+        h("h3", {}, quoted(part.title)),
+        answersOf(part.plan, answers.get(part) ?? [], (name) => goBack(part, name)),
+      ),
+    ),
+    promises(open, true),
+    ...(tick ? [tick.element] : []),
+    h("div", { class: "act row" }, next, back),
+  );
+  title.focus();
+}
+
+/**
+ * What the operators ask people to agree to, with one tick; null where that is nothing. It names all parts, those
+ * without a text of their own, too: they are sent together.
+ */
+function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null {
+  const asking = parts.filter(({ plan }) => plan.texts?.consent);
+  if (!asking.length) return null;
+  const texts = asking.map(({ plan, title }) => [
+    parts.length > 1 && h("h4", {}, quoted(title)),
+    paragraphs(plan, plan.texts?.consent),
+  ]);
+  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ title }) => title)) }));
+}
+
+/** Draw all reports, each once, and show them before they leave. */
+async function makeAll(
+  head: HTMLElement,
+  parts: readonly Part[],
+  answers: ReadonlyMap<Part, readonly Given[]>,
+  tickets: Tickets | null,
+): Promise<void> {
+  const { ledger } = shared;
+  const made: Part[] = [];
+  const given = new Map<Part, readonly Given[]>();
+  try {
+    for (const part of parts) {
+      const { plan, round } = part;
+      const said = answers.get(part) ?? [];
+      const all = Object.fromEntries(said.map(({ name, answer }) => [name, answer]));
+      const report = part.made ?? (await new Client(plan, { ledger }).report(all, { round }));
+      const done = { ...part, made: report };
+      made.push(done);
+      if (!part.made) given.set(done, said);
+    }
+  } catch (problem) {
+    return refuse(problem as Error);
+  }
+  showDevice(ledger, shared.start);
+  void persist(); // a browser may ask the person, who need not answer now
+  sendMade(head, made, given, tickets, []);
+}
+
+/** The reports next to the answers, and the button that sends them. */
+export function sendMade(
+  head: HTMLElement,
+  parts: readonly Part[],
+  answers: ReadonlyMap<Part, readonly Given[]>,
+  tickets: Tickets | null,
+  missing: readonly string[],
+): void {
+  const title = h("h2", { tabindex: -1 }, t("look"));
+  const shown = parts.map((part, i) =>
+    h(
+      "section",
+      { class: "part", "aria-labelledby": `part-${i}` },
+      h("h3", { id: `part-${i}` }, quoted(part.title)),
+      cards(part.plan, part.made as Report, answers.get(part) ?? null, false, `-${i}`),
+    ),
+  );
+  put(head, title, ...shown, missing.length ? askInvitation(missing) : sendAll(head, parts, tickets));
+  title.focus();
+}

@@ -1,0 +1,382 @@
+/** Asks the questions in a form whose answers leave it only through the client. */
+
+import { InvalidValue } from "../../src/errors.js";
+import type { Attribute, Domain, Plan, Range } from "../../src/index.js";
+import { type Child, h, quoted } from "../kit/dom.js";
+import { count, rich, spoken, t } from "../kit/messages.js";
+import { sentence } from "../kit/phrases.js";
+import { localized } from "./labels.js";
+import { asking, endsOf, labelsOf, optionOf, paragraphs } from "./language.js";
+import { askPlace } from "./location_question.js";
+import { readNumber } from "./numbers.js";
+import { framed } from "./question_frame.js";
+import { type Item, pagesOf } from "./question_items.js";
+import { shared } from "./shared.js";
+
+/** What only plans with several options, scales, dates, conditions or pages need; it is loaded for them. */
+export type QuestionKinds = typeof import("./question_kinds.js");
+
+const MOST_BUTTONS = 7;
+const MOST_STEPS = 11; // of a scale
+
+/** An answer as the client takes it, and as the person reads it. */
+export interface Given {
+  readonly name: string;
+  readonly answer: string | readonly string[] | null;
+  readonly shown: string;
+  /** Whether the link named it, so that it was not asked. */
+  readonly isKnown?: boolean;
+}
+
+/** One question: its fields, what they say now, and where to complain. */
+export interface Question {
+  readonly element: HTMLElement;
+  /** The answer, or all that apply; null for none; undefined where nothing was chosen. */
+  read(): string | readonly string[] | null | undefined;
+  /** What may be entered, in words, where that is more than its kind says. */
+  readonly wanted?: string;
+  /** What may be wrong with an answer that is not taken; empty where nobody knows. */
+  suspect?(answer: string): string;
+  /** An answer as it stays, where that is more than the answer; refused where it is not taken. */
+  say?(answer: string): string;
+  /** What to ask back, where what was written can be read in two ways. */
+  doubt?(): Child;
+  readonly complaint: HTMLElement;
+  readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
+}
+
+/** How to show a question of a form. */
+const shows = new WeakMap<HTMLFormElement, (name: string) => void>();
+
+/** How to leave a form backward. */
+const befores = new WeakMap<HTMLFormElement, () => void>();
+
+/** How to read the answers of a form. */
+const reads = new WeakMap<HTMLFormElement, () => readonly Given[] | null>();
+
+/** All answers of a form that is being answered, or null where one is wrong, which is shown. */
+export function readAnswers(form: HTMLFormElement): readonly Given[] | null {
+  return reads.get(form)?.() ?? null;
+}
+
+/** Lead from the first page of a form back to what was before it, by the button that goes back a page. */
+export function leadBack(form: HTMLFormElement, before: () => void): void {
+  const paged = form.querySelector<HTMLElement>(".act .back");
+  if (paged) paged.hidden = false;
+  else form.querySelector(".act")?.append(h("button", { type: "button", click: before }, t("back")));
+  befores.set(form, before);
+}
+
+/** Show a question, whatever page it is on, and move there. */
+export function showQuestion(form: HTMLFormElement | null, name: string): void {
+  if (form) shows.get(form)?.(name);
+}
+
+/** The form of a plan, with the questions that are asked. `done` gets the answers once all of them can be taken. */
+export function questions(
+  plan: Plan,
+  names: readonly string[],
+  kinds: QuestionKinds | null,
+  done: (given: readonly Given[]) => Promise<void>,
+): HTMLFormElement {
+  const known = shared.known?.knownAnswers(plan) ?? [];
+  const fixed = known.map(({ name }) => name);
+  const pages = pagesOf(plan)
+    .map((items) =>
+      items
+        .filter(({ attributes }) =>
+          attributes.some(({ name }) => names.includes(name) && !fixed.includes(name)),
+        )
+        .map((item) => ({ ...item, ...forgiving(question(plan, item, kinds)) })),
+    )
+    .filter((items) => items.length);
+  const asked = pages.flat();
+  const button = h("button", { type: "submit", class: "main" }, t("review"));
+  const form = h(
+    "form",
+    { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
+    known.length > 0 && shared.known?.showKnown(known),
+    asked.map(({ element }) => element),
+    h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
+  );
+  const elements = pages.map((page) => page.map(({ element }) => element));
+  const paged =
+    pages.length > 1 ? kinds?.paginate(form, elements, button, () => befores.get(form)) : undefined;
+  kinds?.follow(form, asked, () => paged?.update());
+  const show = (one: (typeof asked)[number] | undefined): void => {
+    if (!one) return;
+    paged?.show(one.element);
+    (one.fields.find((field) => "checked" in field && field.checked) ?? one.fields[0])?.focus();
+  };
+  reads.set(form, () => read(asked));
+  shows.set(form, (name) => show(asked.find((one) => one.name === name)));
+  return form;
+
+  async function submitted(event: Event): Promise<void> {
+    event.preventDefault();
+    const there = paged ? asked.filter(({ element }) => paged.shown().includes(element)) : asked;
+    if (read(there) === null || paged?.next()) return;
+    const given = read(asked);
+    if (given === null) return;
+    button.disabled = true;
+    try {
+      await done(given);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  /** The answers to what applies, or null where one is wrong, which is shown. */
+  function read(some: typeof asked): Given[] | null {
+    const visible = some.filter(({ element }) => !element.hidden);
+    const given = visible.map((one) => answered(plan, one));
+    const wrong = given.indexOf(null);
+    if (wrong < 0) return [...known, ...(given as Given[])];
+    paged?.show(visible[wrong]?.element as HTMLElement);
+    visible[wrong]?.fields[0]?.focus();
+    return null;
+  }
+}
+
+/** A question that is answered anew is not complained about until it is read again. */
+function forgiving(one: Question): Question {
+  const forgive = (event: Event): void => {
+    if (one.complaint.contains(event.target as Node)) return;
+    one.complaint.replaceChildren();
+    for (const field of one.fields) field.setAttribute("aria-invalid", "false");
+  };
+  one.element.addEventListener("input", forgive);
+  one.element.addEventListener("change", forgive);
+  return one;
+}
+
+function answered(
+  plan: Plan,
+  { name, attributes, read, complaint, fields, wanted, suspect, say, doubt }: Item & Question,
+): Given | null {
+  const attribute = attributes[0] as Attribute;
+  const answer = read();
+  const asked = doubt?.();
+  let problem: Child = asked ?? (answer === undefined ? t("choose_answer") : null);
+  let shown = t(attribute.missing === "random" ? "no_answer_random" : "no_answer");
+  if (Array.isArray(answer)) shown = answer.map((one) => optionOf(plan, name, one)).join(", ");
+  if (Array.isArray(answer) && !answer.length) shown = t("none_of_these");
+  if (typeof answer === "string" && !asked) {
+    try {
+      shown = say?.(answer) ?? kept(plan, answer, attribute);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      problem = sentence(t("enter", { what: wanted ?? allowed(attribute.domain) }));
+      if (suspect?.(answer)) problem = `${suspect(answer)} ${problem}`;
+    }
+  }
+  complaint.replaceChildren(...(problem === null ? [] : [h("span", {}, problem)]));
+  for (const field of fields) field.setAttribute("aria-invalid", String(problem !== null));
+  return problem === null ? { name, answer: answer ?? null, shown } : null;
+}
+
+/** An answer as it stays: with the bin that it is in, where that is not the answer itself. */
+function kept(plan: Plan, answer: string, attribute: Attribute): string {
+  const { domain, name } = attribute;
+  const code = domain.code(answer, name) as number; // of text, `say` says it
+  if (domain.kind === "categories") return localized(plan, attribute, domain.label(code));
+  if (domain.kind !== "range") return written(answer);
+  if (domain.unit) return localized(plan, attribute, domain.label(code));
+  return `${written(answer)} (${localized(plan, attribute, domain.label(code))})`;
+}
+
+/** A number as the locale writes it, with all its digits. */
+function written(answer: string): string {
+  return count(Number(answer)).replace("-", "−");
+}
+
+function question(
+  plan: Plan,
+  { name, attributes, j, optional }: Item,
+  kinds: QuestionKinds | null,
+): Question {
+  const { domain, several } = attributes[0] as Attribute;
+  const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
+  const none = t("no_answer");
+  const about = { j, optional, none, complaint, title: asking(plan, name), help: helping(plan, name, j) };
+  if (several !== null) {
+    const options = attributes.map(({ option }) => option);
+    const shown = options.map((option) => optionOf(plan, name, option));
+    return (kinds as QuestionKinds).askSeveral(options, shown, about);
+  }
+  if (domain.kind === "grid") return askPlace(domain, plan.maps[name], sentence(allowed(domain)), about);
+  const text = shared.texts?.askText(domain, about);
+  if (text) return text;
+  if (domain.kind === "range" && domain.unit) {
+    const { askScale, askDate } = kinds as QuestionKinds;
+    if (domain.unit !== "whole") return askDate(domain, about);
+    if (domain.bins <= MOST_STEPS) return askScale(domain, endsOf(plan, name), about);
+  }
+  if (domain.kind !== "categories") return number(domain, about);
+  const { labels } = domain;
+  const shown = labelsOf(plan, name) ?? labels;
+  return labels.length > MOST_BUTTONS ? list(labels, shown, about) : buttons(labels, shown, about);
+}
+
+/** What is the same for all kinds of questions. */
+export interface About {
+  readonly j: number;
+  readonly optional: boolean;
+  /** What people choose to give no answer. */
+  readonly none: string;
+  readonly complaint: HTMLElement;
+  readonly title: HTMLElement;
+  readonly help: HTMLElement | null;
+}
+
+/** The operator's help with a question. */
+function helping(plan: Plan, name: string, j: number): HTMLElement | null {
+  const help = paragraphs(plan, plan.texts?.attributes?.[name]?.help);
+  help.push(...(shared.known?.hintKnown(plan, name) ?? []));
+  return help.length ? h("div", { class: "soft hint", id: `help-${j}` }, help) : null;
+}
+
+const described = ({ j, complaint, help }: About, hint = false): string =>
+  [help && `help-${j}`, hint && `hint-${j}`, complaint.id].filter(Boolean).join(" ");
+
+function buttons(labels: readonly string[], shown: readonly string[], about: About): Question {
+  const { j, complaint } = about;
+  const choice = (label: string, value: string, extra = ""): [HTMLInputElement, HTMLElement] => {
+    const field = h("input", { type: "radio", name: `q${j}`, value, "aria-describedby": described(about) });
+    return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, quoted(label)))];
+  };
+  const choices = shown.map((label, i) => choice(label, String(i)));
+  if (about.optional) choices.push(choice(about.none, "", "none"));
+  const fields = choices.map(([field]) => field);
+  return {
+    element: framed(
+      about,
+      "",
+      choices.map(([, label]) => label),
+    ),
+    complaint,
+    fields,
+    read: () => {
+      const chosen = fields.find((field) => field.checked);
+      return chosen && (chosen.value === "" ? null : (labels[Number(chosen.value)] as string));
+    },
+  };
+}
+
+function list(labels: readonly string[], shown: readonly string[], about: About): Question {
+  const { j, complaint } = about;
+  const field = h(
+    "select",
+    { id: `q${j}`, "aria-describedby": described(about) },
+    h("option", { value: "?", selected: true, disabled: true }, t("choose")),
+    shown.map((label, i) => h("option", { value: i, dir: "auto" }, label)),
+    about.optional && h("option", { value: "" }, about.none),
+  );
+  return {
+    element: h(
+      "div",
+      { class: "question" },
+      h("label", { for: field.id, class: "legend" }, about.title),
+      about.help,
+      field,
+      complaint,
+    ),
+    complaint,
+    fields: [field],
+    read: () => (field.value === "?" ? undefined : field.value === "" ? null : labels[Number(field.value)]),
+  };
+}
+
+function number(domain: Domain, about: About): Question {
+  const { j, complaint } = about;
+  let decided: { readonly text: string; readonly number: string } | null = null; // what was asked back
+  const field = h("input", {
+    type: "text", // a field for numbers drops what it does not know, such as a comma
+    id: `q${j}`,
+    inputmode: "decimal",
+    autocomplete: "off",
+    "aria-describedby": described(about, true),
+    input: () => void (decided = null),
+  });
+  const none = h("input", {
+    type: "checkbox",
+    id: `q${j}-none`,
+    change: () => void (field.disabled = none.checked),
+  });
+  const reading = (): ReturnType<typeof readNumber> =>
+    decided?.text === field.value ? decided : readNumber(field.value, spoken().tag);
+  const meant = (number: string): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        click: () => {
+          decided = { text: field.value, number };
+          complaint.replaceChildren();
+          field.setAttribute("aria-invalid", "false");
+          field.focus();
+        },
+      },
+      written(number),
+    );
+  return {
+    element: h(
+      "div",
+      { class: "question" },
+      h("label", { for: field.id, class: "legend" }, about.title),
+      about.help,
+      h("p", { class: "soft hint", id: `hint-${j}` }, sentence(allowed(domain))),
+      h(
+        "div",
+        { class: "number" },
+        field,
+        about.optional && h("label", { class: "choice none" }, none, h("span", {}, about.none)),
+      ),
+      complaint,
+    ),
+    complaint,
+    fields: [field],
+    doubt: () => {
+      const read = none.checked ? null : reading();
+      if (!read || !("either" in read)) return undefined;
+      const [decimal, grouped] = read.either;
+      return rich("ambiguous", {
+        text: quoted(field.value.trim()),
+        one: meant(grouped),
+        other: meant(decimal),
+      });
+    },
+    read: () => {
+      if (none.checked) return null;
+      if (field.value.trim() === "") return undefined;
+      const read = reading();
+      return read && "number" in read ? read.number : "?";
+    },
+  };
+}
+
+/** What may be entered, in words. */
+function allowed(domain: Domain): string {
+  if (domain.kind === "range") return bins(domain);
+  if (domain.kind === "number") return ends(domain.low, domain.high, domain.openLow, domain.openHigh);
+  if (domain.kind !== "grid") return t("one_of_these");
+  const { south, north, west, east } = domain;
+  return t("location_between", { south, north, west, east });
+}
+
+/** A number beyond an open end counts as the end. */
+function ends(low: number, high: number, openLow: boolean, openHigh: boolean): string {
+  const values = { low, high };
+  if (!openLow && !openHigh) return t("number_between", values);
+  const [below, above] = [t("counts_low", values), t("counts_high", values)];
+  if (openLow && openHigh) return `${t("number_any")}; ${below}, ${above}`;
+  return openHigh ? `${t("number_up", values)}; ${above}` : `${t("number_up_to", values)}; ${below}`;
+}
+
+function bins({ low, step, bins, digits, openLow, openHigh, unit }: Range): string {
+  if (unit) return t("whole_between", { low, high: low + bins - 1 });
+  const values = { low: low / 10 ** digits, high: (low + bins * step) / 10 ** digits };
+  if (openLow && openHigh) return t("number_any");
+  if (openHigh) return t("number_up", values);
+  return t(openLow ? "number_under" : "number_below", values);
+}

@@ -1,0 +1,266 @@
+/**
+ * Does all that a device needs: verifies the plan, turns answers into one report, and sends it until it
+ * arrives.
+ *
+ * A report comes from the device's secret, so the same answers give the same bytes for ever. A secret that is
+ * not given is the operating system's; there is no way to pass other randomness in.
+ */
+
+import { InvalidParameter, NotSent } from "../errors.js";
+import { isWhole } from "../exact.js";
+import { fromHexadecimal } from "../hexadecimal.js";
+import { type Answers, Plan } from "../plan/plan.js";
+import { type Bytes, below, type Code, type Halves, Row, remembered, system } from "../randomness/words.js";
+import { type Fields, parseJson } from "../strict.js";
+import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
+import { fromBytes, Report } from "./wire.js";
+
+const RETRIED = [408, 425, 429, 500, 502, 503, 504];
+const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer
+
+export interface ClientOptions {
+  /**
+   * What reports come from: at least 16 bytes, or their hexadecimal digits. The ledger's own unless given.
+   */
+  readonly secret?: Uint8Array | string;
+  /** The most that all studies of the ledger together may give away, in nats: the ledger's own unless given. */
+  readonly cap?: number;
+  /**
+   * The most that this plan may give away, in nats, on a device without a ledger, which knows no other study: 4
+   * unless given. Nobody adds up several plans then.
+   */
+  readonly planCap?: number;
+  /** What the device remembers; without one, the client remembers as long as it lives. */
+  readonly ledger?: Ledger;
+  /**
+   * For a person who answers once in a lifetime, on a device that keeps nothing: another client draws anew,
+   * and both reports together give away more.
+   */
+  readonly fresh?: boolean;
+}
+
+export interface ReportOptions {
+  readonly round?: number;
+  /** Whether an answer is changed on purpose: a second report, whose loss the ledger adds. */
+  readonly change?: boolean;
+}
+
+export interface SendOptions {
+  /** A single-use invitation, where the collector asks for one. */
+  readonly invitation?: string;
+  /** The ticket that an invitation was exchanged for, where the plan has a ticket key. */
+  readonly ticket?: string;
+  readonly attempts?: number;
+  /** Milliseconds for one attempt. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+const RECEIPTS = ["counted", "counted before"] as const;
+export type Receipt = (typeof RECEIPTS)[number];
+
+/** One person's device and one plan. */
+export class Client {
+  readonly ledger: Ledger;
+  private readonly givenCap: number | undefined;
+  private readonly secret: Uint8Array | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Refuses a plan that gives away more than the person has allowed. */
+  constructor(
+    readonly plan: Plan,
+    options: ClientOptions = {},
+  ) {
+    if (!(plan instanceof Plan)) throw new InvalidParameter("a client needs a Plan; see Client.open");
+    plan.verify();
+    const { ledger, secret, fresh, cap, planCap } = options;
+    if (cap !== undefined && !ledger)
+      throw new InvalidParameter(
+        `a cap holds for all studies together, and only a ledger adds them up: give a ledger, or limit this plan alone by planCap: ${cap}`,
+      );
+    if (planCap !== undefined && ledger)
+      throw new InvalidParameter(
+        `planCap limits the plan of a client without a ledger; a ledger limits all of its studies together: ledger.cap = ${planCap}`,
+      );
+    this.ledger = ledger ?? new Ledger();
+    const given = cap ?? planCap;
+    this.givenCap = given === undefined ? undefined : checkedCap(given);
+    refuseAboveCap(this.ledger, [plan], this.cap);
+    if ((plan.rounds || !fresh) && secret === undefined && !ledger) {
+      throw new InvalidParameter(
+        `${plan.rounds ? "this plan asks again and again: " : ""}a device must keep a secret (32 random bytes), or a ledger${plan.rounds ? "" : ", or say fresh"}`,
+      );
+    }
+    this.secret = typeof secret === "string" ? fromHexadecimal(secret) : secret;
+  }
+
+  /** What holds now: a person may set another limit while the client lives. */
+  private get cap(): number {
+    return this.givenCap ?? this.ledger.cap;
+  }
+
+  /** Read and verify a plan, and be its client. */
+  static async open(text: string, options: ClientOptions = {}): Promise<Client> {
+    return new Client(await Plan.fromJson(text), options);
+  }
+
+  /**
+   * The names of the questions to ask: all, or those that the device has drawn where the plan says so. The
+   * draw depends on the plan and the device's secret alone, so that it is the same in every round.
+   */
+  async questions(): Promise<string[]> {
+    const drawn = await this.drawn();
+    const asked = this.plan.attributes.filter(({ name }) => drawn.includes(name));
+    return [...new Set([...(this.plan.known?.names ?? []), ...asked.flatMap(({ columns }) => columns)])];
+  }
+
+  private async drawn(): Promise<string[]> {
+    const memory = await remembered(this.secret ?? this.ledger.secret, this.plan.id);
+    return drawAttributes(this.plan, new Row(new Uint32Array(), memory));
+  }
+
+  /**
+   * One report of one person's answers. A round that was answered gives the same report again, whatever is
+   * answered, unless `change` is said. A plan with several rounds needs to be told the `round`.
+   */
+  report(answers: Answers, { round, change = false }: ReportOptions = {}): Promise<Report> {
+    const turn = this.last.then(() =>
+      this.ledger.alone(() => this.drawOnce(answers, this.checkedRound(round), change)),
+    );
+    this.last = turn.catch(() => undefined); // one after the other, so that none is drawn twice
+    return turn;
+  }
+
+  private checkedRound(round: number | undefined): number {
+    const rounds = this.plan.rounds ?? 1;
+    if (round === undefined && rounds === 1) return 1;
+    if (round === undefined)
+      throw new InvalidParameter(`this plan has rounds 1 to ${rounds}: say which, { round: 1 }`);
+    if (!isWhole(round, 1, rounds))
+      throw new InvalidParameter(`round must be from 1 to ${rounds}, got ${round}`);
+    return round;
+  }
+
+  private async drawOnce(answers: Answers, round: number, change: boolean): Promise<Report> {
+    const { plan, ledger, secret } = this;
+    if (change && plan.rounds)
+      throw new InvalidParameter(
+        "a plan with rounds takes one report a round; change the answer in the next",
+      );
+    // what cannot be reported is refused, whether or not there is a report
+    plan.encode(answers, await this.drawn());
+    plan.known?.code(answers);
+    const before = ledger.find(plan, round);
+    if (before && !change) return fromBytes(plan, before);
+    refuseAboveCap(ledger, [plan], this.cap);
+    const own = ledger.secret;
+    const memory = await remembered(secret === undefined ? own : secret, plan.id);
+    const report = await makeReport(
+      plan,
+      answers,
+      round,
+      new Row(new Uint32Array(), memory, 0, round),
+      (body) => memory(["id", round, body], 0, 2),
+    );
+    // forgotten meanwhile, by a page without locks
+    if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
+    if (!ledger.has(plan, report.bytes)) ledger.add(plan, round, report.bytes, this.cap);
+    return report;
+  }
+
+  /** Send a report until it has arrived; however often that is, it is counted once. */
+  async send(url: string, report: Report, options: SendOptions = {}): Promise<Receipt> {
+    const { invitation, ticket } = options;
+    if (invitation !== undefined && this.plan.ticketKey)
+      throw new InvalidParameter("this plan takes tickets: exchange the invitation for one");
+    const token = ticket === undefined ? invitation && `Invitation ${invitation}` : `Ticket ${ticket}`;
+    return deliver(`${trimmed(url)}/reports`, "report", report.bytes, token, options, (_, { outcome }) =>
+      RECEIPTS.includes(outcome as Receipt) ? (outcome as Receipt) : null,
+    );
+  }
+
+  /** @internal Ask for the blind signature of a message, until there is an answer as long as the message. */
+  sign(url: string, blinded: Bytes, invitation: string, options: SendOptions = {}): Promise<Bytes> {
+    const address = `${trimmed(url)}/plans/${this.plan.id}/signatures`;
+    return deliver(address, "invitation", blinded, `Invitation ${invitation}`, options, (answer) =>
+      answer.length === blinded.length ? answer : null,
+    );
+  }
+}
+
+const trimmed = (url: string): string => url.replace(/\/+$/, "");
+
+/** Post a message until there is an answer that `read` takes. */
+async function deliver<T>(
+  address: string,
+  what: string,
+  body: Bytes,
+  token: string | undefined,
+  { attempts = 8, timeout = 10_000, signal }: SendOptions,
+  read: (answer: Bytes, said: Fields) => T | null,
+): Promise<T> {
+  const headers: Record<string, string> = { "content-type": "application/octet-stream" };
+  if (token !== undefined) headers.authorization = token;
+  let [problem, status, said] = ["it was not tried", 0, {} as Fields];
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    let pause = 100 * 2 ** attempt;
+    [status, said] = [0, {}];
+    try {
+      const limit = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]);
+      const answer = await fetch(address, { method: "POST", headers, body, signal: limit, ...DISCREET });
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      const text = new TextDecoder().decode(bytes);
+      said = Object(parseJson(text)) as Fields;
+      const found = [200, 201].includes(answer.status) ? read(bytes, said) : null;
+      if (found !== null) return found;
+      problem = `${said.detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
+      // else not the collector's: so answers a network that wants a password
+      if (!answer.ok) status = answer.status;
+      // NaN for a date: not waited for
+      pause = Math.max(pause, 1000 * Number(answer.headers.get("retry-after")) || 0);
+    } catch (failure) {
+      signal?.throwIfAborted();
+      problem = (failure as Error).message;
+    }
+    if (status && !RETRIED.includes(status))
+      throw new NotSent(`the collector refused the ${what}: ${problem}`, status, said);
+    // with chance, so that devices do not come back all at once
+    const wait = Math.min(PATIENCE, pause) * (1 + below(system(1), 0, 1000) / 1000);
+    if (attempt + 1 < attempts) await new Promise((resolve) => setTimeout(resolve, wait));
+    signal?.throwIfAborted();
+  }
+  throw new NotSent(`the ${what} did not arrive (${problem}); send it again later`, status, said);
+}
+
+const DISCREET = {
+  credentials: "omit",
+  cache: "no-store",
+  redirect: "error",
+  referrerPolicy: "no-referrer",
+} as const;
+
+/** The names of the attributes that a device with these words asks about. */
+const drawAttributes = async ({ ask, attributes, mechanism }: Plan, row: Row): Promise<string[]> => {
+  const isDrawn = ask === "all" ? undefined : await mechanism.drawn?.(row);
+  return attributes.filter((_, j) => isDrawn?.[j] ?? true).map(({ name }) => name);
+};
+
+/** @internal Makes a report from these words; its id comes from its body. */
+export async function makeReport(
+  plan: Plan,
+  answers: Answers,
+  round: number,
+  row: Row,
+  id: (body: Bytes) => Promise<Halves>,
+): Promise<Report> {
+  const codes = plan.encode(answers, await drawAttributes(plan, row));
+  for (const [j, { domain }] of plan.attributes.entries()) {
+    if ((codes[j] as Code) >= 0) continue;
+    const words = await row.from(plan.mechanism.words + j).recall(1);
+    codes[j] = domain.draw?.(words) ?? below(words, 0, Math.min(domain.k, 2 ** 32));
+  }
+  const parts = await plan.mechanism.encode(codes, row);
+  const group = plan.known?.code(answers) ?? 0;
+  const { body } = new Report(plan, round, new Uint8Array(16), parts, group);
+  return new Report(plan, round, new Uint8Array((await id(body)).buffer, 0, 16), parts, group);
+}

@@ -1,0 +1,161 @@
+/**
+ * Refuses texts of operators that imitate what a survey page says itself: that a guarantee was verified.
+ *
+ * Letters are compared as people see them. Case, accents, spaces and signs do not count, and letters of other scripts that
+ * look like Latin ones are taken for these; so are digits. A small l is taken for an i.
+ */
+
+import { must } from "../errors.js";
+
+/** Characters that look like a Latin letter, by that letter. */
+const ALIKE: Readonly<Record<string, string>> = {
+  a: "аɑαᴀ4@ꓮᎪ",
+  b: "вʙƅьβꓐᏴ",
+  c: "сᴄ¢ꓚᏟ",
+  d: "ԁɗᴅđꓓᎠ",
+  e: "еєεᴇҽ3€ꓰᎬ",
+  f: "ғƒϝꓝ",
+  g: "ɡɢց9ꓖᏀ",
+  h: "нһհʜħꓧᎻ",
+  i: "іιıɩɪlӏ1|!łʟꓲꓡᎥᏞ",
+  j: "јϳᴊꓙᎫ",
+  k: "кκᴋꓗᏦ",
+  m: "мᴍꓟᎷ",
+  n: "ηոɴпиꓠ",
+  o: "оοօᴏ0øσөꓳ",
+  p: "рρᴘꓑᏢ",
+  q: "ԛզ",
+  r: "гʀꓣᎡ",
+  s: "ѕꜱ5$ƽꓢᏚ",
+  t: "тτᴛ7ŧꓔᎢ",
+  u: "υսᴜцʋꓴ",
+  v: "νѵᴠꓦᏙ",
+  w: "ԝωᴡшաꓪᎳ",
+  x: "хχ×ꓫ",
+  y: "уγʏүчꓬ",
+  z: "ᴢ2ʐꓜᏃ",
+};
+
+/** Where letters in black circles, in black squares and in flags begin, from A to Z. */
+const ALPHABETS = [0x1f150, 0x1f170, 0x1f1e6];
+/** Two letters that look like one; the last is c and l. */
+const PAIRS = [
+  ["rn", "m"],
+  ["vv", "w"],
+  ["ci", "d"],
+] as const;
+
+/** What the box of a survey page says, in its languages, and what would be taken for that: one word of each. */
+const FORMS: readonly (readonly (readonly string[])[])[] = [
+  [
+    ["verified", "confirmed", "certified", "proved", "proven"],
+    ["", "locally"],
+    ["on", "by"],
+    ["this", "your"],
+    ["device", "phone", "browser", "computer"],
+  ],
+  [["checked"], ["on", "by"], ["this", "your"], ["device"]],
+  [
+    [
+      "verified by Deniable",
+      "von Deniable geprüft",
+      "geprüft von Deniable",
+      "vérifié par Deniable",
+      "verificado por Deniable",
+    ],
+  ],
+  [["protects your answers"], ["well", "a little"]],
+  [["hardly protects your answers", "anyone who sees all your reports picks yours"]],
+  [
+    ["auf", "von"],
+    ["diesem", "Ihrem", "deinem"],
+    ["Gerät", "Telefon", "Handy", "Browser"],
+    ["geprüft", "überprüft", "verifiziert", "bestätigt"],
+  ],
+  [
+    ["geprüft", "überprüft", "verifiziert", "bestätigt"],
+    ["auf", "von"],
+    ["diesem", "Ihrem", "deinem"],
+    ["Gerät", "Telefon", "Handy", "Browser"],
+  ],
+  [["schützt Ihre Antworten"], ["gut", "ein wenig", "kaum"]],
+  [["wählt jemand, der alle Ihre Berichte sieht"]],
+  [
+    ["vérifié", "vérifiée", "contrôlé", "contrôlée", "confirmé", "confirmée"],
+    ["sur", "par"],
+    [
+      "cet appareil",
+      "votre appareil",
+      "ce téléphone",
+      "votre téléphone",
+      "ce navigateur",
+      "votre navigateur",
+    ],
+  ],
+  [["protège"], ["bien", "un peu", "guère"], ["vos réponses"]],
+  [["une personne qui voit tous vos rapports choisit la vôtre"]],
+  [
+    ["verificado", "verificada", "comprobado", "comprobada", "confirmado", "confirmada"],
+    ["en", "por"],
+    ["este", "su", "tu"],
+    ["dispositivo", "teléfono", "móvil", "navegador"],
+  ],
+  [
+    [
+      "protege bien sus respuestas",
+      "protege un poco sus respuestas",
+      "apenas protege sus respuestas",
+      "quien ve todos sus informes elige la suya",
+    ],
+  ],
+  [
+    ["verificado", "verificada", "comprovado", "comprovada", "confirmado", "confirmada"],
+    ["neste", "no seu", "no teu", "por este", "pelo seu"],
+    ["dispositivo", "aparelho", "telemóvel", "telefone", "navegador"],
+  ],
+  [
+    [
+      "protege bem as suas respostas",
+      "protege um pouco as suas respostas",
+      "quase não protege as suas respostas",
+      "quem vê todos os seus relatórios escolhe a sua",
+    ],
+  ],
+];
+
+const LETTERS = new Map(
+  Object.entries(ALIKE).flatMap(([letter, signs]) =>
+    [...signs].map((sign): [string, string] => [sign.toLowerCase(), letter]),
+  ),
+).set("ß", "ss");
+for (const first of ALPHABETS)
+  for (const [i, letter] of [..."abcdefghijkimnopqrstuvwxyz"].entries()) // an l is taken for an i
+    LETTERS.set(String.fromCodePoint(first + i), letter);
+
+/** The Latin letters that a person sees in a text, and nothing else. */
+const skeleton = (text: string): string =>
+  [...text.normalize("NFKD").toLowerCase().normalize("NFKD")]
+    .map((sign) => LETTERS.get(sign) ?? (/^[a-z]$/.test(sign) ? sign : ""))
+    .join("");
+
+const forbidden = new RegExp(
+  FORMS.map((form) => form.map((words) => `(?:${words.map(skeleton).join("|")})`).join("")).join("|"),
+);
+const shortest = Math.min(
+  ...FORMS.map((form) =>
+    form.reduce((sum, words) => sum + Math.min(...words.map(({ length }) => length)), 0),
+  ),
+);
+
+/** Refuse a text that says what only the survey page itself says. */
+export const refuseImitation = (text: string, what: string): void => {
+  if ([...text].length < shortest) return;
+  const seen = skeleton(text);
+  const paired = PAIRS.reduce((one, [pair, letter]) => one.replaceAll(pair, letter), seen);
+  const bare = skeleton(text.replace(/\P{L}/gu, "")); // where signs stand between words
+  must(
+    ![seen, paired, bare].some((one) => forbidden.test(one)),
+    "text",
+    () => `${what} imitates what the survey page says of its own check`,
+  );
+};

@@ -1,0 +1,33 @@
+/** Computes what a report gives away about one answer, which may be several attributes. */
+
+import type { Attribute } from "../domains/attribute.js";
+import { logUp, type Ratio, toNano } from "../exact.js";
+import type { Mechanism } from "../mechanisms/mechanism.js";
+import type { Plan } from "../plan/plan.js";
+
+const MOST_JOINED = 256; // questions of several attributes, whose losses are computed one by one
+
+/** The attributes that an answer to each question can change: its own, and all that depend on these. */
+const listChanged = (attributes: readonly Attribute[]): Map<string, Set<string>> => {
+  const found = new Map<string, Set<string>>();
+  for (const { name, questions } of attributes)
+    for (const question of questions) found.set(question, (found.get(question) ?? new Set()).add(name));
+  for (const changed of found.values())
+    for (const before of changed)
+      for (const { name, onlyIf } of attributes) if (onlyIf?.name === before) changed.add(name);
+  return found;
+};
+
+/** Of one answer, at most, in billionths of a nat; null where each answer changes one attribute only. */
+export const answerLoss = (plan: Plan): number | null => {
+  const joined = [...listChanged(plan.attributes).values()].filter(({ size }) => size > 1);
+  const { record, attribute } = plan.verify();
+  if (!joined.length) return null;
+  if (joined.length > MOST_JOINED) return record;
+  const among = (names: ReadonlySet<string>): number => {
+    const inside = new Set(plan.mechanisms.filter((_, j) => names.has(plan.attributes[j]?.name ?? "")));
+    const of = (one: Mechanism): bigint => (inside.has(one) ? logUp(one.ratio as Ratio) : 0n);
+    return Number(toNano(plan.mechanism.loss(of)));
+  };
+  return Math.max(attribute, ...joined.map(among));
+};

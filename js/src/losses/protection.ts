@@ -1,0 +1,35 @@
+/**
+ * Rates how well a plan protects a person's answers: well, a little, or hardly.
+ *
+ * The measure is an attacker's best guess. Two people with any answers seem equally likely beforehand, and one answer may
+ * go with another; the attacker sees all reports, of every round, and picks one of the two. The loss L of all of them lets
+ * this guess be right with probability e^L / (1 + e^L) at most, whatever answers change.
+ */
+
+import type { Plan } from "../plan/plan.js";
+import { lossOfAll } from "./losses.js";
+
+/** Billionths of a nat, ln 3 rounded up: up to here a plan protects well, and 75 of 100 guesses are right. */
+export const MOST_WELL = 1_098_612_289;
+/** Billionths of a nat, ln 9 rounded up: up to here a plan protects a little, and 90 of 100 guesses are right. */
+export const MOST_LITTLE = 2_197_224_578;
+
+export type Level = "well" | "a little" | "hardly";
+
+export interface Protection {
+  readonly level: Level;
+  /** Of all reports together, whatever changes, in billionths; null without a bound. */
+  readonly loss: number | null;
+  /** How often a guess between two answers is right, out of 100, rounded up. */
+  readonly percent: number;
+}
+
+export const rateProtection = (plan: Plan): Protection => rateLoss(lossOfAll(plan.verify()).counted);
+
+/** The rating of the loss of all reports together. */
+export const rateLoss = (loss: number | null): Protection => {
+  const guess = loss === null ? 1 : 1 / (1 + Math.exp(-loss / 1e9));
+  const percent = Math.ceil(Number((100 * guess).toFixed(6)));
+  if (loss === null || loss > MOST_LITTLE) return { level: "hardly", loss, percent };
+  return { level: loss <= MOST_WELL ? "well" : "a little", loss, percent };
+};

@@ -1,0 +1,143 @@
+/**
+ * Builds mechanisms for repeated collections: a permanent first answer, and a fresh second round at every
+ * collection.
+ *
+ * What repeated reports give away is not one number.
+ */
+
+import { must } from "../errors.js";
+import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "../exact.js";
+import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
+import type { HashedPart } from "./mechanism.js";
+import type { Repeated } from "./repeated.js";
+import { bucketOf, type Direct, guessBit, hashed, hashFunction, type Unary } from "./shapes.js";
+
+/** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
+export interface Memoized extends Repeated<number | readonly number[]> {
+  readonly first: Direct | Unary;
+  readonly second: Direct | Unary;
+}
+
+export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoized => {
+  const { k } = first;
+  must(
+    "keep" in first === "keep" in second && k === second.k,
+    "shape",
+    () => "both rounds must have the same shape and size",
+  );
+  const own = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
+  return {
+    k,
+    words: first.words + second.words,
+    ratio: own.after(1),
+    codec: second.codec as Memoized["codec"],
+    ...own.guesses,
+    first,
+    second,
+    forever: first.ratio,
+    encode: async (value, row) =>
+      own.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
+    losses: (rounds) => {
+      const forever = logUp(first.ratio);
+      return [
+        logUp(own.after(1)),
+        logUp(smaller(own.after(rounds), first.ratio)),
+        forever,
+        changing(own, rounds),
+        forever * BigInt(Math.min(rounds, k)),
+      ];
+    },
+  };
+};
+
+/** The loss of values that change; plans ask about many attributes alike, so it is kept. */
+const changing = (own: Rounds, rounds: number): Loss => {
+  if (rounds === 1) return logUp(own.after(1));
+  const few = Math.min(rounds, MOST_ROUNDS);
+  const name = `${own.name} ${few}`;
+  const loss = known.get(name) ?? own.changes(few);
+  known.set(name, loss);
+  return loss + logUp(own.fresh) * BigInt((rounds - few) * own.parts);
+};
+
+const known = new Map<string, Loss>();
+
+interface Rounds {
+  /** What tells these rounds from others. */
+  readonly name: string;
+  /** The loss of a few reports of values that change. */
+  changes(rounds: number): Loss;
+  /** At least the largest ratio after this many reports of an unchanged value. */
+  after(reports: number): Ratio;
+  /** How far one report can change with a part of what is kept: the value, or a bit. */
+  readonly fresh: Ratio;
+  /** What is kept is one value, or k bits that may all change. */
+  readonly parts: number;
+  /** How often an attacker is right, by one report and by all, where the ratios say less. */
+  readonly guesses?: Pick<Memoized, "guess" | "always">;
+  encode(value: number, kept: Uint32Array<ArrayBuffer>, fresh: Uint32Array<ArrayBuffer>): number | number[];
+}
+
+const directRounds = (first: Direct, second: Direct): Rounds => ({
+  name: `${first.k} ${first.keep} ${second.keep}`,
+  changes: (rounds) => directChanges(first, second, rounds),
+  after: (reports) => {
+    // both ratios are upper bounds that count the bias of `below`; the chain (a r + k - 1) / (a + r + k -
+    // 2) grows with both
+    const k = BigInt(first.k);
+    const [[a, b], [r, s]] = [first.ratio, powerUp(second.ratio, reports)];
+    const chain: Ratio = [a * r + (k - 1n) * b * s, a * s + r * b + (k - 2n) * b * s];
+    return times(chain, [FULL, FULL - 4n * k * BigInt(reports + 1)]);
+  },
+  fresh: second.ratio,
+  parts: 1,
+  encode: (value, kept, fresh) => second.pick(first.pick(value, kept), fresh),
+});
+
+const unaryRounds = (first: Unary, second: Unary): Rounds => {
+  /**
+   * How much likelier for the true value, after reports that speak so much for a kept bit that is set
+   * against a clear one.
+   */
+  const after = ([set, clear]: Ratio): Ratio => [
+    first.one * set + (FULL - first.one) * clear,
+    first.zero * set + (FULL - first.zero) * clear,
+  ];
+  const set = (kept: bigint): bigint => kept * second.one + (FULL - kept) * second.zero;
+  return {
+    name: `${first.k} ${first.one} ${first.zero} ${second.one} ${second.zero}`,
+    guesses: {
+      guess: guessBit(first.k, set(first.one), set(first.zero), FULL * FULL),
+      ...(first.guess && { always: first.guess.chance }),
+    },
+    changes: (rounds) => unaryChanges(first, second, rounds),
+    // all of them set for the one value, and clear for the other; this grows with both powers
+    after: (reports) => {
+      const [clear, set] = powerUp(second.down, reports);
+      return over(after(powerUp(second.up, reports)), after([set, clear]));
+    },
+    fresh: largest([second.up, second.down]),
+    parts: first.k,
+    encode: (value, kept, fresh) => second.flip(first.flip([value], kept), fresh),
+  };
+};
+
+/**
+ * A permanent hash function, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not per
+ * value.
+ */
+export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> => {
+  const { first } = buckets;
+  must("keep" in first, "shape", () => "the rounds on a bucket are direct ones");
+  return {
+    ...hashed(k, first.k, first.keep), // the same reports, made otherwise
+    words: 1 + buckets.words,
+    ratio: buckets.ratio,
+    forever: buckets.forever,
+    losses: buckets.losses,
+    encode: async (value, row) => {
+      const [a, b] = hashFunction(await row.recall(1));
+      return { a, b, bucket: (await buckets.encode(bucketOf(a, b, value, first.k), row.from(1))) as number };
+    },
+  };
+};

@@ -1,0 +1,41 @@
+/** Builds means of numbers over many collections: a permanent random line, and two rounds on the side of it. */
+
+import { must } from "../errors.js";
+import { FULL, type Ratio } from "../exact.js";
+import { integer } from "./codecs.js";
+import type { Memoized } from "./memoized.js";
+import type { Repeated } from "./repeated.js";
+import type { Direct } from "./shapes.js";
+
+const POSITIONS = 2 ** 32; // as in number.ts, which a page without numbers does not load for it
+
+/** Whether a number is above a line that is kept: a number that moves a little rarely crosses it. */
+export const memoizedMean = (bit: Memoized): Repeated<number> => {
+  must(
+    "keep" in bit.first && bit.k === 2,
+    "shape",
+    () => "the rounds on a bit are direct ones of two values",
+  );
+  const [first, second] = [(bit.first as Direct).keep, (bit.second as Direct).keep];
+  const chance: Ratio = [first * second + (FULL - first) * (FULL - second), FULL * FULL];
+  const reach = 1 / (2 * (Number(chance[0]) / Number(chance[1])) - 1);
+  return {
+    k: POSITIONS + 1,
+    words: 1 + bit.words,
+    ratio: bit.ratio,
+    codec: integer(2),
+    guess: { chance: halfOf(chance), among: 2, what: " in which half of the range your number is" },
+    always: halfOf([first, FULL]),
+    forever: bit.forever,
+    losses: bit.losses,
+    encode: async (value, row) => {
+      const line = (await row.recall(1))[1] as number;
+      return (await bit.encode(Number(line < value), row.from(1))) as number;
+    },
+    isUnlisted: true,
+    stands: (part) => ((part ? reach : -reach) + 1) * (POSITIONS / 2),
+  };
+};
+
+/** The guess by a bit that is right so often: as for the number in the middle of the half. */
+const halfOf = ([n, d]: Ratio): Ratio => [2n * n + d, 4n * d];

@@ -1,0 +1,249 @@
+/**
+ * Builds the set-valued shapes: what a report looks like, and how words become one. Thresholds are out of
+ * 2^64.
+ */
+
+import { must } from "../errors.js";
+import { cell, FULL, PRIME, powerUp, type Ratio, times, wholeNumber } from "../exact.js";
+import { below, chance, type Halves, sampled, type Threshold } from "../randomness/words.js";
+import {
+  ascending,
+  bits,
+  checkedFields,
+  checkedInteger,
+  integer,
+  readInteger,
+  writeInteger,
+} from "./codecs.js";
+import {
+  type Codec,
+  checkedK,
+  checkedThreshold,
+  type Guess,
+  type HashedPart,
+  type Mechanism,
+} from "./mechanism.js";
+
+/** The report is a value: the true one with probability keep / 2^64, else one of the others. */
+export interface Direct extends Mechanism<number> {
+  readonly keep: bigint;
+  /** The report of a value from these words. */
+  pick(value: number, words: Halves): number;
+}
+
+export const direct = (k: number, keep: bigint): Direct => {
+  checkedK(k, 1 << 24);
+  const kept = checkedKeep(keep, k);
+  const pick = (value: number, words: Halves): number => keepOrOther(value, words, k, kept);
+  const encode: Direct["encode"] = (value, row) => pick(value, row.fresh);
+  return { k, words: 2, ratio: keepRatio(keep, k), codec: integer(k), keep, pick, encode };
+};
+
+/**
+ * The report is k bits: the true value's is 1 with probability one / 2^64, each other's with zero / 2^64.
+ *
+ * The coins of 64 values fall together: word 64 g + l gives binary digit l (the first one first) of the
+ * numbers that are compared with the thresholds of values 64 g to 64 g + 63, one per bit position.
+ */
+export interface Unary extends Mechanism<readonly number[]> {
+  readonly one: bigint;
+  readonly zero: bigint;
+  /** How much likelier a bit is set for the true value. */
+  readonly up: Ratio;
+  /** How much likelier a bit is clear for another value. */
+  readonly down: Ratio;
+  /** Coins for k bits of which these are true. */
+  flip(truth: readonly number[], words: Halves): number[];
+}
+
+export const unary = (k: number, one: bigint, zero: bigint): Unary => {
+  checkedK(k, 1 << 20);
+  const [ones, zeros] = [checkedThreshold(one), checkedThreshold(zero)];
+  must(zero < one, "likelier", () => `thresholds must have zero < one, got ${zero} and ${one}`);
+  const up: Ratio = [one, zero];
+  const down: Ratio = [FULL - zero, FULL - one];
+  const flip: Unary["flip"] = (truth, words) => {
+    const lanes = new Int32Array(Math.ceil(k / 32));
+    for (const value of truth) lanes[value >> 5] = (lanes[value >> 5] as number) | (1 << (value & 31));
+    const found: number[] = [];
+    for (const [lane, own] of lanes.entries()) {
+      const result = coins(ones, zeros, own, words, 128 * (lane >> 1) + (lane & 1));
+      for (let i = 0; i < 32 && 32 * lane + i < k; i++) if ((result >> i) & 1) found.push(32 * lane + i);
+    }
+    return found;
+  };
+  return {
+    k,
+    words: 64 * Math.ceil(k / 64),
+    ratio: times(up, down),
+    codec: bits(k),
+    guess: guessBit(k, one, zero, FULL),
+    one,
+    zero,
+    up,
+    down,
+    flip,
+    encode: (value, row) => flip([value], row.fresh),
+  };
+};
+
+/**
+ * How often the value of a bit that is set is the true one: any of them is as likely. The bits are set with
+ * probabilities one / full and zero / full. It is (p - (p - q) (1 - q)^(k - 1)) / (q k), rounded up.
+ */
+export const guessBit = (k: number, one: bigint, zero: bigint, full: bigint): Guess => {
+  const [n, d] = powerUp([full, full - zero], k - 1); // of 1 / (1 - q)
+  return { chance: [one * n - (one - zero) * d, zero * n * BigInt(k)], among: k };
+};
+
+/**
+ * Coins for 32 values, each stopped as soon as it has fallen; every other half of the words from here on is
+ * theirs.
+ */
+function coins(one: Threshold, zero: Threshold, truth: number, words: Halves, at: number): number {
+  let [undecided, result] = [-1, 0];
+  for (let level = 0; level < 64 && undecided; level++) {
+    const digit = (threshold: Threshold): number =>
+      -(((threshold[level >> 5] as number) >>> (31 - (level & 31))) & 1);
+    const digits = (digit(one) & truth) | (digit(zero) & ~truth);
+    const word = words[at + 2 * level] as number;
+    result |= undecided & digits & ~word;
+    undecided &= ~(digits ^ word);
+  }
+  return result;
+}
+
+/**
+ * The report is a set of `size` values in ascending order: the true one is a member with probability keep /
+ * 2^64.
+ */
+export const subset = (k: number, size: number, keep: bigint): Mechanism<readonly number[]> => {
+  checkedK(k, 1 << 16);
+  wholeNumber("size", "size of a set", size, 1, k - 1);
+  const kept = checkedThreshold(keep);
+  const [many, members] = [BigInt(k), BigInt(size)];
+  must(keep * many > FULL * members, "likelier", () => `keep must be above 2^64 * size / k, got ${keep}`);
+  return {
+    k,
+    words: 1 + size,
+    // each of at most 2 size draws is off by at most (k - 1) / 2^64 of itself: a bound, a hair above the
+    // truth
+    ratio: [keep * (many - members) * FULL, (FULL - keep) * members * (FULL - 2n * members * (many - 1n))],
+    codec: ascending(size, k),
+    guess: { chance: [keep, FULL * members], among: k }, // any member is as likely
+    encode: (value, { fresh }) => {
+      const isKept = chance(fresh, 0, kept);
+      const others = sampled(fresh.subarray(2), size - Number(isKept), k - 1);
+      return [...others.map((other) => other + Number(other >= value)), ...(isKept ? [value] : [])].sort(
+        (a, b) => a - b,
+      );
+    },
+  };
+};
+
+/** The same report as k bits: those of the members are set. */
+export const packedSubset: typeof subset = (k, size, keep) => ({
+  ...subset(k, size, keep),
+  codec: bits(k, size),
+});
+
+/**
+ * The report is a random hash function (a, b) and a bucket: the true value's with probability keep / 2^64.
+ *
+ * The function is drawn without looking at the value, so it costs no privacy; the loss is that of the bucket.
+ */
+export const hashed = (k: number, g: number, keep: bigint): Mechanism<HashedPart> => {
+  checkedK(k, PRIME - 1);
+  wholeNumber("g", "g, the number of buckets,", g, 2, PRIME - 1);
+  const kept = checkedKeep(keep, g);
+  const inside = integer(g);
+  const codec: Codec<HashedPart> = {
+    size: 8 + inside.size,
+    write: ({ a, b, bucket }, bytes, at) => {
+      writeInteger(a, 4, bytes, at);
+      writeInteger(b, 4, bytes, at + 4);
+      inside.write(bucket, bytes, at + 8);
+    },
+    read: (bytes, at) => ({
+      a: readInteger(4, bytes, at),
+      b: readInteger(4, bytes, at + 4),
+      bucket: inside.read(bytes, at + 8),
+    }),
+    check: (data) => {
+      const { a, b, bucket } = checkedFields(data, "a,b,bucket");
+      return { a: checkedInteger(a, 1, PRIME), b: checkedInteger(b, 0, PRIME), bucket: inside.check(bucket) };
+    },
+  };
+  return {
+    k,
+    words: 3,
+    ratio: keepRatio(keep, g),
+    codec,
+    encode: (value, { fresh }) => {
+      const [a, b] = hashFunction(fresh);
+      return { a, b, bucket: keepOrOther(bucketOf(a, b, value, g), fresh.subarray(2), g, kept) };
+    },
+    supports: ({ a, b, bucket }, value) => bucketOf(a, b, value, g) === bucket,
+  };
+};
+
+/**
+ * The report is a column of a Hadamard matrix, uniform in the half that agrees with the value's row, or
+ * else not.
+ *
+ * Report y supports v where (v + 1) and y have an even number of common bits.
+ */
+export const hadamard = (k: number, keep: bigint): Mechanism<number> => {
+  checkedK(k, (1 << 20) - 1);
+  const kept = checkedKeep(keep, 2);
+  const unused = Math.clz32(k);
+  return {
+    k,
+    words: 2,
+    ratio: [keep, FULL - keep],
+    codec: integer(2 ** (32 - unused)),
+    // every column agrees with some row, but for one of the four that two values have
+    guess: { chance: k > 2 ? [2n * keep, BigInt(k) * FULL] : [2n * keep + FULL, 4n * FULL], among: k },
+    encode: (value, { fresh }) => {
+      const [line, column] = [value + 1, (fresh[3] as number) >>> unused];
+      return agree(line, column) === chance(fresh, 0, kept) ? column : column ^ (line & -line);
+    },
+    supports: (part, value) => agree(value + 1, part),
+  };
+};
+
+/** A hash function (a, b) from the first word. */
+export const hashFunction = ([low, high]: Halves): [number, number] => [
+  (((high as number) >>> 1) % (PRIME - 1)) + 1,
+  ((((high as number) & 1) * 2 ** 30) | ((low as number) >>> 2)) % PRIME,
+];
+
+/**
+ * The bucket of a value: ((a (v + 1) + b) mod P) mod g, in two steps that floating-point numbers hold
+ * exactly.
+ */
+export const bucketOf = (a: number, b: number, value: number, g: number): number =>
+  (((((a >>> 16) * (value + 1)) % PRIME) * 65_536 + (a & 65_535) * (value + 1) + b) % PRIME) % g;
+
+/** The value itself, or one of the k - 1 others, from two words. */
+const keepOrOther = (value: number, words: Halves, k: number, keep: Threshold): number => {
+  if (chance(words, 0, keep)) return value;
+  const other = below(words, 1, k - 1);
+  return other + Number(other >= value);
+};
+
+/** A value is kept, or drawn by another from the rarest cell of `below`. */
+const keepRatio = (keep: bigint, k: number): Ratio => [keep * FULL, (FULL - keep) * cell(k - 1)[0]];
+
+const checkedKeep = (keep: bigint, k: number): Threshold => {
+  const isLikelier = keep * FULL > (FULL - keep) * cell(k - 1)[1];
+  must(isLikelier, "likelier", () => `keep must be above 2^64 / ${k}, got ${keep}`);
+  return checkedThreshold(keep);
+};
+
+/** Whether two numbers have an even number of common bits. */
+const agree = (one: number, other: number): boolean => {
+  let odd = false;
+  for (let common = one & other; common; common &= common - 1) odd = !odd;
+  return !odd;
+};

@@ -1,0 +1,330 @@
+/**
+ * Reads and verifies a plan: what is asked, how a record becomes a report, and what that gives away.
+ *
+ * A plan holds integers only. Anyone who holds it can recompute from its thresholds what it gives away, and
+ * refuse.
+ */
+
+import { type Attribute, type Missing, POLICIES, readAttribute } from "../domains/attribute.js";
+import { checkedText } from "../domains/domain.js";
+import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "../errors.js";
+import { type Loss, logUp, type Ratio, toNano, wholeNumber } from "../exact.js";
+import { hexadecimal } from "../hexadecimal.js";
+import { type BestGuess, findGuess } from "../losses/guesses.js";
+import { type Losses, lossOfAll, refuseLess, statedLosses } from "../losses/losses.js";
+import { isFull, type Mechanism } from "../mechanisms/mechanism.js";
+import { FIGURES, isRepeated } from "../mechanisms/repeated.js";
+import { type Code, subtle } from "../randomness/words.js";
+import { type Group, type RecordMechanism, sumOfLargest } from "../records/records.js";
+import {
+  canonical,
+  checkedFields,
+  checkedInteger,
+  checkedList,
+  checkedString,
+  type Fields,
+  isObject,
+  parseJson,
+} from "../strict.js";
+import type { Known } from "./known.js";
+import type { PlanMap } from "./maps.js";
+import { hasRareKind, recordMechanism } from "./notation.js";
+import type { RareKinds } from "./rare_kinds.js";
+import { loadRareKinds } from "./rare_loader.js";
+import { readTexts, type Texts } from "./texts.js";
+
+const VERSION = 2;
+const MOST_ROUNDS = 1000;
+
+// A page must not freeze on a plan that somebody made for that.
+const MOST_BYTES = 1 << 22;
+const MOST_ATTRIBUTES = 4096;
+const MOST_WORDS = 1 << 22;
+
+/**
+ * Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no
+ * answer.
+ */
+export type Answers = Readonly<Record<string, unknown>>;
+
+/** A document that was found to be in its canonical form, to fit together and to say what is true. */
+export class Plan {
+  readonly title: string;
+  /** How many are expected to answer. */
+  readonly people: number;
+  readonly missing: Missing;
+  /** For how many collections the repeated losses are stated; null where people are asked once. */
+  readonly rounds: number | null;
+  /**
+   * Where invitations are exchanged for tickets: the modulus of the key that signs these, in hexadecimal;
+   * else null.
+   */
+  readonly ticketKey: string | null;
+  readonly attributes: readonly Attribute[];
+  /** What the survey says in the operator's own words; null where that is nothing. */
+  readonly texts: Texts | null;
+  /** Which questions a device asks: all, or only those that it has drawn for the report. */
+  readonly ask: "all" | "sampled";
+  /** What a survey draws under the cells of grids, by attribute. */
+  readonly maps: Readonly<Record<string, PlanMap>>;
+  /** What the collector knows anyway: a report names it as it is, outside of all losses; else null. */
+  readonly known: Known | null;
+  /** The losses that the plan states. */
+  readonly stated: Losses;
+  /** @internal */
+  readonly mechanism: RecordMechanism;
+  private readonly hasQuestions: boolean;
+  private truth: Losses | undefined;
+
+  private constructor(
+    /** The SHA-256 of the canonical text without the id, in hexadecimal. */
+    readonly id: string,
+    data: Fields,
+    private readonly rare: RareKinds | undefined,
+  ) {
+    const key = (this.ticketKey = "ticket_key" in data ? checkedString(data.ticket_key, "ticket_key") : null);
+    must(
+      key === null || /^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/.test(key),
+      "ticket-key",
+      () => "a ticket key is an odd modulus of 2,048 to 4,096 bits in hexadecimal",
+    );
+    checkedFields(data, "the plan", [
+      "attributes",
+      "losses",
+      "mechanism",
+      "missing",
+      "people",
+      "rounds",
+      ...["ask", "known", "maps", "texts", "ticket_key"].filter((name) => name in data),
+      "title",
+      "version",
+    ]);
+    this.stated = statedLosses(data.losses, rare);
+    this.title = checkedString(data.title, "title");
+    if (this.title) checkedText(this.title, "a title");
+    const people = checkedInteger(data.people, "people");
+    this.people = wholeNumber("people", "people", people, 1, Number.MAX_SAFE_INTEGER);
+    const missing = (this.missing = data.missing as Missing);
+    must(
+      POLICIES.includes(missing),
+      "missing",
+      () => `${shown(missing)} is not a policy for missing answers`,
+    );
+    const asked = checkedList(data.attributes, "attributes");
+    const isShort = asked.length <= MOST_ATTRIBUTES;
+    must(isShort, "attributes", () => `a plan has at most ${MOST_ATTRIBUTES} attributes`);
+    this.mechanism = recordMechanism(data.mechanism, rare);
+    const found = this.mechanisms.length;
+    const isComplete = found === asked.length;
+    must(isComplete, "parts", () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
+    this.attributes = asked.map((one, j) =>
+      readAttribute(one, missing, isFull(this.mechanisms[j] as Mechanism), rare),
+    );
+    this.hasQuestions = this.attributes.some((one) => one.onlyIf ?? one.several ?? one.answers);
+    this.checkSizes();
+    this.rounds = data.rounds === null ? null : checkedInteger(data.rounds, "rounds");
+    const again = this.mechanisms.filter(isRepeated).length;
+    must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
+    if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
+    else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    rare?.checkTables(this.attributes, this.mechanism.groups);
+    if (this.hasQuestions) rare?.checkQuestions(this.attributes);
+    this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
+    must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
+    this.maps = (rare && "maps" in data && rare.readMaps(data.maps, this.attributes)) || {};
+    this.known = (rare && "known" in data && rare.readKnown(data.known, this.attributes, rare)) || null;
+    this.texts =
+      "texts" in data ? readTexts(data.texts, this.title, this.open.concat(this.attributes)) : null;
+  }
+
+  /** Read and verify a document; whatever is wrong with it is refused with the reason. */
+  static async fromJson(text: string): Promise<Plan> {
+    const isShort = text.length <= MOST_BYTES && new TextEncoder().encode(text).length <= MOST_BYTES;
+    must(isShort, "length", () => `a plan has at most ${MOST_BYTES} bytes`);
+    const data = parseJson(text);
+    must(isObject(data), "json", () => "a plan is a JSON object");
+    const { id, ...body } = data;
+    const written = canonical(body);
+    must(body.version === VERSION, "version", () => wrongVersion(body.version));
+    const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
+    const found = hexadecimal(new Uint8Array(digest));
+    const changed = "the plan was changed after it was made";
+    must(id === found, "id", () => `${changed}: its id is ${found}, not ${shown(id)}`);
+    const plan = new Plan(found, body, hasRareKind(written) ? await loadRareKinds(written) : undefined);
+    plan.verify();
+    must(
+      text.trim() === canonical({ ...body, id }),
+      "canonical",
+      () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`,
+    );
+    return plan;
+  }
+
+  /**
+   * What people are asked: the attributes, but the questions of tables in their place, each once; what is
+   * known comes first.
+   */
+  get asked(): readonly Attribute[] {
+    const names = new Set<string>();
+    const isNew = ({ name }: Attribute): unknown => !names.has(name) && names.add(name);
+    return this.open.concat(this.attributes.flatMap(({ parts }) => parts)).filter(isNew);
+  }
+
+  /** The questions whose answers are known and sent as they are. */
+  get open(): readonly Attribute[] {
+    return this.known?.attributes ?? [];
+  }
+
+  /** @internal The mechanisms, one per attribute. */
+  get mechanisms(): readonly Mechanism[] {
+    return this.mechanism.mechanisms;
+  }
+
+  /**
+   * @internal How many words one record takes: the mechanism's, then one per attribute if answers may be
+   * random.
+   */
+  get words(): number {
+    const draws = this.attributes.some((one) => one.draws);
+    return this.mechanism.words + (draws ? this.mechanisms.length : 0);
+  }
+
+  /** @internal What one of several reports of one person gives away, in billionths. */
+  get linkedLoss(): number {
+    const loss = this.mechanism.loss(({ ratio }) => logUp(ratio), true);
+    return Math.max(this.stated.record, Number(toNano(loss)));
+  }
+
+  /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */
+  verify(): Losses {
+    if (this.truth) return this.truth;
+    const { rounds, mechanism, stated } = this;
+    must(
+      (rounds === null) === (stated.repeated === null),
+      "losses",
+      () => "repeated losses are for a plan that asks again",
+    );
+    const record = refuseLess(
+      "record",
+      stated.record,
+      mechanism.loss(({ ratio }) => logUp(ratio)),
+    );
+    const attribute = refuseLess("attribute", stated.attribute, sumOfLargest(mechanism.ratios.map(logUp), 1));
+    // all attributes that one person reports, together; which ones is drawn once and kept
+    const again = rounds === null ? [] : this.mechanisms.filter(isRepeated);
+    const each = new Map<Mechanism, readonly (Loss | null)[]>(
+      again.map((one) => [one, one.losses(rounds as number)]),
+    );
+    const repeated = FIGURES.map((name, i) => {
+      const hasBound = [...each.values()].every((figures) => figures[i] !== null);
+      const figure = (one: Mechanism): Loss => each.get(one)?.[i] ?? 0n;
+      const total = hasBound ? mechanism.loss(figure, false, [i, rounds as number]) : null;
+      return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
+    });
+    const metric = this.rare?.verifiedMetric(this);
+    this.truth = {
+      record: record as number,
+      attribute: attribute as number,
+      repeated: rounds === null ? null : Object.fromEntries(repeated),
+      ...(metric && { metric }),
+    };
+    return this.truth;
+  }
+
+  /**
+   * How often an attacker, to whom all answers to this question were equally likely before, guesses it
+   * right at most, if the other answers are known or say nothing about it. Questions that depend on each
+   * other say something: of these it is a bound, by the whole report.
+   */
+  bestGuess(attribute: string): BestGuess {
+    const j = this.attributes.findIndex((one) => one.name === attribute);
+    const part = this.mechanisms[j];
+    const question = this.asked.find((one) => one.name === attribute);
+    const viewed = question && this.rare?.guessFactor(this, question, this.rare.boundGuess);
+    if (viewed) return viewed;
+    if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
+    const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
+    return findGuess(part, this.held(j), this.changedLoss(related ? undefined : j), related || undefined);
+  }
+
+  /**
+   * @internal What the reports of all rounds give away, whatever changes, in billionths: about one attribute, or about
+   * everything. Null without a bound, undefined where people are asked once.
+   */
+  changedLoss(attribute?: number): number | null | undefined {
+    if (this.rounds === null) return undefined;
+    const { counted } = lossOfAll(this.verify());
+    const part = attribute === undefined ? undefined : this.mechanisms[attribute];
+    const alone =
+      part && isRepeated(part) ? part.losses(this.rounds)[FIGURES.indexOf("changing_values")] : null;
+    return alone === null || alone === undefined
+      ? counted
+      : Math.min(Number(toNano(alone)), counted ?? Infinity);
+  }
+
+  /** @internal How likely a report holds an attribute's answer. */
+  held(attribute: number): Ratio {
+    let last = 0;
+    const group = this.mechanism.groups.find(({ size }) => attribute < (last += size)) as Group;
+    return group.chance?.(attribute - last + group.size) ?? [BigInt(group.real), BigInt(group.size)];
+  }
+
+  /**
+   * @internal Answers as integers; one that is left out is missing; -1 where one is to be random, and 0 where
+   * it is not asked.
+   */
+  encode(answers: Answers, names = this.attributes.map(({ name }) => name)): Code[] {
+    if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
+    // misspelt, it would be taken as no answer
+    const drawn = new Set(names);
+    const asked = this.attributes.filter(({ name }) => drawn.has(name)).flatMap(({ columns }) => columns);
+    const several = this.attributes.map((one) => one.several);
+    const known = new Set([...asked, ...several, ...this.open.map(({ name }) => name)]);
+    const unknown = Object.keys(answers).find((name) => !known.has(name));
+    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(asked)})`);
+    if (this.hasQuestions && this.rare) return this.rare.encodeAnswers(this.attributes, answers);
+    return this.attributes.map((one) => (drawn.has(one.name) ? one.code(one.answer(answers)) : 0));
+  }
+
+  private checkSizes(): void {
+    const names = new Set<string>();
+    for (const [j, { name, domain, k, extras, missing, onlyIf }] of this.attributes.entries()) {
+      must(!names.has(name), "names", () => `the attribute ${shown(name)} occurs twice`);
+      names.add(name);
+      const labels = domain.kind === "categories" ? domain.labels : [];
+      const taken = extras.find((label) => labels.includes(label));
+      must(taken === undefined, "no-answer", () => `${shown(name)} has a value ${shown(taken)} already`);
+      const part = this.mechanisms[j] as Mechanism;
+      const many = isFull(part) ? domain.k : k;
+      const fits = part.k === many && !part.isUnlisted === !domain.isUnlisted;
+      must(fits, "fit", () => `${shown(name)} has ${many} values, its mechanism ${part.k}`);
+      const isText = domain.isUnlisted && domain.kind !== "number";
+      const isValue = isFull(part) && (missing === "value" || (isText && onlyIf));
+      must(
+        !isValue,
+        "no-answer",
+        () => `${shown(name)} is a number, metric or text: no answer is not its value`,
+      );
+    }
+    must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
+  }
+}
+
+/** Only what a report names, and does not hold anyway, can be left out. */
+const checkedAsk = (ask: unknown, groups: readonly Group[], isTied: boolean): "sampled" => {
+  must(ask === "sampled" || ask === "all", "ask", () => `${shown(ask)} is not which questions to ask`);
+  must(ask === "sampled", "canonical", () => `the plan ${NOT_CANONICAL}: all questions are asked anyway`);
+  const isHidden = groups.some(({ named, real, size }) => !named && real < size);
+  const isSome = groups.some(({ named, size }) => named && named < size);
+  must(!isTied, "ask", () => "questions that depend on each other are all asked");
+  must(isSome && !isHidden, "ask", () => "only questions that a report names can be asked alone");
+  return ask;
+};
+
+const wrongVersion = (version: unknown): string => {
+  const newer = (typeof version === "number" || typeof version === "bigint") && version > VERSION;
+  const advice = newer
+    ? "a newer program wrote it, so upgrade this one"
+    : "make it again with `deniable plan`";
+  return `this plan has version ${shown(version)}, and this program reads version ${VERSION}: ${advice}`;
+};

@@ -1,0 +1,109 @@
+/** Reads questions that are more than one attribute, or apply only to some, and the answers to them. */
+
+import type { Attribute } from "../domains/attribute.js";
+import { isMissing, NO_ANSWER } from "../domains/domain.js";
+import { InvalidParameter, InvalidValue, must, shown } from "../errors.js";
+import type { Code } from "../randomness/words.js";
+import type { Answers } from "./plan.js";
+
+/** How an answer says that a question does not apply. */
+export const NOT_APPLICABLE = "not applicable";
+const NONE_OF_THESE = "none of these";
+const SEPARATOR = ";";
+
+/** Refuse questions that do not fit together. */
+export const checkQuestions = (attributes: readonly Attribute[]): void => {
+  const byName = new Map(attributes.map((one) => [one.name, one]));
+  const same = (one: Attribute): string => JSON.stringify([one.missing, one.onlyIf, one.answered]);
+  for (const one of attributes) {
+    const { name, several, answers, onlyIf, domain } = one;
+    const isYesNo = domain.kind === "categories" && String(domain.labels) === "yes,no";
+    if (several !== null) {
+      const options = attributes.filter((each) => each.several === several);
+      const fits = isYesNo && one.option && !byName.has(several) && options.length > 1;
+      must(fits, "questions", () => `${shown(name)} is no option of ${shown(several)}`);
+      const isSame = options.every((each) => same(each) === same(one));
+      must(isSame, "questions", () => `the options of ${shown(several)} apply to different people`);
+    }
+    if (answers !== null) {
+      const about = byName.get(answers)?.onlyIf;
+      const fits = isYesNo && several === null && about?.name === name && String(about.values) === "yes";
+      must(fits, "questions", () => `${shown(name)} does not say whether ${shown(answers)} is answered`);
+    }
+    if (onlyIf === null) continue;
+    const parent = byName.get(onlyIf.name)?.domain;
+    const { values } = onlyIf;
+    const fits =
+      parent?.kind === "categories" &&
+      values.length > 0 &&
+      values.length < parent.k &&
+      new Set(values).size === values.length &&
+      values.every((value) => parent.labels.includes(value));
+    must(fits, "only-if", () => `${shown(name)} depends on ${shown(onlyIf.name)}, which does not fit`);
+    const seen = [name];
+    for (let next = byName.get(onlyIf.name); next?.onlyIf; next = byName.get(next.onlyIf.name)) {
+      must(!seen.includes(next.name), "only-if", () => `${shown(name)} depends on itself`);
+      seen.push(next.name);
+    }
+  }
+};
+
+/** Answers to questions as answers to attributes: options as yes and no. */
+export const spread = (attributes: readonly Attribute[], answers: Answers): Record<string, unknown> => {
+  const given = { ...answers };
+  for (const { name, several, option } of attributes) {
+    if (several === null || !Object.hasOwn(answers, several)) continue;
+    if (Object.hasOwn(answers, name))
+      throw new InvalidParameter(`${shown(several)} and ${shown(name)} are both answered`);
+    delete given[several];
+    const known = attributes.filter((one) => one.several === several).map((one) => one.option);
+    const chosen = optionsOf(answers[several], several, known);
+    given[name] = Array.isArray(chosen) ? (chosen.includes(option) ? "yes" : "no") : chosen;
+  }
+  for (const { name, answers: about } of attributes)
+    if (about !== null && !Object.hasOwn(answers, name)) {
+      const answer = answers[about];
+      const lacks = Array.isArray(answer) && answer.length === 2 ? answer.some(isMissing) : isMissing(answer);
+      given[name] = lacks ? "no" : answer === NOT_APPLICABLE ? null : "yes";
+    }
+  return given;
+};
+
+const optionsOf = (answer: unknown, name: string, known: readonly string[]): unknown => {
+  if (isMissing(answer) || answer === NOT_APPLICABLE) return answer;
+  if (typeof answer === "string" && answer.trim() === NONE_OF_THESE) return [];
+  const chosen = typeof answer === "string" ? answer.split(SEPARATOR).map((one) => one.trim()) : answer;
+  if (!Array.isArray(chosen) || !chosen.every((one) => known.includes(one as string)))
+    throw new InvalidValue(
+      `${shown(answer)} is not a list of options of ${shown(name)} (${known.join(", ")})`,
+    );
+  return chosen;
+};
+
+/** Codes of answers; what does not apply is filled in, and what contradicts that is refused. */
+export const encodeAnswers = (attributes: readonly Attribute[], answers: Answers): Code[] => {
+  const given = spread(attributes, answers);
+  const found = new Map<string, Code>();
+  const code = (one: Attribute): Code => {
+    const known = found.get(one.name);
+    if (known !== undefined) return known;
+    const made = encode(one, one.answer(given));
+    found.set(one.name, made);
+    return made;
+  };
+  const encode = (one: Attribute, answer: unknown): Code => {
+    if (one.onlyIf === null) return one.code(answer);
+    const parent = attributes.find(({ name }) => name === one.onlyIf?.name) as Attribute;
+    const applies = one.onlyIf.values.includes(parent.label(code(parent) as number));
+    const question = shown(one.several ?? one.answers ?? one.name);
+    const isSkipped = answer === NOT_APPLICABLE;
+    if (applies && isSkipped) throw new InvalidValue(`${question} applies, and has to be answered`);
+    if (applies) return one.code(answer);
+    const isSilent = isSkipped || (one.answers !== null && answer === "no");
+    if (!isSilent && one.domain.code(answer, one.name) !== NO_ANSWER)
+      throw new InvalidValue(`${question} has an answer, but does not apply; leave it out`);
+    const at = one.extras.indexOf(NOT_APPLICABLE);
+    return at < 0 ? NO_ANSWER : one.domain.k + at;
+  };
+  return attributes.map(code);
+};

@@ -1,0 +1,146 @@
+/** Reports one attribute of a record, hidden among fakes of the others. */
+
+import { must } from "../errors.js";
+import { cell, divideUp, isAbove, type Loss, largest, logUp, type Ratio, smaller, times } from "../exact.js";
+import type { Memoized } from "../mechanisms/memoized.js";
+import type { Direct, Unary } from "../mechanisms/shapes.js";
+import { mechanism } from "../plan/notation.js";
+import { sampled } from "../randomness/words.js";
+import { checkedFields, checkedKind, checkedList, threshold } from "../strict.js";
+import { blank, type Fake, guessed, imitated, prior, uniform, type Weight } from "./fakes.js";
+import { keptFake } from "./kept_fakes.js";
+import {
+  byNumber,
+  checkedSeveral,
+  encodeValue,
+  type PartReaders,
+  type RecordKind,
+  type RecordMechanism,
+  sumOfLargest,
+} from "./records.js";
+
+const BITS = 512n; // evidence is from 2^-160 to 2^160, so this leaves more than 300 bits of each
+const STEPS = 100;
+
+/** Evidence in units of 2^-512: `one` rounded up, `other` rounded down. */
+type Weighed = readonly [one: bigint, other: bigint];
+
+/**
+ * One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
+ *
+ * Fakes cancel from every ratio: what is left is a sum, over the attributes, of how much likelier each
+ * report is from this person than from its fake. So the loss per record is that of the parts, whatever the
+ * fakes are.
+ */
+export const faked = (fakes: readonly Fake[]): RecordMechanism => {
+  const mechanisms = checkedSeveral(fakes).map((fake) => fake.part);
+  const widths = fakes.map((fake) => Math.max(fake.words, fake.part.words));
+  const evidence = weigh(fakes);
+  const slack = slackOf(fakes);
+  const record = smaller(times(largestRatio(evidence), slack), largest(mechanisms.map(({ ratio }) => ratio)));
+  const least = evidence.map((pairs) => pairs.map(([, other]) => other).sort(byNumber)[0] as bigint);
+  const all = least.reduce((sum, one) => sum + one);
+  return {
+    mechanisms,
+    groups: [{ size: fakes.length, named: 0, real: 1 }],
+    words: widths.reduce((sum, width) => sum + width, 1),
+    loss: (of, isLinked, again) => {
+      const bound = sumOfLargest(mechanisms.map(of), 1);
+      if (isLinked || !bound) return bound; // where no attribute loses anything, nothing is lost
+      return again ? lossAgain(fakes, bound, ...again) : logUp(record);
+    },
+    // one attribute changes, and the others, which do not, say as little as they can
+    ratios: evidence.map((pairs, j) => {
+      const rest = all - (least[j] as bigint);
+      const single = largest(pairs.map(([one, other]): Ratio => [one + rest, other + rest]));
+      return smaller(times(single, slack), record);
+    }),
+    encode: async (values, row) => {
+      const [real] = sampled(await row.recall(1), 1, fakes.length);
+      let start = 1;
+      return Promise.all(
+        fakes.map(async (fake, j) => {
+          const own = row.from(start);
+          start += widths[j] as number;
+          return j === real
+            ? encodeValue(fake.part, j, values[j] as number, own)
+            : fake.encode(await own.noise(j, fake.words));
+        }),
+      );
+    },
+  };
+};
+
+/**
+ * A figure of this many reports, at most that of one attribute: given which is real, fakes say nothing. What
+ * is kept is one report of the first rounds.
+ */
+const lossAgain = (fakes: readonly Fake[], bound: Loss, figure: number, rounds: number): Loss => {
+  if (figure > 2 && (figure > 3 || rounds > 1)) return bound; // answers that change
+  const first = fakes.map((fake) => fake.first as Fake);
+  const some = fakes.map((fake) => fake.after?.(figure === 1 ? rounds : 1) as Weight);
+  const known = figure === 2 ? [first] : figure === 1 ? [first, some] : [some];
+  const losses = known.map((one) => logUp(times(largestRatio(weigh(one)), slackOf(one))));
+  return [bound, ...losses].sort(byNumber)[0] as Loss;
+};
+
+const weigh = (fakes: readonly Weight[]): Weighed[][] =>
+  fakes.map((fake) =>
+    fake.evidence.map(
+      ([one, other]): Weighed => [divideUp(one[0] << BITS, one[1]), (other[0] << BITS) / other[1]],
+    ),
+  );
+
+/** The words of an attribute are not quite as many for each, too. */
+const slackOf = (fakes: readonly Weight[]): Ratio => {
+  const [fewest, most] = cell(fakes.length);
+  return times(largest(fakes.map((fake) => fake.slack)), [most, fewest]);
+};
+
+/** The largest (sum of ones) / (sum of others), one pair from each attribute, by Dinkelbach's method. */
+const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
+  let ratio: Ratio = [1n, 1n];
+  for (let step = 0; step < STEPS; step++) {
+    const [n, d] = ratio;
+    const gain = ([one, other]: Weighed): bigint => one * d - n * other;
+    let better: Ratio = [0n, 0n];
+    for (const pairs of evidence) {
+      const [one, other] = pairs.reduce((best, pair) => (gain(pair) > gain(best) ? pair : best));
+      better = [better[0] + one, better[1] + other];
+    }
+    if (!isAbove(better, ratio)) return ratio;
+    ratio = better;
+  }
+  return [1n, 0n]; // never seen; the bound of the parts holds then
+};
+
+const FAKES: Record<string, readonly string[]> = {
+  guessed: ["direct", "memoized"],
+  imitated: ["direct", "unary", "memoized"],
+  blank: ["unary", "memoized"],
+};
+
+const readFake = (data: unknown, read: PartReaders): Fake => {
+  const kind = checkedKind(data, "a fake", Object.keys(FAKES));
+  const isBlank = kind === "blank";
+  const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
+  const isKept = checkedKind(fields.part, "a mechanism", FAKES[kind] as string[]) === "memoized";
+  const part = isKept ? read.mechanism(fields.part) : mechanism(fields.part, FAKES[kind] as string[]);
+  if (isBlank) return isKept ? keptFake(kind, part as Memoized) : blank(part as Unary);
+  const believed =
+    fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
+  must(
+    believed.k === part.k,
+    "prior",
+    () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`,
+  );
+  if (isKept) return keptFake(kind, part as Memoized, believed);
+  return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
+};
+
+/** How it is read from a plan. */
+export const FAKED: RecordKind = {
+  fields: ["fakes"],
+  isPart: true,
+  read: ({ fakes }, read) => faked(checkedList(fakes, "fakes").map((fake) => readFake(fake, read))),
+};

@@ -1,3 +1,0 @@
-/** Reads the mechanism for ranges whose shares are smooth. */
-
-export { mechanisms } from "./square_wave.js";
