@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test test-js check format bench applications load endure scale docs services pages hashes release clean
+.PHONY: demo tour test test-js check format bench applications load endure faults scale docs services pages hashes release clean
 
 # Installs the packages of the file $(1), which have known hashes, then this project, in place and without any others. It shows the
 # packages as they come; pip's own errors are shown as they are.
@@ -85,6 +85,9 @@ load: .venv/ready  ## the collector under load, and what its parts can do alone
 
 endure: .venv/ready  ## the collector through kills, attacks, full and broken disks and a jumping clock; only as root
 	$(BIN)/python bench/endure.py
+
+faults: .venv/ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
+	$(BIN)/python bench/source_faults.py --whole
 
 scale: .venv/ready  ## what a billion reports cost, and a simulated day of a billion people; writes into docs/scale.md
 	$(BIN)/python bench/scale.py

@@ -2,7 +2,7 @@
 real software.
 
 A faulty mechanism claims the law and the loss of the right one; the generic checks must see that they are not
-its own.
+its own. (The one-line faults of bench/source_faults.toml are planted in the source itself, by `make faults`.)
 """
 
 from __future__ import annotations
