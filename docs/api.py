@@ -68,9 +68,7 @@ SECTIONS = (
         "A study says what is asked, and its plan says how. See [Studies and plans](plans.md).",
         (plan.Loss, plan.Reports, plan.Tallies, plan.Result, choose.Considered),
     ),
-    Section(
-        "Devices", ("client",), "One person's side of a study. See [Collecting](collecting.md#from-an-app)."
-    ),
+    Section("Devices", ("client",), "One person's side of a study. See [From an app](client.md)."),
     Section(
         "Estimates",
         ("estimate",),

@@ -157,7 +157,7 @@ def test_what_goes_wrong_is_logged_without_the_sender(program: str, planted: boo
 
 
 def test_the_documents_show_the_file_of_nginx() -> None:
-    shown = (ROOT / "docs/collecting.md").read_text().partition("```nginx\n")[2].partition("```")[0]
+    shown = (ROOT / "docs/operating.md").read_text().partition("```nginx\n")[2].partition("```")[0]
     assert (DEPLOY / "nginx.conf").read_text().partition("\n")[2] == shown
 
 
@@ -330,7 +330,7 @@ def test_the_commands_of_the_container_are_those_of_the_collector() -> None:
 
 def test_the_databases_settings_are_those_of_the_documents() -> None:
     yaml: Any = pytest.importorskip("yaml")
-    shown = (ROOT / "docs/collecting.md").read_text().partition("# postgresql.conf\n")[2].partition("```")[0]
+    shown = (ROOT / "docs/operating.md").read_text().partition("# postgresql.conf\n")[2].partition("```")[0]
     settings = {
         "-c" + "=".join(part.strip() for part in line.partition("#")[0].split("="))
         for line in shown.splitlines()

@@ -683,7 +683,7 @@ def test_half_sent_requests_of_many_addresses_keep_nobody_out(tmp_path: Path) ->
 
 def proxy_block(port: int, upstream: str, more: str = "") -> str:
     """The server block of the documentation, without the certificate."""
-    text = (Path(__file__).parents[2] / "docs" / "collecting.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     block = text.partition("```nginx\n")[2].partition("```")[0]
     assert "listen 443 ssl;" in block
     assert "http://127.0.0.1:8000" in block

@@ -29,7 +29,7 @@ DOCUMENTS = sorted(
     str(file.relative_to(ROOT))
     for file in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("spec/*.md")]
 )
-COLLECTING = "docs/collecting.md"
+OPERATORS = ("docs/collecting.md", "docs/tickets.md", "docs/operating.md", "docs/dashboard.md")
 
 
 def text_of(document: str) -> str:
@@ -243,12 +243,11 @@ def follow(block: str, folder: Path) -> list[str]:
     return done
 
 
-@pytest.mark.parametrize("position", range(len(blocks(text_of(COLLECTING)))))
+@pytest.mark.parametrize("block", [block for page in OPERATORS for block in blocks(text_of(page))])
 def test_what_an_operator_is_to_type_runs(
-    position: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
-    block = blocks(text_of(COLLECTING))[position]
     if "--ticket-key" in block:  # it makes its plan
         (tmp_path / "study.toml").write_text('epsilon = 1.0\n[attributes]\n"Late?" = ["yes", "no"]\n')
     elif "deniable tokens" in block:  # before anybody has answered
