@@ -100,6 +100,26 @@ def read_faults(path: Path = FAULTS) -> list[Fault]:
     return [Fault(**{**row, "scope": tuple(row["scope"])}) for row in rows]
 
 
+def follow_moves(root: Path = ROOT, path: Path = FAULTS) -> list[str]:
+    """Rewrite the file of each fault whose text has moved to one other file; say which cannot be followed."""
+    text, lost = path.read_text(encoding="utf-8"), []
+    for fault in read_faults(path):
+        if (root / fault.file).is_file() and fault.before in (root / fault.file).read_text(encoding="utf-8"):
+            continue
+        old = Path(fault.file)
+        same_kind = [name for name in list_files(root) if name.endswith(old.suffix) and "tests/" not in name]
+        there = [name for name in same_kind if fault.before in (root / name).read_text(encoding="utf-8")]
+        if len(there) > 1:
+            there = [name for name in there if Path(name).name == old.name]
+        if len(there) == 1:
+            named = f'name = "{fault.name}"\nfile = "'
+            text = text.replace(f'{named}{fault.file}"', f'{named}{there[0]}"')
+        else:
+            lost.append(f"{fault.name}: {fault.before!r} of {fault.file} is in {len(there)} files")
+    path.write_text(text, encoding="utf-8")
+    return lost
+
+
 class Tree:
     """A copy of the project in which faults are planted: one copy for all, so that caches stay warm."""
 
@@ -344,12 +364,16 @@ def write_page(text: str, page: Path = PAGE) -> None:
     page.write_text(above + text, encoding="utf-8")
 
 
-def main() -> int:
+def main() -> int | str:
     """Try the faults, and print those that survived."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--whole", action="store_true", help="run all tests for faults that a scope misses")
     parser.add_argument("--only", metavar="TEXT", default="", help="faults whose name or file has this text")
+    parser.add_argument("--follow", action="store_true", help="only find the files that lines have moved to")
     options = parser.parse_args()
+    if options.follow:
+        return "\n".join(follow_moves()) or 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended; the same command goes on from here"))
     sys.path.insert(0, str(HERE))
     from origin import describe_origin
 
