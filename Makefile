@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test test-js check format bench applications load endure faults scale docs services pages hashes release clean
+.PHONY: demo tour test papers test-js check format bench applications load endure faults scale docs services pages hashes release clean
 
-# Installs the packages of the file $(1), which have known hashes, then this project, in place and without any others. It shows the
+# Installs the packages of the file $(1), which have known hashes, then the project in the folder $(3), in place and without others. It shows the
 # packages as they come; pip's own errors are shown as they are.
 pip = $(BIN)/pip install --disable-pip-version-check --progress-bar off
-install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-isolation -e .; echo $$? > .venv/status; } | \
+install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-isolation -e $(or $(3),.); echo $$? > .venv/status; } | \
 	awk '/^(Collecting|Processing)/ { sub(/.*\//, "", $$2); sub(/([^A-Za-z0-9._-]|-[0-9]).*/, "", $$2); printf " %s", $$2; fflush() } \
 	/^Installing collected/ { printf "\nunpacking all of this into .venv\n"; fflush() }'; exit "$$(cat .venv/status)"
 
@@ -17,9 +17,14 @@ install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-
 	@$(PYTHON) -m venv .venv
 
 .venv/ready: pyproject.toml hashes.txt | .venv/bin/python
-	@echo "fetching all that the tests need, 2.5 GB, in a few minutes, only this once:"
+	@echo "fetching all that the tests need, 1.5 GB, in a few minutes, only this once:"
 	@$(call install,hashes.txt)
 	@touch .venv/demo-ready .venv/tour-ready $@
+
+.venv/papers-ready: papers/pyproject.toml hashes/papers.txt .venv/ready
+	@echo "fetching what papers need beside it, 0.6 GB, only this once:"
+	@$(call install,hashes/papers.txt,,./papers)
+	@touch $@
 
 .venv/demo-ready: pyproject.toml hashes/demo.txt | .venv/bin/python
 	@echo "fetching what the demo needs, 0.5 GB, only this once:"
@@ -41,6 +46,11 @@ tour: .venv/tour-ready  ## one complete story: people, reports, estimates, loss,
 test: .venv/ready  ## everything that must hold; needs nothing beside the clone, and takes real calls from the folder DENIABLE_DATA, if it has them
 	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
 	$(BIN)/pytest -n 4 --dist worksteal
+
+papers: .venv/papers-ready  ## what reproduces publications: types, imports and tests of the package in papers/
+	$(BIN)/mypy papers/src papers/tests papers/bench
+	$(BIN)/lint-imports --config papers/pyproject.toml
+	$(BIN)/pytest -c pyproject.toml --rootdir . -n 4 --dist worksteal papers
 
 # What the locks name is taken by its hash. `npm ci` would also want every build for other machines, which not all registries have.
 NPM := npm install --omit-lockfile-registry-resolved --silent --no-audit --no-fund
@@ -74,11 +84,11 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/ready  ## the speed table, with the peers, in an environment of their own
+bench: .venv/papers-ready  ## the speed table, with the peers, in an environment of their own
 	$(BIN)/python bench/run.py
 
-applications: .venv/ready  ## every application at full size beside its specification, in parts that are kept; an hour
-	$(BIN)/python bench/applications.py
+applications: .venv/papers-ready  ## every application at full size beside its specification, in parts that are kept; an hour
+	$(BIN)/python papers/bench/applications.py
 
 load: .venv/ready  ## the collector under load, and what its parts can do alone
 	$(BIN)/python bench/load.py
@@ -105,6 +115,7 @@ hashes: .venv/bin/python  ## write anew what is installed: the hash of every fil
 	$(compile) --all-extras -o hashes.txt
 	$(compile) --extra serve -o hashes/demo.txt
 	$(compile) --extra plot -o hashes/tour.txt
+	$(subst compile --quiet pyproject.toml,compile --quiet papers/pyproject.toml,$(compile)) --no-emit-package deniable -o hashes/papers.txt
 	for folder in js js/pages js/release; do \
 		rm -rf $$folder/package-lock.json $$folder/node_modules && \
 		(cd $$folder && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund) || exit 1; done

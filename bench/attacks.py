@@ -19,10 +19,10 @@ import deniable as dn
 from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Clue
 from deniable.attack.reidentification import Evidence, match
-from deniable.attack.trained import trained_attribute
 from deniable.attack.values import guess_values
 from deniable.mechanisms import ExactMechanism
-from deniable.studies.reidentification import SURVEYS, draw_surveys
+from deniable_papers.studies.reidentification import SURVEYS, draw_surveys
+from deniable_papers.trained import trained_attribute
 
 EPSILON = 5.0
 T = TypeVar("T")

@@ -67,7 +67,7 @@ def _compare(peers: str) -> tuple[list[str], list[str]]:
 
 def _score(peers: str, epsilon: float, seed: int) -> list[float]:
     """The F1 of ours, and of the peers on the same people."""
-    from deniable.studies.discovery.people import TOP, draw_strings, search_strings
+    from deniable_papers.studies.discovery.people import TOP, draw_strings, search_strings
 
     generator = np.random.default_rng(seed)
     strings = draw_strings(STRINGS, (LETTERS, LETTERS), ZIPF, generator)
@@ -98,7 +98,7 @@ def decode_4() -> Found:
 
 def _decode(epsilon: float) -> Found:
     from deniable.discovery import discover
-    from deniable.studies.discovery.people import draw_strings, send_reports
+    from deniable_papers.studies.discovery.people import draw_strings, send_reports
 
     generator = np.random.default_rng(1)
     strings = draw_strings(STRINGS, (6, 10), 1.0, generator)

@@ -86,11 +86,11 @@ def entropy_fortnight() -> Found:
 
 
 def _find_entropy(days: int) -> Found:
-    import deniable as dn
+    from deniable_papers import learn
 
     shares = np.random.default_rng(1).dirichlet(np.full(2**days - 1, 0.3))
-    unions = dn.learn.count_unions(np.round(shares * N), days)
-    return {"seconds": best_of_three(lambda: dn.learn.maximum_entropy(unions, days=days))}
+    unions = learn.count_unions(np.round(shares * N), days)
+    return {"seconds": best_of_three(lambda: learn.maximum_entropy(unions, days=days))}
 
 
 def crowd() -> Found:

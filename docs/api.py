@@ -90,11 +90,6 @@ SECTIONS = (
         ("cross",),
         "`result.cross(of, by)` makes them. See [Two answers at once](cross.md).",
     ),
-    Section(
-        "The best channel",
-        ("channels",),
-        "See [Which channel is best](likelihood.md#which-channel-is-best).",
-    ),
     Section("Laws", ("law",), "What is known exactly about a report. See [Theory](theory.md)."),
     Section("Words", ("words",), "Where random words come from. See [Theory](theory.md#the-parts)."),
     Section(

@@ -11,10 +11,10 @@ import deniable as dn
 from deniable import data
 from deniable.simulate import measure as simulate
 from deniable.simulate import plot, population
-from deniable.studies import allomfree, poisoning, risks, rsfd, tradeoffs
-from deniable.studies.plot import poisoning as plot_poisoning
-from deniable.studies.plot import risks as plot_risks
-from deniable.studies.plot import sweeps as plot_studies
+from deniable_papers.studies import allomfree, poisoning, risks, rsfd, tradeoffs
+from deniable_papers.studies.plot import poisoning as plot_poisoning
+from deniable_papers.studies.plot import risks as plot_risks
+from deniable_papers.studies.plot import sweeps as plot_studies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

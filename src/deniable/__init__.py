@@ -101,7 +101,6 @@ if _typing.TYPE_CHECKING:
     from deniable import audit as audit
     from deniable import data as data
     from deniable import learn as learn
-    from deniable.channels import BestChannel, best_channel
     from deniable.choose import Objective
     from deniable.cross import CrossTable
     from deniable.discovery import Discovery
@@ -168,7 +167,6 @@ _LATER = (
     "plan.texts",
     "choose",
     "likelihood",
-    "channels",
     "cross",
     "discovery",
     "summaries",
@@ -186,7 +184,6 @@ __all__ = [
     "PROTOCOLS",
     "AboveCap",
     "Averaged",
-    "BestChannel",
     "BitFlip",
     "Blank",
     "Categories",
@@ -278,7 +275,6 @@ __all__ = [
     "audit",
     "aue",
     "below",
-    "best_channel",
     "blh",
     "chance",
     "circle_wasserstein",

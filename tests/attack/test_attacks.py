@@ -27,9 +27,7 @@ from deniable.attack.likelihoods import Chance, Clue, likelihoods
 from deniable.attack.pools import make_pool
 from deniable.attack.reidentification import Evidence, match
 from deniable.attack.sampling import estimate_marginals, expected_largest
-from deniable.attack.trained import features, require_classifier, simulate_reports
 from deniable.attack.values import guess_values
-from deniable.errors import suggest_install
 from deniable.estimate import bounded
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
 from deniable.plan.references import name_protocol
@@ -701,51 +699,6 @@ def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -
     assert naive < best - 0.05
     assert best > plain
     assert naive < 1 / 3 + 0.02
-
-
-@pytest.mark.parametrize("classifier", ["xgboost", "logistic"])
-@pytest.mark.parametrize("name", ["rsfd grr", "rsfd sue-z", "rsrfd grr as published"])
-def test_no_trained_attack_beats_the_best_one(name: str, classifier: str) -> None:
-    mechanism, n = FAKED[name], 8000
-    records, truth = (
-        mechanism.privatize(people_of(SKEWED, n, 13), dn.seeded(14)),
-        attack.real_attributes(mechanism, n, 14),
-    )
-    best = attack.sampled_success(mechanism, SKEWED).value
-    for knowledge in ("NK-1n", "PK-0.5n", "HM-1n-0.5n"):
-        found = attack.trained_attribute(mechanism, records, truth, knowledge, classifier, jobs=1)  # type: ignore[arg-type]
-        lucky = math.sqrt(best * (1 - best) / found.whom.size)
-        assert found.accuracy < best + 5 * lucky
-        assert found.accuracy > 1 / 3 + 0.4 * (best - 1 / 3)  # and it is an attack
-        assert found.accuracy == (found.attributes == truth[found.whom]).mean()
-
-
-def test_what_classifiers_learn_from() -> None:
-    mechanism = FAKED["rsfd mixed"]
-    records, drawn = simulate_reports(mechanism, [np.array(one) for one in SKEWED], 1000, 5)
-    assert features(mechanism, records).shape == (1000, 1 + 2 + 1)
-    assert features(mechanism, records, "logistic").shape == (1000, 3 + 2 + 4)
-    assert set(drawn) == {0, 1, 2}
-    for shares, truth in zip(
-        estimate_marginals(
-            mechanism, simulate_reports(mechanism, [np.array(one) for one in SKEWED], PEOPLE, 6)[0]
-        ),
-        SKEWED,
-        strict=True,
-    ):
-        assert shares == pytest.approx(truth, abs=0.1)
-    with pytest.raises(dn.InvalidParameter, match="is not what a published attacker knows"):
-        attack.trained_attribute(mechanism, records, drawn, "XK-1n")
-    with pytest.raises(dn.InvalidParameter, match="leaves nobody to attack"):
-        attack.trained_attribute(mechanism, records, drawn, "PK-1n")
-
-
-def test_a_missing_classifier_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.attack.trained.find_spec", lambda _name: None)
-    with pytest.raises(
-        dn.InvalidParameter, match=f"xgboost, which is not installed: {re.escape(suggest_install('attack'))}"
-    ):
-        require_classifier("xgboost")
 
 
 # People.

@@ -28,7 +28,6 @@ from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.verdict import most_exposed
 from deniable.attack.page.wording import times_as_often
 from deniable.attack.results import ATTRIBUTE
-from deniable.attack.trained import parse_knowledge
 from deniable.cli import commands
 from deniable.formatting import format_percent, format_points
 from tests import statistics
@@ -219,17 +218,6 @@ def test_counted_shares_have_exact_intervals() -> None:
         assert row["low"] < row["right"] < row["high"]
 
 
-def test_frame_of_a_trained_attack() -> None:
-    mechanism, n = dn.rsfd(KS, 2.0, "sue-z", "published"), 400
-    table = np.column_stack([np.random.default_rng(4).choice(len(one), n, p=one) for one in SKEWED])
-    records, truth = mechanism.privatize(table, dn.seeded(2)), attack.real_attributes(mechanism, n, 2)
-    found = attack.trained_attribute(mechanism, records, truth, "PK-0.5n", "logistic", jobs=1, seed=4)
-    row = found.frame(backend="polars").row(0, named=True)
-    assert (row["attack"], row["classifier"], row["n"], row["seed"]) == ("PK-0.5n", "logistic", 200, 4)
-    assert row["blind"] == pytest.approx(1 / 3)
-    assert row["low"] < row["accuracy"] == found.accuracy < row["high"]
-
-
 def test_frame_of_who_was_found() -> None:
     found = attack.Reidentification(np.array([0, 5, 9, 20]), np.array([1, 10, 4, 1]), 100, 10)
     frame = found.frame(backend="polars")
@@ -269,20 +257,6 @@ def test_nobody_reported_what_the_background_has() -> None:
         assert among.tied.tolist() == [1 if told else 3]
         assert told or among.success() == pytest.approx(1 / 3)
     assert drawn == {True, False}
-
-
-def test_attackers_who_learn_from_nobody_are_refused() -> None:
-    mechanism = dn.rsfd(KS, 2.0, "sue-z", "published")
-    records, truth = (
-        mechanism.privatize([[0, 0, 0]] * 5, dn.seeded(1)),
-        attack.real_attributes(mechanism, 5, 1),
-    )
-    for knowledge in ("NK-0n", "NK-0.0n", "PK-0n", "HM-0n-0.1n", "HM-1n-0n"):
-        with pytest.raises(dn.InvalidParameter, match=f"'{knowledge}' learns from nobody"):
-            attack.trained_attribute(mechanism, records, truth, knowledge, "logistic")
-    assert parse_knowledge("NK-0.01n") == (0.01, 0.0)
-    one = attack.trained_attribute(mechanism, records, truth, "NK-0.01n", "logistic")  # one simulated person
-    assert len(set(one.attributes.tolist())) == 1
 
 
 def test_truths_of_another_size_are_refused() -> None:
@@ -325,8 +299,6 @@ def test_what_is_not_what_is_asked_for_is_refused() -> None:
         attack.chance_after(dn.grr(3, 1.0), 2, seed="a")  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="tops are how many of the best matches count"):
         attack.Reidentification(np.array([0]), np.array([2]), 9, 1).frame(tops=[])
-    with pytest.raises(dn.InvalidParameter, match=r"None.* is not what a published attacker knows"):
-        parse_knowledge(None)  # type: ignore[arg-type]
 
 
 def test_rows_that_are_not_there_are_refused() -> None:

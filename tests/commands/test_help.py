@@ -12,6 +12,8 @@ import click
 import pytest
 
 from deniable.cli import commands
+from deniable.commands import reproduce
+from deniable.commands.reproduce import Elsewhere
 from deniable.commands.shared.options import InOrder, Number
 from tests.running import Run
 
@@ -52,7 +54,8 @@ def walk(command: click.Command = commands, path: str = "deniable") -> Iterator[
     yield path, command
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
-            yield from walk(below, f"{path} {name}")
+            if not isinstance(below, Elsewhere):
+                yield from walk(below, f"{path} {name}")
 
 
 EVERY = dict(walk())
@@ -144,12 +147,24 @@ def test_groups_keep_the_order_of_their_definition() -> None:
             assert isinstance(command, InOrder), path
 
 
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["rsfd", "--quick"]])
+def test_a_verb_of_another_package_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(reproduce, "entry_points", lambda **_: ())
+    outcome = run("reproduce", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "error: deniable reproduce needs the package deniable-papers; in a clone of the project: "
+        "pip install ./papers\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["serve", "plan.json", "--port", "70000"], "it must be a whole number from 0 to 65535, got 70000"),
         (["attack", "plan.json", "--seed", "-1"], "it must be at least 0, got -1"),
-        (["reproduce", "rsfd", "--runs", "0"], "it must be at least 1, got 0"),
         (["serve", "plan.json", "--minimum", "few"], "'few' is not a whole number up to 10^18"),
     ],
 )

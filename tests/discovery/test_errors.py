@@ -10,19 +10,20 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.arrays import Array, Floats
+from deniable.arrays import Array, Floats, Integers
 from deniable.discovery import (
+    EVERY,
     HELD_OUT,
     Decision,
+    cut_levels,
     decide,
     discover,
+    divide_people,
     find_survivors,
     find_threshold,
     state_shown,
 )
 from deniable.simulate.population import numbers_from
-from deniable.studies.discovery import measures
-from deniable.studies.discovery.people import Search, Strings, draw_uniform, send_reports
 from tests import statistics
 
 Sent = list[tuple[dn.Linear, Array]]
@@ -30,6 +31,26 @@ Decide = Callable[[Sent], Decision]
 
 BITS = 16
 """So few that everybody reports whole codes, and all of them are counted."""
+
+
+def draw_codes(n: int, generator: np.random.Generator) -> Integers:
+    """As many different codes as there are people, or nearly: no code is common."""
+    return generator.permutation(np.unique(generator.integers(0, 1 << BITS, n)))
+
+
+def send_reports(
+    codes: Integers, shares: Floats, n: int, generator: np.random.Generator
+) -> tuple[Integers, Sent]:
+    """The codes that some of n people have, and the reports of the levels and of the final group."""
+    cuts = (*cut_levels(BITS), BITS)
+    weights = divide_people(cuts, EVERY)
+    owned, sent = np.zeros(len(codes), dtype=np.int64), Sent()
+    for cut, size in zip(cuts, generator.multinomial(n, np.array(weights) / sum(weights)), strict=True):
+        level, counts = dn.linear(cut, 2.0), generator.multinomial(size, shares)
+        owned += counts
+        prefixes = np.repeat(codes, counts) >> (BITS - cut)
+        sent.append((level, level.privatize(prefixes, dn.seeded(int(generator.integers(1 << 62))))))
+    return codes[owned > 0], sent
 
 
 def search(sent: Sent) -> Decision:
@@ -48,9 +69,11 @@ def check_invented(choose: Decide, studies: int) -> None:
     honest = 0
     for study in range(studies):
         generator = numbers_from(study, "invented")
-        strings = draw_uniform(BITS, statistics.INVENTED_PEOPLE, generator)
-        counts, sent = send_reports(strings, statistics.INVENTED_PEOPLE, 2.0, generator)
-        honest += Search(strings, counts, choose(sent)).invented == 0
+        codes = draw_codes(statistics.INVENTED_PEOPLE, generator)
+        shares = np.full(codes.size, 1 / codes.size)
+        owned, sent = send_reports(codes, shares, statistics.INVENTED_PEOPLE, generator)
+        decided = choose(sent)
+        honest += bool(np.isin(decided.codes[decided.shown], owned).all())
     what = "studies without an invented value"
     statistics.at_least(honest, studies, 0.95, what)
 
@@ -69,14 +92,13 @@ def check_searches(choose: Decide, studies: int) -> None:
     held = shown = 0
     for study in range(studies):
         generator = numbers_from(study, "searched")
-        rare = draw_uniform(BITS, 3000, generator)
-        shares = np.full(len(rare.codes), 0.632 / (len(rare.codes) - 8))
+        codes = draw_codes(3000, generator)
+        shares = np.full(codes.size, 0.632 / (codes.size - 8))
         shares[:8] = 0.046
-        strings = Strings(BITS, rare.codes, shares)
-        _, sent = send_reports(strings, statistics.SEARCHED_PEOPLE, 2.0, generator)
+        _, sent = send_reports(codes, shares, statistics.SEARCHED_PEOPLE, generator)
         decided = choose(sent)
         _, low, high = decided.conditional
-        shares_shown = dict(zip(strings.codes.tolist(), strings.shares.tolist(), strict=True))
+        shares_shown = dict(zip(codes.tolist(), shares.tolist(), strict=True))
         truth = np.array([shares_shown.get(code, 0.0) for code in decided.codes[decided.shown].tolist()])
         held += int(((low <= truth) & (truth <= high)).sum())
         shown += truth.size
@@ -99,9 +121,9 @@ def draw_shown(times: float, number: int) -> tuple[dn.Linear, float, int, int, F
     share = times * float(m.law.variance(n)) ** 0.5
     threshold = find_threshold(m, n, 0.05 / 40)
     generator = np.random.default_rng(number)
-    counts = measures._draw_shown(
-        m.law.q + share * m.law.gain, n, threshold, statistics.SHOWN_COUNTS, generator
-    )
+    chance = m.law.q + share * m.law.gain
+    tails = stats.binom.sf(threshold - 1, n, chance) * (1 - generator.random(statistics.SHOWN_COUNTS))
+    counts = stats.binom.isf(tails, n, chance)
     return m, share, n, threshold, counts
 
 
@@ -121,17 +143,6 @@ def test_plain_intervals_do_not_hold() -> None:
     m, share, n, _, counts = draw_shown(1.5, 2)
     _, low, high = state_shown(m, counts, n, 0)
     assert ((low <= share) & (share <= high)).mean() < 0.7
-
-
-def test_counts_of_what_is_shown_follow_their_law() -> None:
-    """The sampler of the study, which never draws what is not shown."""
-    m, share, n, threshold, counts = draw_shown(3.0, 3)
-    every = np.arange(threshold, threshold + 400)
-    chance = m.law.q + share * m.law.gain
-    law = stats.binom.pmf(every, n, chance) / stats.binom.sf(threshold - 1, n, chance)
-    law[-1] += 1 - law.sum()
-    seen = np.bincount(counts.astype(np.int64) - threshold, minlength=400)
-    statistics.goodness_of_fit(seen, law * counts.size, "counts of what is shown")
 
 
 def select_by_holm(counts: npt.NDArray[np.int64], n: int, q: float) -> npt.NDArray[np.bool_]:

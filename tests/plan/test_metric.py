@@ -21,7 +21,6 @@ from deniable.client import AboveCap, Client
 from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
-from deniable.data.calls import in_county, load_calls
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.metric import (
@@ -702,22 +701,6 @@ def test_columns_of_locations_in_a_file(run: Run) -> None:
         assert reason in outcome.err
         assert "did you mean" not in outcome.err
         assert not Path("reports.parquet").exists()
-
-
-def test_emergency_calls_of_a_county() -> None:
-    """Crowded locations, real or of a stand-in: the mean latitude, from reports alone."""
-    calls = in_county(load_calls())
-    box = dn.Grid(
-        39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000)
-    )
-    table = {"location.latitude": calls.locations[:, 0], "location.longitude": calls.locations[:, 1]}
-    plan = Study({"location": box}).plan(people=9000)
-    result = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1))))
-    latitude = box.centers[:, 0]
-    truth = latitude[plan.encode(table)[0]].mean()
-    found = dn.mean_of(result["location"], latitude)
-    deviation(found.value, float(truth), found.stderr, "the mean latitude")
-    assert found.stderr < 0.002
 
 
 def test_an_open_end_is_no_position() -> None:

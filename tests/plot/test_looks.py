@@ -9,37 +9,25 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from deniable.attack.trained import KNOWLEDGE
 from deniable.mechanisms import PROTOCOLS
 from deniable.plot.errors import Curve, draw_curves
 from deniable.plot.looks import METHODS, looks
-from deniable.studies import allomfree, geometric, risks, rsfd, tradeoffs
 from tests.running import Run
-
-STUDIES: dict[str, list[str]] = {
-    "protocols": list(PROTOCOLS),
-    "rsfd": [name for name in rsfd.METHODS if not name.endswith("at record")],
-    "allomfree": list(allomfree.METHODS),
-    "tradeoffs": list(tradeoffs.METHODS),
-    "channels": list(geometric.CHANNELS),
-    "attacks": [*KNOWLEDGE, *risks.ATTACKS],
-}
 
 
 def test_no_two_methods_look_the_same() -> None:
     assert len(set(METHODS.values())) == len(METHODS)
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_every_method_has_a_look_that_never_changes(study: str) -> None:
-    names = STUDIES[study]
+def test_every_protocol_has_a_look_that_never_changes() -> None:
+    names = list(PROTOCOLS)
     assert all(name.lower() in METHODS for name in names)
     together = looks(names)
     for name in names:
         alone = looks([name])[name]
         assert looks(["a name of its own", name, *reversed(names)])[name] == together[name] == alone
     pairs = {(look["color"], look["marker"]) for look in together.values()}
-    assert len(pairs) == len(dict.fromkeys(names))
+    assert len(pairs) == len(names)
 
 
 def test_a_report_by_a_protocol_looks_as_the_protocol_does() -> None:
@@ -87,11 +75,3 @@ def test_every_attribute_has_files_of_its_own(run: Run) -> None:
     assert all(path.stat().st_size > 3000 for path in Path("figures").iterdir())
     again = run("estimate", "plan.json", "r.parquet", "--figures", "figures")
     assert (again.code, "holds files already" in again.err) == (2, True)
-
-
-def test_every_dataset_has_figures_of_its_own(run: Run) -> None:
-    people = ("--n", "2", "--prior", "uniform,zipf", "--people", "500", "--runs", "2")
-    asked = ("reproduce", "geometric", *people, "--epsilons", "1,2", "--channel", "grr,geometric")
-    made = run(*asked, "--figures", "out")
-    assert made.code == 0, made.err
-    assert sorted(path.name for path in Path("out").glob("*.pdf")) == ["uniform.pdf", "zipf.pdf"]

@@ -11,13 +11,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = {"demo": "hashes/demo.txt", "tour": "hashes/tour.txt", "check": "hashes.txt"}
+PAPERS = ("papers/pyproject.toml", "hashes/papers.txt")
 LOCKS = ("js/package-lock.json", "js/pages/package-lock.json")
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What make looks at in a fresh clone."""
-    for name in ("Makefile", "pyproject.toml", *FILES.values(), *LOCKS):
+    for name in ("Makefile", "pyproject.toml", *FILES.values(), *PAPERS, *LOCKS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -46,6 +47,9 @@ def test_every_target_installs_what_it_needs_once(clone: Path) -> None:
         (clone / ".venv" / name).touch()
     for target in FILES:
         assert "pip install" not in planned(clone, target)
+    papers = planned(clone, "papers")
+    assert re.findall(r"-r (\S+)", papers) == ["hashes/papers.txt"]
+    assert "--no-deps --no-build-isolation -e ./papers" in papers
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

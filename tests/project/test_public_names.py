@@ -19,7 +19,6 @@ from deniable.mechanisms import protocols, robust
 PUBLIC = [
     "PROTOCOLS",
     "Averaged",
-    "BestChannel",
     "AboveCap",
     "BitFlip",
     "Blank",
@@ -110,7 +109,6 @@ PUBLIC = [
     "athe",
     "aue",
     "below",
-    "best_channel",
     "blh",
     "chance",
     "circle_wasserstein",
@@ -192,43 +190,13 @@ ROOMS = {
         "lower_bound",
     ],
     "learn": [
-        "CellFit",
         "CountNoise",
-        "DayEstimate",
-        "DaySets",
-        "DemandFeatures",
         "DiscreteGaussian",
         "DiscreteLaplace",
-        "ForecastScore",
-        "GradientNoise",
-        "NetworkForecast",
-        "NoisyPlaces",
-        "PeriodCounts",
-        "PlaceFeatures",
         "PrivateNaiveBayes",
         "PrivateSeries",
         "Privatizer",
-        "RidgeForecast",
-        "SeriesScale",
-        "calendar_columns",
-        "count_periods",
-        "count_unions",
-        "day_sets",
-        "demand_features",
-        "draw_people",
-        "estimate_days",
-        "first_visits",
-        "forecast_seasonal_mean",
-        "forecast_total_by_share",
-        "linear_program",
-        "list_unions",
-        "maximum_entropy",
         "private_series",
-        "privatize_places",
-        "remap_places",
-        "round_counts",
-        "score_forecast",
-        "union_matrix",
     ],
 }
 """Rooms with public names of their own."""
@@ -269,7 +237,6 @@ def test_public_names_of_rooms(room: str) -> None:
 
 
 ATTACKS = [
-    "KNOWLEDGE",
     "AttributeSuccess",
     "Chance",
     "Examination",
@@ -284,7 +251,6 @@ ATTACKS = [
     "membership",
     "membership_bound",
     "Success",
-    "TrainedAttack",
     "guess_from_collections",
     "chance_after",
     "real_attributes",
@@ -299,7 +265,6 @@ ATTACKS = [
     "sampled_success",
     "success",
     "success_after",
-    "trained_attribute",
 ]
 
 

@@ -1,7 +1,7 @@
 """Attacks a plan before others do: values, the sampled attribute, and people.
 
 Every attack is a function of the law's likelihood, so that there is nothing to train: exact sums where there
-are any, the published classifiers and matchers for reproduction.
+are any, the published matchers for reproduction.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from deniable.attack.reidentification import reidentify
 from deniable.attack.repeats import chance_after, success_after
 from deniable.attack.results import AttributeSuccess, ProfileSuccess, Reidentification, Success
 from deniable.attack.sampling import AttributeAttack, real_attributes, sampled_attribute, sampled_success
-from deniable.attack.trained import KNOWLEDGE, TrainedAttack, trained_attribute
 from deniable.attack.values import ValueAttack, guess, guess_from_collections
 
 __all__ = [
-    "KNOWLEDGE",
     "AttributeAttack",
     "AttributeInference",
     "AttributeSuccess",
@@ -32,7 +30,6 @@ __all__ = [
     "Reidentification",
     "ReidentificationRate",
     "Success",
-    "TrainedAttack",
     "ValueAttack",
     "attribute_inference",
     "chance_after",
@@ -51,7 +48,6 @@ __all__ = [
     "sampled_success",
     "success",
     "success_after",
-    "trained_attribute",
 ]
 
 

@@ -1,0 +1,1 @@
+"""Reads the published visits, calls and series that papers measure on."""
