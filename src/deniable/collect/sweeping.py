@@ -9,7 +9,7 @@ Reports arrive in a table of their own, `arrivals`. A sweep has two steps.
    is allowed, its log.
 
 After a sweep the files tell of a report that it is in the pool, or with which others it left the pool
-(docs/threats.md). Until then they tell more.
+(docs/traces.md). Until then they tell more.
 An interrupted sweep loses nothing: each step is a transaction, or can be repeated.
 """
 
