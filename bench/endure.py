@@ -39,7 +39,7 @@ from deniable.client import Client, NotSent  # noqa: E402
 from deniable.collect.intake import hash_invitation  # noqa: E402
 from deniable.collect.offers import Times  # noqa: E402
 from deniable.collect.store import Store, open_store  # noqa: E402
-from deniable.plan import Plan  # noqa: E402
+from deniable.study import Plan  # noqa: E402
 from deniable.wire import Report, Wire, to_batch  # noqa: E402
 from origin import describe_origin  # noqa: E402
 

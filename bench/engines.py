@@ -19,7 +19,7 @@ import numpy as np
 
 import deniable as dn
 from deniable.mechanisms import ExactMechanism
-from deniable.plan.reports import Reports
+from deniable.reports.reports import Reports
 
 HERE = Path(__file__).parent
 MILLION = 10**6

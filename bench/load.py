@@ -34,7 +34,7 @@ from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 import deniable as dn  # noqa: E402
 from deniable.client import Client  # noqa: E402
 from deniable.collect import sweeping  # noqa: E402
-from deniable.plan import Plan  # noqa: E402
+from deniable.study import Plan  # noqa: E402
 from deniable.wire import Report, Wire  # noqa: E402
 from origin import describe_origin  # noqa: E402
 

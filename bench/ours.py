@@ -115,7 +115,7 @@ def audit() -> Task:
 
 
 def seeded_words() -> Task:
-    from deniable.words import kernels
+    from deniable.randomness import kernels
 
     words = np.empty(1 << 15, dtype=np.uint64)
     return lambda: [

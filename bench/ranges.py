@@ -10,7 +10,8 @@ import numpy as np
 from alone import Found, answer, best_of_three, measure
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan, Reports
+    from deniable.reports import Reports
+    from deniable.study import Plan
 
 N = 10**6
 VALUES = 1 << 16

@@ -23,8 +23,8 @@ from deniable.collect.counting import Known
 from deniable.engines.counting import count_by
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import averaged
-from deniable.plan import Plan
 from deniable.plot import figure
+from deniable.study import Plan
 from deniable.wire import Report
 from origin import describe_origin
 

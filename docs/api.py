@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import deniable as dn
-from deniable import choose, plan
+from deniable import choose, plan, reports, results
 from deniable.mechanisms import protocols
 
 PAGE = Path(__file__).with_name("api.md")
@@ -64,9 +64,9 @@ SECTIONS = (
     ),
     Section(
         "Studies and plans",
-        ("plan", "domain", "choose", "crowd", "discovery", "ranges"),
+        ("study", "results", "reports", "plan", "domain", "choose", "crowd", "discovery", "ranges"),
         "A study says what is asked, and its plan says how. See [Studies and plans](plans.md).",
-        (plan.Loss, plan.Reports, plan.Tallies, plan.Result, choose.Considered),
+        (plan.Loss, reports.Reports, reports.Tallies, results.Result, choose.Considered),
     ),
     Section("Devices", ("client",), "One person's side of a study. See [From an app](client.md)."),
     Section(
@@ -91,7 +91,7 @@ SECTIONS = (
         "`result.cross(of, by)` makes them. See [Two answers at once](cross.md).",
     ),
     Section("Laws", ("law",), "What is known exactly about a report. See [Theory](theory.md)."),
-    Section("Words", ("words",), "Where random words come from. See [Theory](theory.md#the-parts)."),
+    Section("Words", ("randomness",), "Where random words come from. See [Theory](theory.md#the-parts)."),
     Section(
         "Attacks",
         ("attack",),

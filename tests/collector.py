@@ -16,7 +16,7 @@ from typing import Any, final
 import httpx
 
 import deniable as dn
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 
 TOKEN = "a-token-for-tests-0123456789"

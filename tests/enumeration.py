@@ -22,6 +22,7 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.mechanisms import Direct, ExactMechanism, SubsetShape, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric, Wave
+from deniable.randomness import DrawnRows
 from deniable.records import (
     Blank,
     Fake,
@@ -35,7 +36,6 @@ from deniable.records import (
     Split,
 )
 from deniable.rounds import Memoized
-from deniable.words import DrawnRows
 
 WORDS = 1 << 64
 Law = dict[Any, Fraction]

@@ -18,7 +18,7 @@ import deniable as dn
 from deniable.arrays import Array, Floats
 from deniable.estimate import MeanEstimate
 from deniable.law import ReportLaw
-from deniable.words import FULL
+from deniable.randomness import FULL
 
 
 class Faulty(dn.Mechanism):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import deniable as dn
-from deniable.plan import Plan
+from deniable.study import Plan
 
 TRIAL = dn.Study(
     {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import deniable as dn
-from deniable.plan import Plan
+from deniable.study import Plan
 
 INCOME = dn.Range(0, 1000, step=10, open_high=True, queries="ranges")
 ALONE = dn.Study({"income": INCOME}, epsilon=1.0)

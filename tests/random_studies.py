@@ -10,7 +10,7 @@ import numpy as np
 
 import deniable as dn
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.study import Plan
 
 _KINDS = (
     "labels",

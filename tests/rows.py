@@ -14,8 +14,8 @@ import pyarrow as pa
 
 import deniable as dn
 from deniable.engines.parquet import reports_schema, to_batch
-from deniable.plan import Plan
-from deniable.plan.reports import Tallies
+from deniable.reports.reports import Tallies
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 from tests import groups, unlisted
 from tests.vectors import (

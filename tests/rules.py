@@ -16,11 +16,11 @@ from typing import Any
 import deniable as dn
 from deniable.exact import PRIME
 from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
-from deniable.plan import Plan
-from deniable.plan.notation import mechanism_to_dict
+from deniable.plan.strict_json import mechanism_to_dict
+from deniable.randomness import FULL
 from deniable.records import Prior, Sample
+from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from deniable.words import FULL
 from tests import groups, levels, products, questionnaires, unlisted
 from tests.vectors import (
     COLORS,

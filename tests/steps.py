@@ -11,9 +11,9 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import deniable as dn
-from deniable.plan import Plan
 from deniable.records import Faked
 from deniable.records.fakes import Blank
+from deniable.study import Plan
 from deniable.tickets import Blinding
 from deniable.wire import Report, Wire, to_batch
 from tests.keys import signing_key

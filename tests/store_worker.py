@@ -15,10 +15,10 @@ import numpy as np
 import deniable as dn
 from deniable.collect import sweeping
 from deniable.collect.store import Arrival, open_store
-from deniable.plan import Plan
 from deniable.records import Sample, Split
 from deniable.records import named as many
 from deniable.rounds import named as again
+from deniable.study import Plan
 from deniable.wire import Wire
 
 FORKS = multiprocessing.get_context("forkserver")

@@ -7,10 +7,10 @@ from typing import Any
 
 import deniable as dn
 from deniable.domain import Coarse, Unlisted
-from deniable.plan import Plan
 from deniable.plan.attribute import Attribute
-from deniable.plan.domains import domain_to_dict
+from deniable.plan.domain_json import domain_to_dict
 from deniable.records import Sample, Split
+from deniable.study import Plan
 
 SITE = dn.Text("a-z0-9.-", longest=10)
 DEVICE = dn.Code(bits=48)

@@ -19,13 +19,14 @@ import deniable as dn
 from deniable.domain import Domain
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
-from deniable.plan import Plan, canonical, metric_mechanism
+from deniable.plan import canonical, metric_mechanism
+from deniable.randomness import FULL, Device
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.rounds import FAKES_AGAIN
+from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
-from deniable.words import FULL, Device
 from tests import groups, levels, products, questionnaires, unlisted, waves
 from tests.subsets import listed
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import deniable as dn
 from deniable.metric import SmoothWave
-from deniable.plan import Plan
+from deniable.study import Plan
 
 INCOME = dn.Range(0, 65_536, step=1, queries="smooth")
 AGE = dn.Range(18, 58, queries="smooth")

@@ -14,9 +14,10 @@ from typing import Any
 import deniable as dn
 from deniable.metric import averaged, smooth_wave
 from deniable.metric.numbers import MEANS, Averaged
-from deniable.plan import Plan, metric_mechanism
+from deniable.plan import metric_mechanism
+from deniable.randomness import Device
+from deniable.study import Plan
 from deniable.wire import Report, Wire
-from deniable.words import Device
 
 EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]

@@ -4,7 +4,7 @@ import json
 
 import deniable as dn
 from deniable.domain import Coarse
-from deniable.plan.guesses import bound_group
+from deniable.explain.guesses import bound_group
 
 INCOME = dn.Range(0, 4096, queries="ranges")
 STUDIES = [

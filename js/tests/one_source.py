@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.random_studies import draw_studies
 
+from deniable.explain.explain import reconsider
+from deniable.explain.guesses import guess_questions
 from deniable.plan.attribute import list_related
-from deniable.plan.explain import reconsider
-from deniable.plan.guesses import guess_questions
 
 STUDIES = 200
 

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import deniable as dn
+from deniable.explain.related import bound_related, guess_related
 from deniable.plan.attribute import list_related
-from deniable.plan.related import bound_related, guess_related
 
 WORK: dict[str, Any] = {"works": ["full", "part", "none"], "job": ["shop", "farm"], "boss": ["yes", "no"]}
 CHAIN: dict[str, Any] = {name: ["yes", "no"] for name in "abc"}

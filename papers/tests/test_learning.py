@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests import statistics
 
 from deniable.errors import InvalidParameter
-from deniable.words.simulated import Seeded
+from deniable.randomness.simulated import Seeded
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies.applications import learning
 from deniable_papers.studies.applications.learning import accuracy, models

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.statistics import UNION_RUNS
 
 from deniable.errors import InvalidParameter
-from deniable.words.simulated import seeded
+from deniable.randomness.simulated import seeded
 from deniable_papers.learn import maximum_entropy, round_counts, union_matrix
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies.applications import synthetic_mobility as study

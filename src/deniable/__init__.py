@@ -58,7 +58,9 @@ from deniable.mechanisms import (
     the,
     ue,
 )
-from deniable.plan import InvalidPlan, Plan
+from deniable.plan import InvalidPlan
+from deniable.randomness import Words, below, chance, device, keyed, system
+from deniable.randomness.simulated import fixed, remembering, seeded
 from deniable.records import (
     Blank,
     Fake,
@@ -93,8 +95,7 @@ from deniable.rounds import (
     l_sue,
     loloha,
 )
-from deniable.words import Words, below, chance, device, keyed, system
-from deniable.words.simulated import fixed, remembering, seeded
+from deniable.study import Plan
 
 if _typing.TYPE_CHECKING:
     from deniable import attack as attack
@@ -138,10 +139,10 @@ if _typing.TYPE_CHECKING:
         square_wave,
         tight_constraints,
     )
-    from deniable.plan.kept import KeptTallies
     from deniable.plan.maps import Map
-    from deniable.plan.study import Study
     from deniable.plan.texts import Texts
+    from deniable.results.kept_tallies import KeptTallies
+    from deniable.study.study import Study
     from deniable.summaries import (
         Summary,
         circle_wasserstein,
@@ -161,9 +162,9 @@ _LATER = (
     "domain.grid",
     "domain.number",
     "metric",
-    "plan.kept",
+    "results.kept_tallies",
     "plan.maps",
-    "plan.study",
+    "study.study",
     "plan.texts",
     "choose",
     "likelihood",

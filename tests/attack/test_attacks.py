@@ -29,8 +29,8 @@ from deniable.attack.reidentification import Evidence, match
 from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.values import guess_values
 from deniable.estimate import bounded
+from deniable.explain.references import name_protocol
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
-from deniable.plan.references import name_protocol
 from tests import enumeration, statistics
 
 PEOPLE = 100_000

@@ -15,7 +15,8 @@ import deniable as dn
 from deniable import attack
 from deniable.attack.likelihoods import Source
 from deniable.attack.results import ATTRIBUTE
-from deniable.plan import Plan, Reports
+from deniable.reports import Reports
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 
 TOWNS = list("abcdefghij")

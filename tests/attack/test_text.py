@@ -7,8 +7,8 @@ import pytest
 
 import deniable as dn
 from deniable import attack
-from deniable.plan import Plan
 from deniable.records import Sample, Split
+from deniable.study import Plan
 
 WORD = dn.Text("a-z", longest=5)
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}

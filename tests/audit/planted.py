@@ -11,7 +11,7 @@ import numpy as np
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.devices import Devices, InBulk, Side
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 
 Client = Callable[[dict[str, object], bytes, int], bytes]

@@ -27,8 +27,8 @@ from deniable.audit.run import Run
 from deniable.audit.setting import make_setting
 from deniable.commands.audit import audit_client
 from deniable.mechanisms import Per, SubsetShape
-from deniable.plan import Plan
 from deniable.records.reports import cut_evenly
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 from tests import statistics
 from tests.audit.planted import Headed, Recorded

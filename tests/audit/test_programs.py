@@ -17,7 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable.audit.repeats import find_repetition
-from deniable.plan import Plan
+from deniable.study import Plan
 from tests import statistics
 from tests.running import Run
 from tests.services import missing

@@ -12,7 +12,7 @@ from deniable.arrays import Integers
 from deniable.audit.devices import Side
 from deniable.audit.setting import make_setting
 from deniable.mechanisms import Per
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Wire
 from tests import enumeration
 from tests.audit.test_audits import SURE, Seeded, audited, many

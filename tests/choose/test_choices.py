@@ -33,10 +33,10 @@ from deniable.choose import (
 )
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
+from deniable.explain import explain
 from deniable.formatting import format_count, format_up
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric import MetricMechanism
-from deniable.plan import explain
 from deniable.records import Faked, Per, RecordMechanism, Sample, Split, equal_part, rsfd, rsrfd, smp, spl
 from deniable.rounds import BitFlip, allomfree
 from tests import enumeration

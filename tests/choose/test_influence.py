@@ -12,11 +12,11 @@ import pytest
 import deniable as dn
 from deniable.choose import Considered, Objective, consider, warn_influence, warn_uninvited
 from deniable.choose.influence import MUCH
+from deniable.explain.explain import reconsider
 from deniable.formatting import format_points
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import Result
-from deniable.plan.explain import reconsider
-from deniable.plan.findings import Findings
+from deniable.results import Result
+from deniable.results.findings import Findings
 from deniable.tickets import SigningKey
 
 PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}

@@ -19,8 +19,8 @@ from deniable.choose.task import checked_task
 from deniable.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric.numbers import averaged
-from deniable.plan import Result
 from deniable.records import equal_part
+from deniable.results import Result
 from tests.statistics import REPEAT_REPORTS, REPEATS, spread
 
 PLAIN = ("grr", "oue", "hr", "olh", "ss")

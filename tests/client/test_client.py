@@ -22,8 +22,8 @@ import pytest
 import deniable as dn
 from deniable.client import AboveCap, Client, Ledger, NotSent
 from deniable.client import client as client_room
-from deniable.plan import Plan
 from deniable.records import Sample
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 from tests import statistics, vectors
 from tests.cases import check_each

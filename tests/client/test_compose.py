@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.client import composed_loss, composed_ratio
-from deniable.plan import Plan
 from deniable.records import rsfd, smp, spl
 from deniable.rounds import l_grr
+from deniable.study import Plan
 
 
 def test_ratios_of_independent_reports_multiply() -> None:

@@ -15,9 +15,10 @@ import pytest
 import deniable as dn
 from deniable.client import DEFAULT_CAP, AboveCap, Client, CopiedLedger, Ledger
 from deniable.client.ledger import Entry, _seal, bound_linked_loss
-from deniable.plan import NANO, Plan
+from deniable.plan import NANO
 from deniable.records import Faked
 from deniable.records.fakes import Blank
+from deniable.study import Plan
 from tests import vectors
 
 ANSWER = vectors.ANSWERS[0]

@@ -11,7 +11,7 @@ import pytest
 import deniable as dn
 from deniable.audit.devices import client_of
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Wire
 from tests.running import Run
 from tests.statistics import goodness_of_fit

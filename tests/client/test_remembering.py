@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array, Integers
+from deniable.randomness import FULL, Device, Rows, SystemRows, WordArray
+from deniable.randomness.simulated import RememberingRows, remembering
 from deniable.records import (
     Blank,
     Fake,
@@ -42,8 +44,6 @@ from deniable.rounds import (
     l_sue,
     loloha,
 )
-from deniable.words import FULL, Device, Rows, SystemRows, WordArray
-from deniable.words.simulated import RememberingRows, remembering
 from tests import statistics
 from tests.records.test_records import compile_loops
 

@@ -14,9 +14,9 @@ import pytest
 
 import deniable as dn
 from deniable.client import Client
-from deniable.plan import Plan
+from deniable.randomness import words as words_room
+from deniable.study import Plan
 from deniable.wire import Report, Wire
-from deniable.words import words as words_room
 from tests import statistics, vectors
 from tests.cases import check_each
 

@@ -20,7 +20,7 @@ import deniable as dn
 from deniable.collect.access import hash_token
 from deniable.collect.intake import hash_invitation
 from deniable.collect.store import open_store
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from tests import vectors
 from tests.cases import check_each

@@ -20,8 +20,9 @@ import deniable as dn
 from deniable.collect import files, reading
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.refusals import REASONS
-from deniable.plan import Plan, Tallies
-from deniable.plan.findings import Findings
+from deniable.reports import Tallies
+from deniable.results.findings import Findings
+from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from tests.collector import BINARY, HTTP, JSON, OPERATOR, Running, collecting, small_plan, some_reports
 

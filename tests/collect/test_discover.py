@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import deniable as dn
-from deniable.plan import Reports
+from deniable.reports import Reports
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting
 

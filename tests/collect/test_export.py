@@ -11,7 +11,7 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
 from deniable.commands import export
-from deniable.plan.reports import Tallies
+from deniable.reports.reports import Tallies
 from deniable.wire import Wire
 from tests import services
 from tests.collector import small_plan

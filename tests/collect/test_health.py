@@ -22,8 +22,8 @@ from deniable.collect.app import Collector, Settings
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.store import open_store
-from deniable.plan import Plan
-from deniable.plan.health import Arrivals
+from deniable.results.health import Arrivals
+from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from tests.collector import BINARY, HTTP, Running, collecting, hook
 

@@ -17,7 +17,8 @@ from deniable.collect.intake import BINARY, JSON, Intake, Served, read_admission
 from deniable.collect.limits import Limits
 from deniable.collect.refusals import Refusal
 from deniable.collect.store import Arrival
-from deniable.plan import Plan, canonical
+from deniable.plan import canonical
+from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire, to_batch
 from tests import vectors
 from tests.cases import check_each

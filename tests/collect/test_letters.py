@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.collect.letter_texts import LANGUAGES, TEXTS
 from deniable.collect.letters import MOST, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
-from deniable.plan.consent import generate_consent
+from deniable.explain.consent import generate_consent
 from tests.collector import small_plan
 from tests.running import Outcome, Run
 

@@ -27,8 +27,10 @@ from deniable.collect.files import FOLDER, read_files
 from deniable.collect.reading import fetch_tallies
 from deniable.collect.store import open_store
 from deniable.estimate import consistency
-from deniable.plan import NANO, Plan, Tallies, metric_mechanism
-from deniable.plan.limit import round_limit
+from deniable.explain.device_limit import round_limit
+from deniable.plan import NANO, metric_mechanism
+from deniable.reports import Tallies
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
 from tests.collect.test_health import send as send_all

@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
 from deniable.design.simulated import draw_answers
-from deniable.plan.readable import describe_move
+from deniable.randomness.simulated import remembering, seeded
+from deniable.results.possible_shares import describe_move
 from deniable.wire import Report, Wire
-from deniable.words.simulated import remembering, seeded
 from tests.cases import check_each
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import visiting

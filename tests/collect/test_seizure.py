@@ -23,8 +23,8 @@ from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, StoreUnavailable, open_store
 from deniable.collect.sweeping import Sweeper, Traces
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
 from deniable.records import Single
+from deniable.study import Plan
 from tests import seizure, services
 from tests.collect.test_store import hashed
 from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports

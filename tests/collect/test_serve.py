@@ -34,7 +34,9 @@ from deniable.collect.refusals import Refusal
 from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Writer
 from deniable.errors import suggest_install
-from deniable.plan import Plan, Tallies, canonical
+from deniable.plan import canonical
+from deniable.reports import Tallies
+from deniable.study import Plan
 from deniable.tickets import derive_invitation
 from deniable.wire import Report, Wire, to_batch
 from tests import services

@@ -28,7 +28,8 @@ from deniable.collect.offers import Offer, Times
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan import Plan, Tallies
+from deniable.reports import Tallies
+from deniable.study import Plan
 from deniable.wire import Wire
 from tests import services
 from tests.running import Run

@@ -25,7 +25,7 @@ from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.study import Plan
 from tests import services
 from tests.collect.test_store import Make, _close_prepared, counted, hashed, make, prepared, store
 from tests.collector import collecting

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 import deniable as dn
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import check_access, look, visiting

@@ -31,7 +31,8 @@ from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store, StoreUnavailable, open_store
 from deniable.commands.shared.stores import register_plan
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan import InvalidPlan, Plan, canonical
+from deniable.plan import InvalidPlan, canonical
+from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket, message_of
 from deniable.tickets.public import EXPONENT
 from deniable.wire import to_batch

@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.store import Arrival, open_store
-from deniable.plan import Reports
+from deniable.reports import Reports
 from deniable.wire import Wire
 from tests.collector import TOKEN, collecting
 from tests.running import Run

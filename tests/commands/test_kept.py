@@ -16,8 +16,8 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.plan import kept
-from deniable.plan.kept import KeptTallies
+from deniable.results import kept_tallies as kept
+from deniable.results.kept_tallies import KeptTallies
 from tests import services
 from tests.engines.test_counts import copy_table, require
 from tests.running import Run

@@ -16,10 +16,10 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.commands.shared import answers, console
 from deniable.estimate import consistency
-from deniable.plan import Plan
-from deniable.plan.findings import Findings
-from deniable.plan.study import Study
-from deniable.tables import locate_rows, read_answers
+from deniable.frames import locate_rows, read_answers
+from deniable.results.findings import Findings
+from deniable.study import Plan
+from deniable.study.study import Study
 from tests import statistics
 from tests.running import Run
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
-from deniable.plan.findings import Findings
-from deniable.plan.range_queries import RangeQuery
+from deniable.results.findings import Findings
+from deniable.results.range_queries import RangeQuery
 from tests import levels
 from tests.running import Run
 

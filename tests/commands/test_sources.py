@@ -28,7 +28,7 @@ OTHER = dn.Plan.of({"color": COLORS}, dn.grr(3, 1.0), people=400)
 DAYS = ["2026-11-01", "2026-11-02"]
 
 
-def draw_reports(n: int = 400, seed: int = 1) -> dn.plan.Reports:
+def draw_reports(n: int = 400, seed: int = 1) -> dn.reports.Reports:
     generator = np.random.default_rng(seed)
     answers = {"color": generator.choice(COLORS, n), "smokes": generator.choice(["yes", "no"], n)}
     return PLAN.privatize(answers, dn.seeded(seed))

@@ -17,11 +17,12 @@ from deniable.cross.change import compare_tables
 from deniable.cross.spread import OneReport
 from deniable.cross.star import Star
 from deniable.estimate.intervals import reach_of
+from deniable.explain.differences import count_people
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
-from deniable.plan import Plan, Result
-from deniable.plan.differences import count_people
-from deniable.plan.reports import Tallies
+from deniable.reports.reports import Tallies
+from deniable.results import Result
+from deniable.study import Plan
 from tests import statistics
 
 STUDIES = 600

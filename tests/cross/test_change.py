@@ -12,7 +12,8 @@ from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
 from deniable.cross.change import TableChange
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Reports
+from deniable.reports import Reports
+from deniable.study import Plan
 from tests.statistics import (
     CHANGED_HELD,
     CHANGED_PEOPLE,

@@ -12,7 +12,8 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.likelihood.tables import mle_tables
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Reports
+from deniable.reports import Reports
+from deniable.study import Plan
 from tests.products import SMOKING
 
 N = 6000

@@ -33,8 +33,9 @@ from deniable.cross.tails import (
 )
 from deniable.law import Law
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Tallies
-from deniable.plan.known import add_groups
+from deniable.plan.known_groups import add_groups
+from deniable.reports import Tallies
+from deniable.study import Plan
 from deniable.summaries.ratios import find_fieller_ends
 from tests.statistics import SMALL_HELD
 

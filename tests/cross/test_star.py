@@ -16,7 +16,7 @@ from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side
 from deniable.cross.shrink import project_shares
 from deniable.cross.star import Star, rake
-from deniable.plan.result import Result
+from deniable.results.result import Result
 from tests import statistics
 
 ASKED = {"a": ["0", "1"], "b": ["x", "y", "z"], "c": ["u", "v"]}

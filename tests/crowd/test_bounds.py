@@ -20,8 +20,8 @@ from deniable.crowd.coins import Coins
 from deniable.crowd.supports import find_support
 from deniable.exact import exp_down
 from deniable.mechanisms.sets import SetShape
-from deniable.plan import Plan
 from deniable.records import Sample
+from deniable.study import Plan
 
 Law = dict[tuple[int, ...], Fraction]
 

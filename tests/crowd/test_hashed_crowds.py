@@ -12,8 +12,8 @@ import pytest
 import deniable as dn
 from deniable.crowd.blanket import Blanket
 from deniable.crowd.supports import find_support
+from deniable.randomness import toeplitz
 from deniable.records import Sample
-from deniable.words import toeplitz
 
 
 def state_laws(local: dn.Linear) -> npt.NDArray[np.float64]:

@@ -16,7 +16,7 @@ from deniable.design.draft import Draft
 from deniable.design.preview import preview
 from deniable.design.simulated import draw_answers
 from deniable.design.workshop import Workshop
-from deniable.plan import Plan
+from deniable.study import Plan
 from tests.cases import check_each
 from tests.design.samples import KINDS, TEXT
 from tests.running import Run

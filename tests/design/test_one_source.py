@@ -14,10 +14,10 @@ from deniable import Study
 from deniable.attack import success
 from deniable.choose import list_precisions
 from deniable.design.forecast import forecast
+from deniable.explain.choice_reasons import tabulate_precisions
+from deniable.explain.explain import reconsider
+from deniable.explain.guesses import explain_guesses, guess_attributes, guess_questions
 from deniable.formatting import format_percent
-from deniable.plan.explain import reconsider
-from deniable.plan.guesses import explain_guesses, guess_attributes, guess_questions
-from deniable.plan.reasons import tabulate_precisions
 from tests.cases import check_each
 from tests.random_studies import DrawnStudy, draw_studies
 from tests.running import run_in

@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.design.draft import Draft, Question
 from deniable.design.preview import preview
 from deniable.design.problems import check
-from deniable.plan.forecast import expect_tables
+from deniable.explain.table_precision import expect_tables
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import check_access
 from tests.design.test_page import DESK, designing, id_of, opened

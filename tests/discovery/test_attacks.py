@@ -8,7 +8,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.discovery import decide_listed
-from deniable.words import toeplitz
+from deniable.randomness import toeplitz
 from tests import statistics
 
 TEXT = dn.Text("a-z", longest=10)

@@ -21,7 +21,7 @@ from deniable.domain import NO_ANSWER, Categories, Domain, Range, number_of
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.mechanisms import grr
-from deniable.plan import Plan
+from deniable.study import Plan
 from tests import vectors
 
 COLORS = Categories(["red", "green", "blue"])

@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.client import Client
 from deniable.likelihood import GeometricChannel
 from deniable.metric import great_circle
-from deniable.plan import Plan
+from deniable.study import Plan
 from tests import vectors
 
 CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)

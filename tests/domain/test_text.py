@@ -10,8 +10,8 @@ import pytest
 import deniable as dn
 from deniable.domain.parsed import as_domain
 from deniable.domain.text import Unlisted, expand_alphabet, name_letters
-from deniable.plan.domains import domain_from_dict, domain_to_dict
-from deniable.plan.notation import InvalidPlan
+from deniable.plan.domain_json import domain_from_dict, domain_to_dict
+from deniable.plan.strict_json import InvalidPlan
 
 SITE = dn.Text(alphabet="a-z0-9.-", longest=10)
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import deniable as dn
 from deniable.engines.databases import SparkTable
-from deniable.plan.clusters import _privatize_blocks
+from deniable.reports.spark import _privatize_blocks
 from tests.engines.test_counts import Faulty, count_inside
 
 _SECONDS = 600  # that a task waits at most

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan.kept import KeptTallies
+from deniable.results.kept_tallies import KeptTallies
 from tests.cases import check_each
 from tests.running import Run
 

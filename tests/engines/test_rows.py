@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from deniable.plan import Plan
-from deniable.plan.reports import Tallies
+from deniable.reports.reports import Tallies
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 from tests.cases import check_each
 from tests.engines.test_counts import require

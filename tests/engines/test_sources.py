@@ -20,10 +20,10 @@ from pyarrow import dataset, parquet
 import deniable as dn
 from deniable.engines import databases
 from deniable.engines.query import Query
-from deniable.plan.kept import KeptTallies
-from deniable.plan.plan import Plan
-from deniable.plan.reports import Tallies
-from deniable.plan.study import Study
+from deniable.reports.reports import Tallies
+from deniable.results.kept_tallies import KeptTallies
+from deniable.study.plan import Plan
+from deniable.study.study import Study
 from tests import services
 from tests.engines.test_counts import copy_table, require
 

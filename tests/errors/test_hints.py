@@ -13,8 +13,8 @@ import pytest
 import deniable as dn
 from deniable import errors
 from deniable.errors import find_nearest, not_among, suggest_install
+from deniable.frames.files import require_file
 from deniable.mechanisms import PROTOCOLS
-from deniable.tables.files import require_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.estimate import consistency
-from deniable.tables import Backend
+from deniable.frames import Backend
 from tests import statistics
 from tests.mechanisms.test_every_mechanism import SHARES, made
 

@@ -14,8 +14,9 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport
-from deniable.plan import Plan, Tallies
-from deniable.plan.windows import Windows
+from deniable.reports import Tallies
+from deniable.results.windows import Windows
+from deniable.study import Plan
 from deniable.wire import Wire
 from tests import statistics
 

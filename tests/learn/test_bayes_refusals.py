@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import deniable as dn
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.plan import Plan
+from deniable.study import Plan
 from tests.learn.test_bayes import DOMAINS, make_model, make_people
 
 

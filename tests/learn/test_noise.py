@@ -19,7 +19,7 @@ from deniable.learn import CountNoise, DiscreteGaussian, DiscreteLaplace
 from deniable.learn import tails as tails_of
 from deniable.learn.noise import WIDE, Thresholds
 from deniable.learn.tails import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
-from deniable.words import FULL
+from deniable.randomness import FULL
 from tests import statistics
 
 SIGMAS = {0.25: 1442, 0.5: 748, 1.0: 389, 2.0: 204, 4.0: 108, 8.0: 58}

@@ -32,8 +32,8 @@ from deniable.likelihood.problem import Reported
 from deniable.likelihood.rows import shared
 from deniable.likelihood.solving import choice
 from deniable.likelihood.wholes import Attribute, build_whole_problem
-from deniable.plan import Reports
 from deniable.records import Blank, Faked, Records
+from deniable.reports import Reports
 from tests import cases, enumeration, statistics
 
 Floats = npt.NDArray[np.float64]

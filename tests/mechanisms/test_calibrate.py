@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.exact import solve
 from deniable.mechanisms import Direct, Subset, Unary, calibrate
+from deniable.randomness import FULL
 from deniable.rounds import Memoized
-from deniable.words import FULL
 
 FIRST = calibrate.symmetric(20, 30.0)
 RATIOS: dict[str, tuple[Callable[[int], Fraction], int]] = {

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.arrays import Array
 from deniable.mechanisms import SubsetShape
-from deniable.words import FULL
+from deniable.randomness import FULL
 from tests import statistics
 from tests.faults import shape_of
 from tests.subsets import listed
@@ -487,7 +487,7 @@ def test_stated_loss_is_that_of_all_outcomes(name: str, k: int, epsilon: float) 
 @pytest.mark.parametrize("name", EXACT)
 def test_best_guess_is_that_of_all_outcomes(name: str, k: int, epsilon: float) -> None:
     """For the uniform prior and others; a hash function's buckets are averaged in
-    tests/words/test_hashing.py.
+    tests/randomness/test_hashing.py.
     """
     m = made(name, k, epsilon)
     if isinstance(m, dn.Hashed):

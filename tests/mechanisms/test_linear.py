@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.words import FULL, toeplitz
+from deniable.randomness import FULL, toeplitz
 from tests import statistics
 from tests.cases import check_each
 from tests.mechanisms.test_every_mechanism import compile_loops

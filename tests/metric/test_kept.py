@@ -14,7 +14,8 @@ import deniable as dn
 from deniable.attack import success_after
 from deniable.errors import InvalidParameter
 from deniable.metric import MetricMechanism
-from deniable.plan import InvalidPlan, Plan
+from deniable.plan import InvalidPlan
+from deniable.study import Plan
 from tests.client.test_remembering import crowd_words
 from tests.vectors import TOWN
 

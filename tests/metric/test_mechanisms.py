@@ -38,7 +38,7 @@ from deniable.metric import (
     square_wave,
     tight_constraints,
 )
-from deniable.words import FULL, DrawnRows
+from deniable.randomness import FULL, DrawnRows
 from tests import statistics
 from tests.enumeration import exact_log
 from tests.mechanisms.test_every_mechanism import check_batch, check_compiled, compile_loops

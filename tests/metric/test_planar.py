@@ -32,7 +32,7 @@ from deniable.metric import (
 from deniable.metric.globe import EARTH
 from deniable.metric.shells import _folded_sums, planar_noise
 from deniable.plan import unit_loss
-from deniable.words import FULL
+from deniable.randomness import FULL
 from tests import statistics
 
 POINTS = 100_000

@@ -13,9 +13,10 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan, Result
-from deniable.plan.change import People
-from deniable.plan.findings import Findings
+from deniable.results import Result
+from deniable.results.change import People
+from deniable.results.findings import Findings
+from deniable.study import Plan
 from tests.running import Run
 from tests.statistics import at_least, spread
 

@@ -21,8 +21,8 @@ from deniable.domain import Coarse
 from deniable.engines import databases, sources
 from deniable.engines.databases import Engine
 from deniable.engines.fetching import EngineRows
+from deniable.explain.text_questions import list_unlisted
 from deniable.plan.attribute import Attribute
-from deniable.plan.text_questions import list_unlisted
 from tests import services
 
 WORDS = ["cat", "horse", "hippopotamus"]

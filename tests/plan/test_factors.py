@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import binom
 
 import deniable as dn
+from deniable.explain.factors import guess_factor, guess_factor_by, list_answer_guesses
 from deniable.mechanisms import ExactMechanism
 from deniable.mechanisms.shapes import Hadamard
-from deniable.plan.factors import guess_factor, guess_factor_by, list_answer_guesses
 from tests import enumeration
 
 SHAPES = [((2, 3), 0), ((3, 2), 1), ((2, 2), 1), ((2, 2, 2), 0), ((1, 4), 0)]

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan import Plan, Tallies, metric_mechanism
-from deniable.plan.findings import Findings
-from deniable.plan.plot import shares_plot
+from deniable.plan import metric_mechanism
+from deniable.reports import Tallies
+from deniable.results.findings import Findings
+from deniable.show.plot import shares_plot
 from deniable.simulate.tallies import draw_tally
+from deniable.study import Plan
 from deniable.summaries import Group, groups_of
 from deniable.summaries.totals import weigh
 from tests.running import Run, run_in

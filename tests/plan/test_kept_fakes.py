@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan import InvalidPlan, Plan
+from deniable.plan import InvalidPlan
 from deniable.records import Faked
 from deniable.rounds import Memoized
+from deniable.study import Plan
 
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"], "size": [str(v) for v in range(40)]}
 ANSWERS = {"color": "red", "smokes": "no", "size": "7"}

@@ -17,10 +17,11 @@ from deniable.audit.setting import make_setting
 from deniable.collect.sums import Sums
 from deniable.cross import CrossTable
 from deniable.cross.spread import GroupedReport, OneReport
+from deniable.explain.differences import count_people
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Tallies
-from deniable.plan.differences import count_people
-from deniable.plan.known import add_groups
+from deniable.plan.known_groups import add_groups
+from deniable.reports import Tallies
+from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire
 from tests.groups import ANSWERS, TRIAL, answers_of, plans
 from tests.statistics import CROSSED_HELD, CROSSED_SIZE, CROSSED_STUDIES, TESTED_STUDIES
@@ -312,7 +313,7 @@ def test_a_table_has_no_answers_beside_it() -> None:
 
 
 def test_a_consent_and_a_study_file_say_it(tmp_path: Path) -> None:
-    from deniable.plan.consent import LANGUAGES, generate_consent
+    from deniable.explain.consent import LANGUAGES, generate_consent
 
     plan = TRIAL.plan(people=1000)
     groups = {"en": "same group", "de": "Gruppe", "fr": "groupe", "es": "grupo", "pt": "grupo"}

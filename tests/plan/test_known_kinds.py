@@ -10,11 +10,12 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
+from deniable.explain.differences import count_people
+from deniable.explain.table_precision import expect_tables
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Tallies
-from deniable.plan.differences import count_people
-from deniable.plan.forecast import expect_tables
-from deniable.plan.known import add_groups
+from deniable.plan.known_groups import add_groups
+from deniable.reports import Tallies
+from deniable.study import Plan
 from tests.statistics import CROSSED_HELD, CROSSED_SIZE, TESTED_STUDIES
 
 PLAN = dn.Study(

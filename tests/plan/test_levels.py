@@ -12,12 +12,14 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.domain import Coarse
-from deniable.plan import Attribute, Plan, Result
-from deniable.plan.factors import guess_factor
-from deniable.plan.findings import Findings
-from deniable.plan.guesses import bound_group
-from deniable.plan.range_queries import RangeQuery, find_bins, find_edges
+from deniable.explain.factors import guess_factor
+from deniable.explain.guesses import bound_group
+from deniable.plan import Attribute
 from deniable.records import Sample, Split
+from deniable.results import Result
+from deniable.results.findings import Findings
+from deniable.results.range_queries import RangeQuery, find_bins, find_edges
+from deniable.study import Plan
 from deniable.summaries import Summary
 from tests import levels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import deniable as dn
-from deniable.plan.explain import list_warnings
+from deniable.explain.explain import list_warnings
 
 
 def warn(labels: list[str]) -> list[str]:

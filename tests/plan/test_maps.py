@@ -14,8 +14,8 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
 from deniable.plan.maps import MOST_BYTES, MOST_POINTS, SIDE, Map
+from deniable.study import Plan
 from tests.rules import png
 from tests.running import Run
 

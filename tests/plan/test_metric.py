@@ -23,6 +23,8 @@ from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
+from deniable.explain.acceptance import find_accepted
+from deniable.explain.device_limit import round_limit, warn_limit
 from deniable.metric import (
     Averaged,
     Geometric,
@@ -33,13 +35,13 @@ from deniable.metric import (
     piecewise,
 )
 from deniable.metric.shells import planar_noise
-from deniable.plan import NANO, InvalidPlan, Plan, Stated, Tallies, metric_mechanism, rest_loss
-from deniable.plan.acceptance import find_accepted
-from deniable.plan.limit import round_limit, warn_limit
-from deniable.plan.study import Study
+from deniable.plan import NANO, InvalidPlan, Stated, metric_mechanism, rest_loss
+from deniable.randomness import FULL
 from deniable.records import RecordMechanism, Sample, Split
+from deniable.reports import Tallies
+from deniable.study import Plan
+from deniable.study.study import Study
 from deniable.wire import Wire
-from deniable.words import FULL
 from tests import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.plan.test_plan import SCHEMA, refuse_unfit

@@ -7,9 +7,9 @@ import pytest
 
 import deniable as dn
 from deniable.law import Law
-from deniable.plan import Plan
-from deniable.plan.health import HealthWatch
-from deniable.plan.picked import explain_picked, find_picked
+from deniable.results.health import HealthWatch
+from deniable.results.picked import explain_picked, find_picked
+from deniable.study import Plan
 from tests.keys import signing_key
 
 TOWNS = [f"town {number}" for number in range(20)]

@@ -27,16 +27,18 @@ from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import NANO, InvalidPlan, Loss, Plan, Reports, Tallies, canonical
+from deniable.plan import NANO, InvalidPlan, Loss, canonical
 from deniable.plan.document import Content
-from deniable.plan.findings import Findings
-from deniable.plan.study import Study
+from deniable.randomness import FULL
+from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many
+from deniable.reports import Reports, Tallies
+from deniable.results.findings import Findings
 from deniable.rounds import Memoized
 from deniable.rounds import named as again
-from deniable.words import FULL
-from deniable.words.simulated import remembering, seeded
+from deniable.study import Plan
+from deniable.study.study import Study
 from tests import vectors
 from tests.cases import check_each
 

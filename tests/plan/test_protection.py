@@ -7,10 +7,10 @@ from pathlib import Path
 
 import deniable as dn
 from deniable.commands.init import EXAMPLE
-from deniable.plan import Plan
-from deniable.plan.consent import LANGUAGES
-from deniable.plan.limit import warn_limit, warn_together
+from deniable.explain.consent import LANGUAGES
+from deniable.explain.device_limit import warn_limit, warn_together
 from deniable.plan.protection import MOST_LITTLE, MOST_WELL, PICKS, RATINGS, rate_loss
+from deniable.study import Plan
 
 
 def test_the_thresholds_are_guesses_of_75_and_90_in_100() -> None:

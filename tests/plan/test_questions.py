@@ -25,11 +25,11 @@ from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import Plan
-from deniable.plan.findings import Findings
-from deniable.plan.questionnaire import divide_pages
-from deniable.plan.respondents import cumulative_shares
-from deniable.plan.units import loss_to_random
+from deniable.plan.metric_losses import loss_to_random
+from deniable.results.findings import Findings
+from deniable.results.respondents import cumulative_shares
+from deniable.study import Plan
+from deniable.study.questionnaire import divide_pages
 from deniable.wire import Wire
 from tests import questionnaires, statistics
 from tests.plan.test_plan import SCHEMA, refuse_unfit

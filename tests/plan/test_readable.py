@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan import Result
-from deniable.plan.findings import Findings
-from deniable.plan.noise import Noise, find_noisy
-from deniable.plan.readable import Shares, _search, read_groups, read_values
-from deniable.plan.smoothed import _smooth, list_smoothable
+from deniable.results import Result
+from deniable.results.findings import Findings
+from deniable.results.noise import Noise, find_noisy
+from deniable.results.possible_shares import Shares, _search, read_groups, read_values
+from deniable.results.smoothed import _smooth, list_smoothable
 from deniable.summaries import Group, Summary
 
 ASKED: dict[str, Any] = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan import Plan
-from deniable.plan.recovery import recover_plan
+from deniable.results.recovery import recover_plan
+from deniable.study import Plan
 from tests.running import Run
 
 TOWNS = ["Rome", "Oslo", "Kiel", "Bern"]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable.plan import Plan, references
+from deniable.explain import references
+from deniable.study import Plan
 
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
 

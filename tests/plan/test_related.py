@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-import deniable.plan.related as related
+import deniable.explain.related as related
+from deniable.explain.related import bound_related, guess_related, list_related_guesses
 from deniable.mechanisms import SetMechanism
 from deniable.metric import MetricMechanism
-from deniable.plan.related import bound_related, guess_related, list_related_guesses
 
 ROOT = ["full", "part", "none"]
 ASKED: dict[str, Any] = {"works": ROOT, "job": ["shop", "farm"], "boss": ["yes", "no"]}

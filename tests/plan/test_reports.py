@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.plan import Plan, Reports, Tallies
-from deniable.plan.study import Study
-from deniable.tables import frames
+from deniable.frames import frames
+from deniable.reports import Reports, Tallies
+from deniable.study import Plan
+from deniable.study.study import Study
 
 ASKED: dict[str, Any] = {"color": ["red", "green", "blue"], "age": {"low": 0, "high": 100, "step": 10}}
 ONCE = Study(ASKED, epsilon=1.0, title="Colors").plan(1000)

@@ -17,8 +17,8 @@ import pytest
 from pyarrow import dataset, parquet
 
 import deniable as dn
-from deniable.plan import Tallies
-from deniable.plan.kept import KeptTallies
+from deniable.reports import Tallies
+from deniable.results.kept_tallies import KeptTallies
 from tests import statistics
 from tests.cases import check_each
 from tests.running import Run
@@ -42,7 +42,7 @@ TABLES: dict[str, Read] = {
 }
 
 
-def reports(number: int, plan: dn.Plan = PLAN, seed: int = 1) -> dn.plan.Reports:
+def reports(number: int, plan: dn.Plan = PLAN, seed: int = 1) -> dn.reports.Reports:
     return plan.privatize(PEOPLE, dn.remembering(seed, round=number))
 
 

@@ -10,8 +10,8 @@ import pytest
 import deniable as dn
 from deniable.cross.agreement import agree
 from deniable.cross.spread import OneReport, Supports
-from deniable.plan.crossing import list_sources
-from deniable.plan.forecast import expect_tables
+from deniable.explain.table_precision import expect_tables
+from deniable.results.crossing import list_sources
 from tests.products import SMOKING
 
 N = 4000

@@ -11,10 +11,10 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
-from deniable.plan import Tallies
-from deniable.plan.findings import Findings
-from deniable.plan.range_queries import RangeQuery
-from deniable.plan.readable import Likely, read_values
+from deniable.reports import Tallies
+from deniable.results.findings import Findings
+from deniable.results.possible_shares import Likely, read_values
+from deniable.results.range_queries import RangeQuery
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries import sum_of
 from tests.statistics import SHORT_HELD, SHORT_STUDIES

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan import Result
-from deniable.plan.smooth import ONLY_IF_SMOOTH
-from deniable.plan.study import Study
+from deniable.results import Result
+from deniable.study.smooth import ONLY_IF_SMOOTH
+from deniable.study.study import Study
 from tests import waves
 from tests.enumeration import part_law
 

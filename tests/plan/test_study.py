@@ -20,7 +20,7 @@ import pytest
 from deniable.choose import Objective
 from deniable.domain import Categories, Domain, Range
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.plan.study import Study
+from deniable.study.study import Study
 
 ASKED = '[attributes]\na = ["x", "y"]\n'
 HOSTILE = {

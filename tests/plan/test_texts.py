@@ -13,8 +13,8 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
-from deniable.plan.consent import LANGUAGES, generate_consent
+from deniable.explain.consent import LANGUAGES, generate_consent
+from deniable.study import Plan
 from tests.running import Run
 
 STUDY = """

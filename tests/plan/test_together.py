@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plan.differences import count_people
+from deniable.explain.differences import count_people
 from tests.products import SMOKING
 
 N = 60_000
@@ -28,12 +28,12 @@ def _people() -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def result() -> dn.plan.Result:
+def result() -> dn.results.Result:
     plan = replace(SMOKING, epsilon=3.0).plan(people=N)
     return plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(5))))
 
 
-def test_tables_hold_the_truth_and_agree(result: dn.plan.Result) -> None:
+def test_tables_hold_the_truth_and_agree(result: dn.results.Result) -> None:
     by_age, by_sex = result.cross("smoker", by="age"), result.cross("smoker", by="sex")
     truth = np.array([0.25, 0.30, 0.22, 0.15, 0.08])
     assert (np.abs(by_age.shares[:, 0] - truth) < 5 * by_age.stderr[:, 0]).all()
@@ -45,7 +45,7 @@ def test_tables_hold_the_truth_and_agree(result: dn.plan.Result) -> None:
     np.testing.assert_allclose(turned.cells, by_age.cells.T, atol=1e-12)
 
 
-def test_results_and_plans_point_to_tables(result: dn.plan.Result) -> None:
+def test_results_and_plans_point_to_tables(result: dn.results.Result) -> None:
     """By what the shell and the notebook take, and not where there are none."""
     named = "smoker by age, smoker by sex, sex by age"
     assert str(result).endswith(f"tables of two answers (result.cross('smoker', by='age')): {named}")
@@ -57,7 +57,7 @@ def test_results_and_plans_point_to_tables(result: dn.plan.Result) -> None:
     assert "tables of two answers" not in alone.explain()
 
 
-def test_a_question_that_is_only_in_tables_points_to_them(result: dn.plan.Result) -> None:
+def test_a_question_that_is_only_in_tables_points_to_them(result: dn.results.Result) -> None:
     for name, read in (("smoker", ".total('yes')"), ("age", ".base('18 to under 30')")):
         with pytest.raises(KeyError) as refused:
             result[name]
@@ -80,7 +80,7 @@ def test_random_values_in_tables_are_warned_of() -> None:
     assert warned == {"random": True, "value": False, "alone": False}
 
 
-def test_a_table_that_borrows_errs_less(result: dn.plan.Result) -> None:
+def test_a_table_that_borrows_errs_less(result: dn.results.Result) -> None:
     table = result.cross("smoker", by="sex")
     alone = dn.CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])
     assert (np.diag(table.covariance) < np.diag(alone.covariance)).all()

@@ -8,8 +8,8 @@ import pytest
 
 import deniable as dn
 from deniable.choose import HALF_WIDTH, Precision
-from deniable.plan.acronyms import explain_kind, explain_name, list_always
-from deniable.plan.reasons import _name_next_best, _name_smaller
+from deniable.explain.acronyms import explain_kind, explain_name, list_always
+from deniable.explain.choice_reasons import _name_next_best, _name_smaller
 from tests.running import Run
 
 

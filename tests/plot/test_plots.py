@@ -19,7 +19,7 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
 from deniable.errors import suggest_install
-from deniable.plan.result import Result
+from deniable.results.result import Result
 from deniable.simulate import plot, population
 from deniable.simulate import tallies as drawn
 from deniable.simulate.measure import SweepCell, sweep

@@ -18,10 +18,10 @@ import pytest
 
 import deniable as dn
 from deniable.mechanisms import PROTOCOLS, Protocol, recognize
-from deniable.plan import notation
+from deniable.plan import strict_json as notation
+from deniable.randomness import FULL
 from deniable.wire import PREFIX, Report, Wire
 from deniable.wire import json as wire_json
-from deniable.words import FULL
 from tests import faults
 from tests.cases import check_each
 from tests.mechanisms import test_every_mechanism, test_faults, test_inputs

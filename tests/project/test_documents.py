@@ -20,7 +20,7 @@ import pytest
 import deniable as dn
 from deniable.cli import commands
 from deniable.collect.store import Arrival, open_store
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Wire
 from tests.certificates import Authority
 

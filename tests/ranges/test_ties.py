@@ -11,9 +11,9 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate, normal_quantile
 from deniable.mechanisms import Pooled, SetMechanism
+from deniable.randomness.pool import HashPool
 from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tree
 from deniable.ranges.ties import Level, Ties
-from deniable.words.pool import HashPool
 from tests.statistics import RANGED_ERROR
 
 N = 10**7

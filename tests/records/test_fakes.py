@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Guessed, Imitated, Prior
-from deniable.words import FULL
 from tests.enumeration import cells, fake_law, part_law, sampled_fake_law
 
 FAKES: dict[str, Callable[[], Fake]] = {

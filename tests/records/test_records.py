@@ -17,6 +17,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.mechanisms import ExactMechanism
+from deniable.randomness import FULL
 from deniable.records import (
     Blank,
     Fake,
@@ -34,7 +35,6 @@ from deniable.records import (
     spl,
 )
 from deniable.rounds import HashedMemoized, Memoized, l_grr, l_osue, loloha
-from deniable.words import FULL
 from tests import statistics
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
 

@@ -13,9 +13,9 @@ import pytest
 import deniable as dn
 from deniable.choose import Objective
 from deniable.choose.candidate import Considered
-from deniable.plan import Plan
 from deniable.records.sampling import draw_attributes, draw_weighted
 from deniable.simulate.tallies import draw_record_tallies
+from deniable.study import Plan
 from tests import statistics
 from tests.records.test_records import compile_loops
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.rounds import FAKES_AGAIN, Memoized
-from deniable.words import FULL
 from tests.enumeration import (
     Law,
     cells,

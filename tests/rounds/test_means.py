@@ -14,8 +14,8 @@ from deniable.attack.repeats import chance_after
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.metric.means import LAST_POSITION
+from deniable.randomness import FULL, DrawnRows
 from deniable.rounds import MemoizedMean, l_duchi
-from deniable.words import FULL, DrawnRows
 from tests import statistics
 from tests.client.test_remembering import crowd_words, exact_second
 from tests.enumeration import log, sequence_law

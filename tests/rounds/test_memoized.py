@@ -18,6 +18,8 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import log_up
+from deniable.randomness import FULL, DrawnRows
+from deniable.randomness.simulated import remembering
 from deniable.rounds import (
     BitFlip,
     HashedMemoized,
@@ -32,8 +34,6 @@ from deniable.rounds import (
     loloha,
 )
 from deniable.rounds.changes import MOST_ROUNDS, bound_changes
-from deniable.words import FULL, DrawnRows
-from deniable.words.simulated import remembering
 from tests import statistics
 from tests.enumeration import (
     WORDS,

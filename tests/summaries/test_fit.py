@@ -12,12 +12,12 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
-from deniable.plan import Tallies
-from deniable.plan.findings import Findings
-from deniable.plan.range_queries import RangeQuery
-from deniable.plan.readable import find_moved
-from deniable.plan.window_findings import WindowFindings
-from deniable.plan.windows import WindowResults
+from deniable.reports import Tallies
+from deniable.results.findings import Findings
+from deniable.results.possible_shares import find_moved
+from deniable.results.range_queries import RangeQuery
+from deniable.results.windows import WindowResults
+from deniable.show.window_findings import WindowFindings
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries.fit import Fit, bound_counts, compare_with_alike, fit_levels, fit_of
 from tests import statistics

@@ -11,9 +11,9 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.mechanisms import Linear
-from deniable.plan.estimates import estimate_tallies
-from deniable.plan.health import MEANINGS, Health, HealthWatch
-from deniable.plan.reports import Reports
+from deniable.reports.reports import Reports
+from deniable.results.estimates import estimate_tallies
+from deniable.results.health import MEANINGS, Health, HealthWatch
 from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
 from tests import statistics
 from tests.statistics import HEALTHY_TAIL

@@ -17,11 +17,11 @@ from deniable.arrays import Array
 from deniable.collect.health import GROWTH
 from deniable.exact import PRIME
 from deniable.mechanisms import SubsetShape
-from deniable.plan import health
-from deniable.plan.health import Health, HealthWatch
-from deniable.plan.plan import Plan
-from deniable.plan.reports import Reports
 from deniable.records import Records
+from deniable.reports.reports import Reports
+from deniable.results import health
+from deniable.results.health import Health, HealthWatch
+from deniable.study.plan import Plan
 from deniable.summaries import health as checks
 from deniable.summaries.health import Check
 from tests import statistics

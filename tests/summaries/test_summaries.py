@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.metric import MetricMechanism
 from deniable.metric.inverse import inverted
-from deniable.plan import Tallies
+from deniable.reports import Tallies
 from tests import statistics
 
 STUDIES = 60

@@ -27,7 +27,7 @@ from deniable.collect.intake import Admission, Intake, Served
 from deniable.collect.limits import Limits
 from deniable.collect.refusals import REASONS
 from deniable.collect.store import Store, open_store
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from tests import vectors
 from tests.cases import check_each

@@ -11,7 +11,8 @@ from fractions import Fraction
 import pytest
 
 import deniable as dn
-from deniable.plan import InvalidPlan, Plan
+from deniable.plan import InvalidPlan
+from deniable.study import Plan
 from tests import vectors
 from tests.cases import check_each
 from tests.plan.test_plan import SCHEMA, refuse_unfit

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.plan import Plan
 from deniable.records import Sample
+from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire, from_batch, to_batch
 from tests import vectors
 from tests.cases import check_each

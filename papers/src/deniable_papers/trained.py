@@ -27,10 +27,10 @@ from deniable.attack.tables import LEVEL, find_share_interval
 from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import whole_number
 from deniable.formatting import format_percent
+from deniable.frames import Backend, frame_of_rows
+from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records
 from deniable.simulate.population import numbers_from
-from deniable.tables import Backend, frame_of_rows
-from deniable.words.simulated import seeded
 
 Classifier = Literal["xgboost", "logistic"]
 _Lesson = tuple[list[Array], list[Integers], Integers]

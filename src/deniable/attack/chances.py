@@ -30,12 +30,12 @@ from deniable.attack.text import leave_text
 from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.plan import Plan
+from deniable.explain.related import list_related_guesses
 from deniable.plan.attribute import list_related
-from deniable.plan.related import list_related_guesses
+from deniable.randomness.simulated import seeded
 from deniable.records import Faked
 from deniable.simulate.population import numbers_from
-from deniable.words.simulated import seeded
+from deniable.study import Plan
 
 COLLECTIONS = 5
 _SIMULATED = 20_000

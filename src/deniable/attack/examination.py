@@ -15,10 +15,10 @@ from deniable.attack.text import leave_text
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
-from deniable.plan import Plan
+from deniable.randomness import Words
+from deniable.randomness.simulated import remembering, seeded
 from deniable.simulate.population import numbers_from
-from deniable.words import Words
-from deniable.words.simulated import remembering, seeded
+from deniable.study import Plan
 
 USERS = 2000
 """How many people are looked for in the background, drawn at random."""

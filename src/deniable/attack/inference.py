@@ -22,7 +22,7 @@ from deniable.attack.tables import LEVEL, find_share_interval
 from deniable.errors import InvalidParameter
 from deniable.exact import number
 from deniable.formatting import format_percent
-from deniable.tables import Backend, frame_of_rows
+from deniable.frames import Backend, frame_of_rows
 
 
 @final

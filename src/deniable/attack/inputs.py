@@ -25,10 +25,11 @@ from deniable.errors import (
     not_among,
 )
 from deniable.formatting import shorten_names
+from deniable.frames import DEGREES, column_names, columns_of, is_table, split_locations
 from deniable.mechanisms import integers
-from deniable.plan import Plan, Reports, encode_alone, records_of
 from deniable.records import Records
-from deniable.tables import DEGREES, column_names, columns_of, is_table, split_locations
+from deniable.reports import Reports, encode_alone, records_of
+from deniable.study import Plan
 from deniable.wire import Report, Wire
 
 

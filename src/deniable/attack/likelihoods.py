@@ -20,8 +20,8 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent, format_points
 from deniable.likelihood.fakes import compute_fake_likelihoods, prepare_likelihoods
 from deniable.mechanisms import BLOCK, ExactMechanism, Summed
-from deniable.plan import Plan
 from deniable.records import Faked, RecordMechanism, Records, as_record_mechanism
+from deniable.study import Plan
 
 Part = ExactMechanism | Summed
 """What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""

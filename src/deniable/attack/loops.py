@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled
+from deniable.randomness.compilation import compiled
 
 _BLOCK = 2048
 

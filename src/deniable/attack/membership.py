@@ -28,8 +28,8 @@ from deniable.attack.tables import LEVEL, find_mean_interval, find_share_interva
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, number, positive_epsilon, round_up, whole_number
 from deniable.formatting import format_percent
+from deniable.frames import Backend, frame_of_rows
 from deniable.simulate.population import numbers_from
-from deniable.tables import Backend, frame_of_rows
 
 Method = Literal["loss", "likelihood ratio"]
 Train = Callable[[Any, Any, int], Classifier]

@@ -11,8 +11,8 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.attack.likelihoods import CELLS, Part, likelihoods, width
 from deniable.metric import MetricMechanism
+from deniable.randomness.hashing import hash_values
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
-from deniable.words.hashing import hash_values
 
 
 class Pool(ABC):

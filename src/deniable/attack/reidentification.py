@@ -44,9 +44,9 @@ from deniable.attack.values import guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.likelihood.fakes import compute_fake_likelihoods
-from deniable.plan import Plan
 from deniable.records import Records
 from deniable.simulate.population import numbers_from
+from deniable.study import Plan
 
 Matching = Literal["support", "guess"]
 Progress = Callable[[int, int], None]

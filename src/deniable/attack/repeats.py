@@ -22,10 +22,10 @@ from deniable.exact import whole_number
 from deniable.law import binomial, checked_prior
 from deniable.mechanisms import Direct, Hashed, SetMechanism, Summed, Unary
 from deniable.metric import Averaged
+from deniable.randomness.hashing import occupied_buckets
+from deniable.randomness.simulated import remembering, seeded
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.simulate.population import numbers_from
-from deniable.words.hashing import occupied_buckets
-from deniable.words.simulated import remembering, seeded
 
 MOST_REPORTS = 100
 _SIMULATED, _FEWEST = 20_000, 1000

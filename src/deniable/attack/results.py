@@ -28,7 +28,7 @@ from deniable.formatting import (
     format_table,
     shorten_names,
 )
-from deniable.tables import Backend, frame_of_rows
+from deniable.frames import Backend, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -38,12 +38,12 @@ from deniable.estimate import bounded
 from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
+from deniable.frames import Backend, frame_of_rows
 from deniable.likelihood.fakes import compute_fake_likelihoods, compute_report_likelihoods
 from deniable.mechanisms import Tally
+from deniable.randomness.simulated import seeded
 from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
 from deniable.simulate.population import numbers_from
-from deniable.tables import Backend, frame_of_rows
-from deniable.words.simulated import seeded
 
 Assumed = Literal["known", "uniform"]
 """What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from deniable.errors import InvalidParameter
 from deniable.formatting import shorten_names
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import Plan
 from deniable.plan.losses import Stated
 from deniable.records import RecordMechanism, Sample, Single, Split, as_record_mechanism
+from deniable.study import Plan
 
 
 def name_left_out(questions: Sequence[str]) -> list[str]:

@@ -32,12 +32,13 @@ from deniable.attack.priors import checked_priors
 from deniable.attack.tables import LEVEL, Columns, find_share_interval
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
+from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.likelihood.fakes import compute_fake_likelihoods
 from deniable.mechanisms import BLOCK
-from deniable.plan import Plan, Reports
 from deniable.records import Fake, Faked, Records
+from deniable.reports import Reports
 from deniable.simulate.population import numbers_from
-from deniable.tables import Backend, frame_of, frame_of_rows
+from deniable.study import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,9 +20,9 @@ from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
 from deniable.mechanisms import ExactMechanism, Mechanism
 from deniable.metric import MetricMechanism
-from deniable.plan import Plan
+from deniable.randomness import Words, checked_source
 from deniable.records import RecordMechanism
-from deniable.words import Words, checked_source
+from deniable.study import Plan
 
 Pairs = Named | Iterable[object]
 Steps = Sequence[tuple[int, int]]

@@ -15,10 +15,10 @@ from deniable.arrays import Integers
 from deniable.audit.copies import Copies, run_copies
 from deniable.client import Client
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
+from deniable.randomness import Words, checked_source
+from deniable.randomness.simulated import remembering
+from deniable.study import Plan
 from deniable.wire import Report, Wire
-from deniable.words import Words, checked_source
-from deniable.words.simulated import remembering
 
 Answers = Mapping[str, object]
 Side = tuple[Answers, ...]

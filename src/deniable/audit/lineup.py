@@ -14,7 +14,7 @@ from deniable.audit.bound import Event
 from deniable.audit.devices import Side
 from deniable.audit.observations import Votes
 from deniable.audit.setting import encode_sides
-from deniable.plan import Plan
+from deniable.study import Plan
 
 _MOST_ANSWERS = 1 << 27  # people in line times devices, attributes and rounds, at most
 

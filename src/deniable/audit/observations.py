@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.mechanisms import ExactMechanism
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import PREFIX, VERSION, Wire
 
 Bytes = npt.NDArray[np.uint8]

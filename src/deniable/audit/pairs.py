@@ -14,11 +14,13 @@ from deniable.domain import Code, Domain, Range, Text, View
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
+from deniable.frames import column_names, columns_of, is_table
 from deniable.mechanisms import Per
 from deniable.metric import MetricMechanism
-from deniable.plan import Attribute, Plan, settle_record
+from deniable.plan import Attribute
 from deniable.plan.document import Content
-from deniable.tables import column_names, columns_of, is_table
+from deniable.reports import settle_record
+from deniable.study import Plan
 
 Pair = tuple[Side, Side]
 Named = Literal["ends", "every"]

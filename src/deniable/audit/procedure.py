@@ -15,10 +15,10 @@ from deniable.audit.run import Run
 from deniable.audit.setting import Setting, make_setting
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
+from deniable.frames import Show
 from deniable.mechanisms import Per
-from deniable.plan import Plan
-from deniable.tables import Show
-from deniable.words import Words, checked_source
+from deniable.randomness import Words, checked_source
+from deniable.study import Plan
 
 LEVEL = 0.9999
 """A right client fails one audit in 10,000 at most."""

@@ -33,7 +33,7 @@ from deniable.audit.copies import Copies
 from deniable.audit.devices import Devices, Side
 from deniable.audit.observations import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.wire import Refused, Wire
 
 _HEXADECIMAL = re.compile(rb"(?:[0-9a-fA-F]{2})+")

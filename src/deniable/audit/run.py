@@ -22,11 +22,11 @@ from deniable.audit.repeats import Ids
 from deniable.audit.sequence import Sequence
 from deniable.audit.setting import Setting
 from deniable.formatting import format_count
-from deniable.plan import Plan
-from deniable.tables import Show
+from deniable.frames import Show
+from deniable.randomness import Words
+from deniable.randomness.simulated import seeded
+from deniable.study import Plan
 from deniable.wire import Wire
-from deniable.words import Words
-from deniable.words.simulated import seeded
 
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _LINED = 1 / 3  # the part of line-ups in the chance of a false alarm

@@ -28,8 +28,9 @@ from deniable.audit.pairs import (
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
-from deniable.plan import NANO, Plan, Stated
+from deniable.plan import NANO, Stated
 from deniable.records import Faked, RecordMechanism
+from deniable.study import Plan
 
 ROUNDS = 10
 """How many rounds of a plan that asks again are looked at, at most, unless it is said otherwise."""

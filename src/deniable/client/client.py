@@ -30,11 +30,12 @@ from deniable.client.ledger import Ledger, checked_cap
 from deniable.domain import is_missing
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
-from deniable.plan import InvalidPlan, Plan, list_questions
-from deniable.tables import DEGREES
+from deniable.frames import DEGREES
+from deniable.plan import InvalidPlan, list_questions
+from deniable.randomness import device, report_id
+from deniable.study import Plan
 from deniable.tickets import Blinding, Ticket, derive_invitation, is_code
 from deniable.wire import Report, Wire
-from deniable.words import device, report_id
 
 __all__ = ["Client", "NotSent"]
 

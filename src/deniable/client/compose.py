@@ -9,8 +9,8 @@ from fractions import Fraction
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
 from deniable.mechanisms import ExactMechanism, checked_per
-from deniable.plan import Plan
 from deniable.records import Per, RecordMechanism
+from deniable.study import Plan
 
 Answer = Fraction | ExactMechanism | RecordMechanism | Plan
 

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple, final
 from deniable.client.marker import Marker
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
+from deniable.explain.device_limit import DEFAULT_CAP, round_limit
 from deniable.formatting import format_count
-from deniable.plan import NANO, InvalidPlan, Plan
-from deniable.plan.limit import DEFAULT_CAP, round_limit
-from deniable.tables import replacing
+from deniable.frames import replacing
+from deniable.plan import NANO, InvalidPlan
+from deniable.study import Plan
 
 try:
     import fcntl

@@ -14,8 +14,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import final
 
 from deniable.collect.intake import Served
-from deniable.plan.health import Arrivals
-from deniable.plan.reports import Tallies
+from deniable.reports.reports import Tallies
+from deniable.results.health import Arrivals
 
 MINUTE = 60.0
 """Seconds."""

@@ -12,7 +12,8 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.collect.database import Database
 from deniable.collect.sums import Sums
-from deniable.plan import Plan, Reports
+from deniable.reports import Reports
+from deniable.study import Plan
 from deniable.wire import Wire
 
 Outcome = Literal["counted", "counted before", "form", "invitation", "ticket", "closed", "plan"]

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 from deniable.collect.messages import TextLimit
 from deniable.discovery import Discovery, Query
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.explain.text_questions import UnlistedQuestion, list_unlisted
 from deniable.formatting import format_count
-from deniable.plan import Plan, Reports, Tallies
-from deniable.plan.discoveries import discover_values, find_question, read_query
-from deniable.plan.text_questions import UnlistedQuestion, list_unlisted
+from deniable.reports import Reports, Tallies
+from deniable.results.discoveries import discover_values, find_question, read_query
+from deniable.study import Plan
 from deniable.wire import Wire
 
 if TYPE_CHECKING:
     from deniable.collect.access import Actor
     from deniable.collect.store import Store
-    from deniable.tables import Show
+    from deniable.frames import Show
 
 
 def find_values(

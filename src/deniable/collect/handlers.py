@@ -34,9 +34,9 @@ from deniable.collect.store import Store
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate.consistency import NAMES
-from deniable.plan import Reports, Tallies
-from deniable.plan.discoveries import find_question
-from deniable.plan.range_queries import RangeQuery
+from deniable.reports import Reports, Tallies
+from deniable.results.discoveries import find_question
+from deniable.results.range_queries import RangeQuery
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")

@@ -17,8 +17,10 @@ from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.refusals import Refusal
 from deniable.collect.store import Store, StoreUnavailable
-from deniable.plan import Plan, Reports, Result
-from deniable.plan.health import LOOKED, Arrivals, Health, HealthWatch
+from deniable.reports import Reports
+from deniable.results import Result
+from deniable.results.health import LOOKED, Arrivals, Health, HealthWatch
+from deniable.study import Plan
 
 GROWTH = 1.05
 """How much the number of reports grows before they are looked at again."""

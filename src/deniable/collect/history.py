@@ -8,7 +8,7 @@ from deniable.arrays import Integers
 from deniable.collect import recount
 from deniable.collect.database import Database
 from deniable.collect.registry import Registry
-from deniable.plan import Tallies
+from deniable.reports import Tallies
 
 
 class _Kept(NamedTuple):

@@ -15,7 +15,7 @@ from deniable.collect.limits import Limits, longest_json, longest_report
 from deniable.collect.refusals import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
+from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket
 from deniable.wire import PREFIX, Refused, Report, Wire, alike, from_batch, parse_json
 

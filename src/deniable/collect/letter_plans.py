@@ -10,9 +10,9 @@ from typing import final
 from deniable.collect.letter_texts import LANGUAGES, TEXTS
 from deniable.collect.offers import Times
 from deniable.errors import InvalidParameter, not_among
-from deniable.plan import Plan
 from deniable.plan.protection import PICKS, RATINGS
 from deniable.plan.texts import Text
+from deniable.study import Plan
 
 
 @final

@@ -7,7 +7,7 @@ from typing import final
 
 from deniable.collect.counting import is_open
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
+from deniable.study import Plan
 
 
 @final

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from deniable.discovery import Discovery, Query
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_members
-from deniable.plan import Plan, Tallies
-from deniable.plan.health import Health
+from deniable.reports import Tallies
+from deniable.results.health import Health
+from deniable.study import Plan
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store

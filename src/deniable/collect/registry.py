@@ -11,7 +11,7 @@ from deniable.collect.counting import Known, Locked, State
 from deniable.collect.database import Database, StoreUnavailable
 from deniable.collect.offers import Offer, Registered, Round, Times, no_round
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan
+from deniable.study import Plan
 
 
 @final

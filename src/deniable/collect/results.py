@@ -17,13 +17,15 @@ from deniable.collect.refusals import Refusal
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
-from deniable.plan import MEAN, Plan, Result, Tallies
-from deniable.plan.estimates import estimate_tallies
-from deniable.plan.findings import Findings
-from deniable.plan.range_queries import RangeQuery, ShownShare, answer_queries
-from deniable.plan.rows import AMONG, name_quantile
-from deniable.plan.smoothed import list_smoothable
-from deniable.tables.spreadsheet import csv_bytes
+from deniable.frames.spreadsheet import csv_bytes
+from deniable.reports import Tallies
+from deniable.results import MEAN, Result
+from deniable.results.estimates import estimate_tallies
+from deniable.results.findings import Findings
+from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
+from deniable.results.rows import AMONG, name_quantile
+from deniable.results.smoothed import list_smoothable
+from deniable.study import Plan
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
 Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents, Fit)

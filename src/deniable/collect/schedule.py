@@ -11,7 +11,7 @@ from typing import Literal, final
 from deniable.collect.offers import Times
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_members, format_time
-from deniable.plan import Plan
+from deniable.study import Plan
 
 Every = Literal["day", "week", "month"]
 

@@ -32,7 +32,8 @@ from deniable.collect.offers import Offer, Registered, Round, Times
 from deniable.collect.registry import Registry
 from deniable.collect.sweeping import Traces
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
-from deniable.plan import Plan, Tallies
+from deniable.reports import Tallies
+from deniable.study import Plan
 
 __all__ = ["Arrival", "Outcome", "Store", "StoreUnavailable", "open_store"]
 

@@ -9,9 +9,10 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidReport
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Tallies
-from deniable.plan.known import add_groups
+from deniable.plan.known_groups import add_groups
 from deniable.records import Records
+from deniable.reports import Tallies
+from deniable.study import Plan
 
 _STORED = np.dtype("<i8")
 

@@ -64,7 +64,7 @@ def attack_plan(
 
     from deniable.attack.examination import examine
     from deniable.attack.inputs import misspelt
-    from deniable.tables import header_of, separator_of
+    from deniable.frames import header_of, separator_of
 
     for option in ("separator", "top", "users"):
         if data is None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:

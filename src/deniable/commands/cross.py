@@ -15,7 +15,7 @@ from deniable.errors import InvalidParameter
 if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
     from deniable.cross.change import Asked
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 
 @click.command("cross")

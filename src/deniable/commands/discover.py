@@ -16,9 +16,9 @@ from deniable.errors import InvalidValue
 
 if TYPE_CHECKING:
     from deniable.discovery import Discovery, Query
-    from deniable.plan import Plan
-    from deniable.plan.text_questions import UnlistedQuestion
-    from deniable.tables import Show
+    from deniable.explain.text_questions import UnlistedQuestion
+    from deniable.frames import Show
+    from deniable.study import Plan
 
 
 @click.command("discover")
@@ -75,7 +75,7 @@ def discover_file(
     are somebody's words.
     """
     from deniable.discovery import Query
-    from deniable.plan.discoveries import find_question
+    from deniable.results.discoveries import find_question
 
     source = sources.find_source(reports, source)
     writing.check(out, plot_files, force)

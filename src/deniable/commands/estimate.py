@@ -16,11 +16,13 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 
 if TYPE_CHECKING:
-    from deniable.plan import Change, Plan, Tallies
-    from deniable.plan.change import People
-    from deniable.plan.window_findings import WindowFindings
+    from deniable.frames import Show
+    from deniable.reports import Tallies
+    from deniable.results import Change
+    from deniable.results.change import People
+    from deniable.show.window_findings import WindowFindings
+    from deniable.study import Plan
     from deniable.summaries.recovery import FakeModel
-    from deniable.tables import Show
 
 _TENS = 9
 _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is asked for
@@ -132,12 +134,12 @@ def estimate_file(
     range without open ends is shown below, and its median.
     """
     from deniable.collect.reading import fetch_health
-    from deniable.plan.findings import Findings
-    from deniable.plan.health import HealthWatch
-    from deniable.plan.likely import has_fakes
-    from deniable.plan.range_queries import RangeQuery
-    from deniable.plan.recovery import recover_plan
-    from deniable.plan.window_findings import WindowFindings
+    from deniable.results.findings import Findings
+    from deniable.results.health import HealthWatch
+    from deniable.results.most_likely import has_fakes
+    from deniable.results.range_queries import RangeQuery
+    from deniable.results.recovery import recover_plan
+    from deniable.show.window_findings import WindowFindings
 
     source = sources.find_source(reports, source)
     counts = sources.is_table(source, table)

@@ -17,8 +17,9 @@ from deniable.formatting import format_count
 if TYPE_CHECKING:
     from deniable.collect.offers import Round
     from deniable.collect.store import Store
-    from deniable.plan import Plan, Reports
-    from deniable.tables import Show
+    from deniable.frames import Show
+    from deniable.reports import Reports
+    from deniable.study import Plan
 
 _AT_ONCE = 100_000  # reports of a group of rows
 _BYTES = 32 << 20  # or as many as have so many bytes

@@ -122,7 +122,7 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
 
     STUDY is a commented TOML file to edit, study.toml unless named otherwise.
     """
-    from deniable.tables import replacing
+    from deniable.frames import replacing
 
     if data is not None:
         console.refuse_ending(data, [".csv"], "simulated data")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable.choose import Precision
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 _EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
@@ -104,7 +104,7 @@ def size_study(
 
 def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
     """How many people find a difference, at the study's epsilon and at others."""
-    from deniable.plan.differences import count_people
+    from deniable.explain.differences import count_people
 
     if difference + share >= 100:
         raise InvalidParameter(f"shares are below 100 %, got {share:g} % and {share + difference:g} %")
@@ -128,7 +128,7 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
 
 def _list_read(plan: Plan) -> list[Precision]:
     """How well everything will be known that is read: of attributes, then tables by known groups."""
-    from deniable.plan.forecast import expect_tables
+    from deniable.explain.table_precision import expect_tables
 
     known = () if plan.content.known is None else plan.content.known.names
     tables = (
@@ -191,8 +191,8 @@ def _explain_found(found: Sequence[Precision], error: float) -> list[str]:
 
 
 def _explain_turnout(plan: Plan) -> list[str]:
-    from deniable.plan.explain import reconsider
-    from deniable.plan.turnout import explain_turnout
+    from deniable.explain.explain import reconsider
+    from deniable.explain.turnout import explain_turnout
 
     told = explain_turnout(plan.content, reconsider(plan.content, plan.considered))
     return [] if told is None else [told]
@@ -204,7 +204,7 @@ def _name(plan: Plan) -> str:
 
 def _explain_choice(plan: Plan) -> list[str]:
     """What the name of the choice means."""
-    from deniable.plan.acronyms import explain_name
+    from deniable.explain.acronyms import explain_name
 
     words = explain_name(plan.considered[0])
     name = plan.considered[0].name

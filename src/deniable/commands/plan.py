@@ -12,7 +12,7 @@ from deniable.commands.shared.options import FILE, Number, people_expected, posi
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 
 @click.command("plan")

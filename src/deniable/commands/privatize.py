@@ -18,8 +18,8 @@ from deniable.formatting import format_count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deniable.plan import Reports
-    from deniable.tables import Show
+    from deniable.frames import Show
+    from deniable.reports import Reports
 
     Block = tuple[Reports, pa.Table | None]
 
@@ -84,7 +84,7 @@ def privatize_file(
         return
     if master is not None:
         raise InvalidParameter("--master names a cluster, with --engine spark")
-    from deniable.plan.beside import write_blocks
+    from deniable.reports.extra_columns import write_blocks
 
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
@@ -149,7 +149,7 @@ def _privatize_on_spark(plan: Path, data: str, out: str, master: str, beside: Se
 
 def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Block]:
     """Reports block by block."""
-    from deniable.words import simulated
+    from deniable.randomness import simulated
 
     source = None if seed is None else simulated.seeded(seed)
     for codes, beside in answers.blocks(show):
@@ -160,7 +160,7 @@ def _privatize_again(answers: Answers, seed: int | None, number: int | None, sho
     """Reports of people who keep their first answers, all at once."""
     import numpy as np
 
-    from deniable.words import simulated
+    from deniable.randomness import simulated
 
     rounds = answers.plan.content.rounds
     if seed is None:

@@ -26,7 +26,7 @@ from deniable.formatting import format_members, format_time
 if TYPE_CHECKING:
     from deniable.collect.offers import Times
     from deniable.collect.schedule import Every
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 
 @final

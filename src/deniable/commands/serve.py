@@ -21,7 +21,7 @@ from deniable.formatting import format_time
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
     from deniable.collect.store import Store
-    from deniable.plan import Plan
+    from deniable.study import Plan
     from deniable.tickets import SigningKey
 
 
@@ -256,7 +256,7 @@ def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -
 def _warn_of_fakes(served: Sequence[Served]) -> None:
     """Warns of plans that anybody may answer, and of which a few fake reports would move the shares."""
     from deniable.choose import warn_uninvited
-    from deniable.plan.explain import reconsider
+    from deniable.explain.explain import reconsider
 
     for one in served:
         text = None if one.invited else warn_uninvited(reconsider(one.plan.content, ()))
@@ -266,7 +266,7 @@ def _warn_of_fakes(served: Sequence[Served]) -> None:
 
 def _warn_of_limits(plans: Iterable[Plan]) -> None:
     """Warns of plans that devices refuse, unless their people have raised the limit."""
-    from deniable.plan.limit import warn_limit
+    from deniable.explain.device_limit import warn_limit
 
     for plan in plans:
         text = warn_limit(plan.content, plan.stated)

@@ -54,8 +54,8 @@ def keep_tallies(
     that is kept on, by the first --by, which must grow with time. The job may be repeated or killed at any
     time: the file is replaced at once. For estimates, give it to deniable estimate: --from tallies.json.
     """
-    from deniable.plan.kept import KeptTallies
-    from deniable.plan.windows import describe_refused
+    from deniable.results.kept_tallies import KeptTallies
+    from deniable.results.windows import describe_refused
 
     address = sources.find_source(None, source)
     if isinstance(address, tuple):

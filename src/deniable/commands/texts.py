@@ -21,7 +21,7 @@ def print_texts(study: Path, people: int, language: list[str], as_json: bool) ->
     It says what is sent and what that gives away, as the plan of the study has it. Edit it, and put it into
     the file of the study. With `consent = true` there, the plan has it as it is.
     """
-    from deniable.plan.consent import generate_consent
+    from deniable.explain.consent import generate_consent
 
     plan = reading.plan_study(study, people)
     texts = plan.content.texts

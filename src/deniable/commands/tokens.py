@@ -30,7 +30,7 @@ from deniable.tickets import derive_invitation, draw_code
 if TYPE_CHECKING:
     from deniable.collect.letter_plans import Announced
     from deniable.collect.letters import Letter
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 
 @click.command("tokens")
@@ -143,7 +143,7 @@ def make_tokens(
         _warn_of_address(url)
     read = [reading.read_plan(named) for named in plans]
     _refuse_same(read)
-    from deniable.plan.limit import warn_together
+    from deniable.explain.device_limit import warn_together
 
     together = warn_together([plan.stated for plan in read])
     if together is not None:

@@ -25,7 +25,7 @@ def show_story(out: Path | None, seed: int | None, force: bool) -> None:
     success.
     """
     from deniable.demo import tour
-    from deniable.tables import replacing
+    from deniable.frames import replacing
 
     page = _PAGE if out is None else out
     console.refuse_existing([page], overwrite=force or out is None)

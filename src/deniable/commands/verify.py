@@ -31,7 +31,7 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     states is refused.
     """
     from deniable.plan import InvalidPlan
-    from deniable.plan.questions import explain_questions
+    from deniable.reports.answers import explain_questions
 
     read = reading.read_plan(plan)
     loss = read.verify()

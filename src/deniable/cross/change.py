@@ -21,7 +21,7 @@ from deniable.cross.hypothesis import Test, find_noncentral, list_moves
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total
 from deniable.formatting import format_count, format_percent, format_table, keep_finite
-from deniable.tables import Backend, frame_of_rows
+from deniable.frames import Backend, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

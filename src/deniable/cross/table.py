@@ -28,9 +28,9 @@ from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.formatting import format_count, format_percent, format_table, keep_finite
+from deniable.frames import Backend, frame_of_rows
 from deniable.summaries import Summary
 from deniable.summaries.ratios import find_fieller_ends
-from deniable.tables import Backend, frame_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled
+from deniable.randomness.compilation import compiled
 
 _REACH = 10.0  # standard deviations to either side: less than 1e-21 is farther away
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from deniable.mechanisms import Linear
 from deniable.mechanisms.sets import SetShape
+from deniable.randomness import FULL
 from deniable.records import Sample, Single
-from deniable.words import FULL
 
 
 class Support(NamedTuple):

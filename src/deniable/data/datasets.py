@@ -13,8 +13,8 @@ from deniable.data.dataset import Dataset, encode_columns
 from deniable.data.marginals import FOREIGN, UNKNOWN, deal_values, read_marginals
 from deniable.data.published import FILES, FOLDER, present, rows_of, say_carried
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
-from deniable.words import below
-from deniable.words.simulated import seeded
+from deniable.randomness import below
+from deniable.randomness.simulated import seeded
 
 __all__ = ["NAMES", "Dataset", "load"]
 

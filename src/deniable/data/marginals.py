@@ -11,7 +11,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.data.published import FILES, expected, find, read_text
 from deniable.errors import DataUnavailable
-from deniable.words import Words
+from deniable.randomness import Words
 
 FOREIGN = "Foreign tourist"
 UNKNOWN = "NR"

@@ -27,8 +27,9 @@ from deniable.client import Client
 from deniable.collect.files import FOLDER
 from deniable.domain import Range
 from deniable.errors import DeniableError
-from deniable.plan import Plan, Result
-from deniable.plan.study import Study
+from deniable.results import Result
+from deniable.study import Plan
+from deniable.study.study import Study
 
 TITLE = "How people come to work"
 EPSILON = 1.5

@@ -21,11 +21,11 @@ from deniable.errors import suggest_install
 from deniable.estimate import Estimate
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, SubsetShape, ss
+from deniable.randomness import system
+from deniable.randomness.simulated import seeded
 from deniable.simulate import plot
 from deniable.simulate.measure import SweepCell, sweep
 from deniable.simulate.population import Population
-from deniable.words import system
-from deniable.words.simulated import seeded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

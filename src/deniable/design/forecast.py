@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deniable.plan import Plan
-from deniable.plan.acronyms import explain_kinds, explain_name
-from deniable.plan.explain import list_warnings, reconsider
-from deniable.plan.forecast import ExpectedTable, expect_tables
-from deniable.plan.guesses import guess_questions
-from deniable.plan.reasons import explain_choice, name_use
-from deniable.plan.turnout import explain_turnout
+from deniable.explain.acronyms import explain_kinds, explain_name
+from deniable.explain.choice_reasons import explain_choice, name_use
+from deniable.explain.explain import list_warnings, reconsider
+from deniable.explain.guesses import guess_questions
+from deniable.explain.table_precision import ExpectedTable, expect_tables
+from deniable.explain.turnout import explain_turnout
+from deniable.study import Plan
 
 
 def forecast(plan: Plan) -> dict[str, Any]:

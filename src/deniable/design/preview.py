@@ -17,12 +17,14 @@ from deniable.design.tables import list_tables
 from deniable.domain import Domain, Range, Unlisted, View
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
-from deniable.plan import Attribute, Plan, Reports
-from deniable.plan.applicable import find_condition
-from deniable.plan.findings import Findings
-from deniable.plan.result import bins_of
-from deniable.plan.rows import MEDIAN
-from deniable.words.simulated import remembering, seeded
+from deniable.plan import Attribute
+from deniable.randomness.simulated import remembering, seeded
+from deniable.reports import Reports
+from deniable.results.applicable import find_condition
+from deniable.results.findings import Findings
+from deniable.results.result import bins_of
+from deniable.results.rows import MEDIAN
+from deniable.study import Plan
 
 MOST_PEOPLE = 100_000
 """More people than this are not simulated: a page does not wait that long."""

@@ -15,9 +15,9 @@ from deniable.design.draft import Draft, Question
 from deniable.design.unfinished import find_open_condition, find_unfinished
 from deniable.domain import checked_text
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.plan.questionnaire import list_attributes, read_conditions, read_policies
-from deniable.plan.sections import list_options
-from deniable.plan.study import Study
+from deniable.study.questionnaire import list_attributes, read_conditions, read_policies
+from deniable.study.study import Study
+from deniable.study.toml import list_options
 
 _FIELDS = (
     *("low", "high", "step", "open_low", "open_high", "privacy", "epsilon", "level", "radius"),

@@ -14,7 +14,7 @@ from deniable.design.app import Designer
 from deniable.design.forecast import forecast
 from deniable.design.workshop import Workshop
 from deniable.domain import Range
-from deniable.plan.study import Study
+from deniable.study.study import Study
 
 __all__ = ["listen", "make_designer", "make_server", "run"]
 

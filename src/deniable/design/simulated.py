@@ -7,9 +7,10 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.domain import NO_ANSWER, Domain, Range, Text, Unlisted, View
 from deniable.domain.number import Number
-from deniable.plan import Attribute, Plan
+from deniable.plan import Attribute
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.simulate.population import numbers_from
+from deniable.study import Plan
 
 _FIRST_KIND = 0.5  # of the people, in which answers are frequent that are not in the other
 _TEXTS = 200  # that simulated people have

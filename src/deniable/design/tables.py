@@ -10,9 +10,10 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.domain import Product
 from deniable.errors import InvalidParameter
-from deniable.plan import Plan, question_pairs
-from deniable.plan.margins import find_domain, find_margins
-from deniable.plan.result import Result
+from deniable.explain import question_pairs
+from deniable.explain.margins import find_domain, find_margins
+from deniable.results.result import Result
+from deniable.study import Plan
 
 _MOST = 12  # tables: a page is no book
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 from deniable.exact import whole_number
-from deniable.words.toeplitz import MOST_BITS
+from deniable.randomness.toeplitz import MOST_BITS
 
 WHOLE = 30
 """Bits of a code up to which all codes are counted, and nobody reports a prefix."""

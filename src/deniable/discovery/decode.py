@@ -19,7 +19,7 @@ from deniable.discovery.cuts import EXTENDED, HELD_OUT, WHOLE, Passage
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Linear
 from deniable.mechanisms.blocks import run_parts
-from deniable.words import toeplitz
+from deniable.randomness import toeplitz
 
 MOST_SIZE = 24
 """Bits of a table's values at most. Larger tables are filled less often, and take 64 MiB each."""

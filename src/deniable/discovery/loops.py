@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled
-from deniable.words.kernels import ONE, ZERO, parity, shift_pair
+from deniable.randomness.compilation import compiled
+from deniable.randomness.kernels import ONE, ZERO, parity, shift_pair
 
 _CACHED = 1 << 13  # cells: 32 KiB
 

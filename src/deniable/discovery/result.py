@@ -23,7 +23,7 @@ from deniable.formatting import (
     format_table,
     say_found,
 )
-from deniable.tables.frames import frame_of
+from deniable.frames.frames import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,8 @@ from deniable.discovery.cuts import WHOLE, find_passage
 from deniable.discovery.decide import Decision, decide, decide_extensions
 from deniable.discovery.decode import find_survivors
 from deniable.errors import InvalidParameter
+from deniable.frames.answers import Show
 from deniable.mechanisms import Linear
-from deniable.tables.answers import Show
 
 _PARTS = 100  # of a level's progress
 

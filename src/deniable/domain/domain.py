@@ -17,7 +17,7 @@ from deniable.domain.answer import SELF, quote
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import checked_values
-from deniable.words import WordArray, below
+from deniable.randomness import WordArray, below
 
 NO_ANSWER = -1
 """The code of a missing answer."""

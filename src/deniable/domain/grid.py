@@ -24,8 +24,8 @@ from deniable.domain.domain import (
 )
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, whole_number
+from deniable.frames import DEGREES, column_names, columns_of, is_table
 from deniable.metric import great_circle
-from deniable.tables import DEGREES, column_names, columns_of, is_table
 
 _MOST_SIDE = 1 << 12
 _CORNERS = ("south", "west", "north", "east")

@@ -25,8 +25,8 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.mechanisms.checks import integers
-from deniable.words import WordArray
-from deniable.words.toeplitz import MOST_BITS
+from deniable.randomness import WordArray
+from deniable.randomness.toeplitz import MOST_BITS
 
 FEWEST_BITS = 8
 """Of a code: fewer values are few enough to list them."""

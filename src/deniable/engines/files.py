@@ -33,7 +33,7 @@ from deniable.engines.repeats import Repeats
 from deniable.engines.rows import COUNTED, REPEATED, RowReader, Rows, find_valid
 from deniable.engines.words import Flags
 from deniable.errors import InvalidReport
-from deniable.tables import Show
+from deniable.frames import Show
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled
+from deniable.randomness.compilation import compiled
 
 _START = np.uint64(14695981039346656037)
 _FACTOR = np.uint64(1099511628211)

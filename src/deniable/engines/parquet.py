@@ -23,8 +23,8 @@ from deniable.engines.pieces import DamagedFile, check_footer, name_kind, plain_
 from deniable.engines.rows import RowReader
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.formatting import format_count
+from deniable.frames import PLAN_KEY, ROWS, Show, replacing, require_file, require_pyarrow
 from deniable.records import Records
-from deniable.tables import PLAN_KEY, ROWS, Show, replacing, require_file, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

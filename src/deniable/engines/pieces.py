@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.engines.form import TableForm
 from deniable.errors import InvalidReport
-from deniable.tables import PLAN_KEY, ROWS
+from deniable.frames import PLAN_KEY, ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,7 +32,7 @@ from deniable.engines.query import Query
 from deniable.engines.reports import TableReports, list_hashes
 from deniable.errors import DeniableWarning, FileMissing, InvalidParameter
 from deniable.formatting import format_members
-from deniable.tables import Show, require_pyarrow
+from deniable.frames import Show, require_pyarrow
 
 _NAME_TABLE = 'name the table of reports in the database: table="reports", in the shell --table reports'
 

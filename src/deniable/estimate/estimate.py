@@ -17,8 +17,8 @@ from deniable.estimate import consistency, intervals
 from deniable.estimate.bins import Bins
 from deniable.exact import number
 from deniable.formatting import format_count, format_digits
+from deniable.frames import Backend, frame_of
 from deniable.law import Convention, Law, Marginal, Moments
-from deniable.tables import Backend, frame_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.law.pairs import Pairs
-from deniable.words.pool import HashPool
+from deniable.randomness.pool import HashPool
 
 _CELLS = 1 << 20  # of tables that are summed at once
 

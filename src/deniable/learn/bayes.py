@@ -21,9 +21,10 @@ from deniable.learn.questions import Label, Questions
 from deniable.learn.repeats import Count
 from deniable.learn.rows import encode_column, encode_people, read_rows
 from deniable.learn.shrinkage import shrink_margin
-from deniable.plan import Plan, Reports, Tallies, records_of
-from deniable.plan.windows import Windows
-from deniable.words import Words
+from deniable.randomness import Words
+from deniable.reports import Reports, Tallies, records_of
+from deniable.results.windows import Windows
+from deniable.study import Plan
 
 _REMEDY = "make reports once, make_plan(people).privatize(table), and give fit_tally the tallies of each fold"
 
@@ -49,7 +50,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     points of accuracy at 8; a damp of 0 and a temper of 1 are the classifier as it is specified.
 
     >>> import numpy as np
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> draw = np.random.default_rng(1)
     >>> smokes = draw.random(20_000) < 0.5
     >>> age = np.where(draw.random(20_000) < 0.8, np.where(smokes, "young", "old"), "young")

@@ -8,8 +8,8 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.exact import number
-from deniable.plan import Plan
 from deniable.records import Records
+from deniable.study import Plan
 
 LARGEST = 10.0
 """A larger temper or damp is a slip."""

@@ -15,7 +15,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, number, positive_epsilon, round_up
 from deniable.learn.noise import WIDE, CountNoise, Thresholds, checked_noise_epsilon, checked_shift
 from deniable.learn.tails import BITS, exp_bounds, falling_terms, missing_of, shifted_delta, total_weight
-from deniable.words import Words
+from deniable.randomness import Words
 
 GRID = 1024
 """A calibrated sigma is a multiple of 1 / GRID."""

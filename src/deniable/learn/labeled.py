@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport
 from deniable.learn.margins import Margins, read_cells, read_groups
 from deniable.learn.questions import Label, Questions
-from deniable.plan import Plan, Tallies
-from deniable.plan.windows import Windows
+from deniable.reports import Tallies
+from deniable.results.windows import Windows
+from deniable.study import Plan
 
 
 def add_tallies(tallies: Sequence[object]) -> Tallies | Windows:

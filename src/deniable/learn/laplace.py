@@ -14,7 +14,7 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, log_up, positive_epsilon, power_up, round_up, times_up
 from deniable.learn.noise import WIDE, CountNoise, Thresholds, checked_noise_epsilon, checked_shift
-from deniable.words import Words
+from deniable.randomness import Words
 
 MOST_STEPS = 1 << 20
 """The longest table of steps; its loss is about 8 / MOST_STEPS."""

@@ -15,7 +15,8 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import simplex
 from deniable.mechanisms import Tally
-from deniable.plan import Plan, Tallies
+from deniable.reports import Tallies
+from deniable.study import Plan
 
 _NOTHING = "there are no reports yet, so there is nothing to learn from"
 

@@ -19,9 +19,9 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import round_up
 from deniable.learn.repeats import Repeats
-from deniable.plan import Plan
+from deniable.randomness import DrawnRows, System, WordArray, Words, checked_source
 from deniable.records import Records
-from deniable.words import DrawnRows, System, WordArray, Words, checked_source
+from deniable.study import Plan
 
 Label = str | int
 Block = tuple[slice, Records]

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.words import FULL, WordArray, Words, checked_source
+from deniable.randomness import FULL, WordArray, Words, checked_source
 
 WIDE = FULL * FULL
 """The number of different pairs of words: a weight w means a probability of w / WIDE."""

@@ -26,8 +26,8 @@ from deniable.learn.tables import (
     refuse_same_names,
     refuse_unnamed,
 )
-from deniable.plan import Plan
-from deniable.words import Words, checked_source
+from deniable.randomness import Words, checked_source
+from deniable.study import Plan
 
 _PEOPLE = 1000
 """The people of a transformer's plan: any number, since their number is not learned from the data."""

@@ -19,8 +19,8 @@ from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, adaptive
-from deniable.plan import Plan
 from deniable.records import RecordMechanism, Sample, inexact
+from deniable.study import Plan
 
 Label = Literal["public", "protected"]
 LABELS: tuple[Label, ...] = ("public", "protected")

@@ -13,9 +13,9 @@ from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, Domain, Product
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue
+from deniable.frames import column_names, columns_of, is_table
 from deniable.learn.questions import Questions
-from deniable.plan import Plan
-from deniable.tables import column_names, columns_of, is_table
+from deniable.study import Plan
 
 _WIDEST = 1 << 16  # whole numbers that are looked up in a table, from the smallest to the largest
 _LARGEST = 1 << 62

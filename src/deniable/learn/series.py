@@ -16,7 +16,7 @@ from deniable.learn.laplace import DiscreteLaplace
 from deniable.learn.noise import CountNoise
 
 if TYPE_CHECKING:
-    from deniable.words import Words
+    from deniable.randomness import Words
 
 Unit = Literal["event", "window", "person"]
 """What a guarantee protects: one time point of a person, several in a row, or all of them."""

@@ -15,7 +15,7 @@ from deniable.likelihood.problem import Counted, Table
 from deniable.likelihood.sources import check_outputs
 from deniable.mechanisms import Tally, checked_values
 from deniable.metric import MOST_ENTRIES, Geometric, MetricMechanism, ProductGeometric, Wave
-from deniable.words import FULL
+from deniable.randomness import FULL
 
 _DENSE = 1000  # cells whose table is small
 

@@ -103,7 +103,7 @@ def mle_groups(
 
     >>> import numpy as np
     >>> from deniable.metric import square_wave
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> numbers, strict, loose = np.random.default_rng(1).beta(2, 5, 2000), square_wave(0.5), square_wave(2.0)
     >>> both = mle_groups([(wave, wave.privatize(numbers, seeded(1))) for wave in (strict, loose)])
     >>> both.n, both.k, both.stop
@@ -151,7 +151,7 @@ def mle_record(
 
     >>> import numpy as np
     >>> from deniable.records import rsfd
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> people = np.random.default_rng(1).integers([2, 3], size=(2000, 2))
     >>> mechanism = rsfd([2, 3], epsilon=2.0)
     >>> one, other = mle_record(mechanism, mechanism.privatize(people, seeded(1)))
@@ -203,7 +203,7 @@ def mle_rounds(
 
     >>> import numpy as np
     >>> from deniable.rounds import l_grr
-    >>> from deniable.words.simulated import remembering
+    >>> from deniable.randomness.simulated import remembering
     >>> values = np.random.default_rng(1).choice(3, 2000, p=[0.6, 0.3, 0.1])
     >>> mechanism = l_grr(3, epsilon_first=1.0, epsilon_forever=2.0)
     >>> rounds = [mechanism.privatize(values, remembering(1, round=number)) for number in (1, 2, 3)]

@@ -28,8 +28,8 @@ from deniable.likelihood.sources import (
 from deniable.likelihood.supports import merge_equal, pack_layers
 from deniable.mechanisms import ExactMechanism, Mechanism, SetMechanism, Tally
 from deniable.metric import Averaged, Channel, MetricMechanism
+from deniable.randomness.simulated import seeded
 from deniable.rounds import MemoizedMean
-from deniable.words.simulated import seeded
 
 Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
 """What reports can come from: a mechanism, its law, or the channel itself."""

@@ -16,6 +16,7 @@ from deniable.estimate import Bins, Interval, reach_of
 from deniable.estimate.consistency import simplex
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, format_html_table
+from deniable.frames import frame_of
 from deniable.likelihood import closed, smoothing
 from deniable.likelihood.certificate import gap_bound, rounding
 from deniable.likelihood.information import Information
@@ -26,7 +27,6 @@ from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
 from deniable.likelihood.solution import Solution, Stop
 from deniable.likelihood.solving import solve
 from deniable.likelihood.wholes import Attribute
-from deniable.tables import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,8 +18,8 @@ from deniable.likelihood.mixture import Mixture, NamedPart, Part, SetPart
 from deniable.likelihood.problem import Problem, Reported
 from deniable.likelihood.rows import Supports
 from deniable.likelihood.supports import merge_equal, pack_layers
+from deniable.randomness.simulated import seeded
 from deniable.records import Fake, Faked, Records
-from deniable.words.simulated import seeded
 
 _EVEN = 0.01  # how much of all values alike the first guess has
 

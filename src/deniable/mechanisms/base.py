@@ -26,7 +26,7 @@ from deniable.law import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
 from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.tally import Tally
-from deniable.words import Rows, Words, checked_source
+from deniable.randomness import Rows, Words, checked_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from deniable.errors import InvalidReport
 from deniable.mechanisms.base import BLOCK, ExactMechanism
 from deniable.mechanisms.checks import in_domain, restore_reports, unmasked
 from deniable.mechanisms.tally import Tally
-from deniable.words import Rows, WordArray
+from deniable.randomness import Rows, WordArray
 
 # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
 COMPILE = 1 << 21
@@ -136,7 +136,9 @@ class Blockwise(ExactMechanism):
 
 def worth_compiling(reports: int, work: int) -> bool:
     """Large batches are; where the loops are loaded already, much smaller ones too."""
-    return reports * max(work, 32) >= (COMPILE >> 4 if "deniable.words.kernels" in sys.modules else COMPILE)
+    return reports * max(work, 32) >= (
+        COMPILE >> 4 if "deniable.randomness.kernels" in sys.modules else COMPILE
+    )
 
 
 def run_parts(work: Callable[[int], None], parts: int, side_by_side: bool) -> None:

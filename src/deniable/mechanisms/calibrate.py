@@ -24,8 +24,8 @@ from deniable.mechanisms.shapes import (
     keep_ratio,
 )
 from deniable.mechanisms.shapes.pooled import MOST_BUCKETS, MOST_VALUES
-from deniable.words import FULL
-from deniable.words.toeplitz import MOST_BITS, MOST_ROWS
+from deniable.randomness import FULL
+from deniable.randomness.toeplitz import MOST_BITS, MOST_ROWS
 
 _LARGEST = FULL - 1
 _MIDDLE = FULL >> 1

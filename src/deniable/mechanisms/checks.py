@@ -8,8 +8,8 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import whole_number
-from deniable.tables import codes_for
-from deniable.words import FULL
+from deniable.frames import codes_for
+from deniable.randomness import FULL
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:

@@ -17,7 +17,7 @@ from deniable.law import Law, Marginal, ReportLaw
 from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally
-from deniable.words import Rows
+from deniable.randomness import Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

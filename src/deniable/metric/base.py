@@ -24,7 +24,7 @@ from deniable.law import Convention, Matrix, Moments, ReportLaw, checked_prior, 
 from deniable.mechanisms import ChannelMechanism, Losses, Tally
 from deniable.metric.certified import divided_up, times_up
 from deniable.metric.inverse import inverted, off
-from deniable.words import Rows
+from deniable.randomness import Rows
 
 MOST_ENTRIES = 1 << 24
 """Entries of a matrix of floats that is written out: 128 MB."""

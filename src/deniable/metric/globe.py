@@ -14,7 +14,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidValue, NotExact
 from deniable.exact import number, positive_epsilon
 from deniable.formatting import format_up
-from deniable.words import Words, checked_source
+from deniable.randomness import Words, checked_source
 
 EARTH = 6_371_008.8
 """The mean radius of the Earth, in meters."""
@@ -79,7 +79,7 @@ def planar_laplace(epsilon: float) -> PlanarLaplace:
     has no exact guarantee, and `loss` says so.
 
     >>> mechanism = planar_laplace(epsilon=per_meter(level=2.0, radius=200))
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> there = mechanism.privatize((47.64, 6.86), seeded(7))
     >>> there.round(3).tolist(), round(float(great_circle((47.64, 6.86), there)))
     ([47.639, 6.86], 101)

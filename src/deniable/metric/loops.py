@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words import WordArray
-from deniable.words.compilation import compiled
-from deniable.words.kernels import SPAN, ZERO, Address, below, draw
+from deniable.randomness import WordArray
+from deniable.randomness.compilation import compiled
+from deniable.randomness.kernels import SPAN, ZERO, Address, below, draw
 
 _TOP = np.uint64(63)
 _LEAST = 1e-300

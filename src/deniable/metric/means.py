@@ -22,7 +22,7 @@ from deniable.mechanisms import Tally, checked_words, floats, restore_reports, u
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.metric.waves import MOST_BINS, best_keep, checked_window, in_window, window_ratio
-from deniable.words import FULL, WordArray, Words, checked_source
+from deniable.randomness import FULL, WordArray, Words, checked_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from deniable.formatting import format_percent
 from deniable.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.means import LAST_POSITION, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
-from deniable.words import Rows, WordArray
+from deniable.randomness import Rows, WordArray
 
 MOST_OUTPUTS = 1 << 12
 """Reports of a number are counted by what they say, so that a plan's have few different ones."""

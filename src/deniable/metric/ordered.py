@@ -17,7 +17,7 @@ from deniable.exact import log_up, whole_number
 from deniable.metric.base import MetricMechanism, describe_metric, steps_between
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.line import GeometricChannel
-from deniable.words import FULL, Rows, WordArray
+from deniable.randomness import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
     from deniable.metric.loops import Guide
@@ -278,7 +278,7 @@ def geometric(n: int, epsilon: float) -> Geometric:
     Geometric(counts 0 to 100: loses 0.5 per unit, ... in the worst case)
     >>> m.loss_at(1) <= 0.5, m.loss_at(10) <= 5, m.loss() <= 50
     (True, True, True)
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> m.privatize([0, 50, 100], seeded(3)).tolist()
     [0, 50, 98]
 

@@ -25,7 +25,7 @@ from deniable.metric.base import (
 from deniable.metric.certified import largest_ratio
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
-from deniable.words import FULL, Rows, WordArray
+from deniable.randomness import FULL, Rows, WordArray
 
 if TYPE_CHECKING:
     from deniable.metric.loops import Guide
@@ -323,7 +323,7 @@ def planar_geometric(
     PlanarGeometric(20 x 30 cells: loses 0.5 per unit of distance, ... in the worst case)
     >>> m.loss_at(1) <= 0.5, m.loss_at(4) <= 2
     (True, True)
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> [divmod(cell, 30) for cell in m.privatize([10 * 30 + 15] * 3, seeded(1)).tolist()]
     [(13, 15), (14, 23), (9, 18)]
 

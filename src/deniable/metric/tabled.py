@@ -24,7 +24,7 @@ from deniable.metric.certified import (
     rate_at_peaks,
     unit_loss,
 )
-from deniable.words import FULL, Rows, WordArray
+from deniable.randomness import FULL, Rows, WordArray
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
 

@@ -19,7 +19,7 @@ from deniable.mechanisms import checked_words, floats
 from deniable.mechanisms.calibrate import largest
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.metric.base import MetricMechanism
-from deniable.words import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
+from deniable.randomness import FULL, Rows, WordArray, Words, below, cell, chance, checked_source
 
 MOST_BINS = 1 << 20
 

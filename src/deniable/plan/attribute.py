@@ -9,7 +9,7 @@ from typing import Literal, final, get_args
 from deniable.domain import Categories, Coarse, Domain, View, checked_text
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.plan.notation import Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
 
 NO_ANSWER_LABEL = "no answer"
 NOT_APPLICABLE = "not applicable"

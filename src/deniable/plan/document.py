@@ -26,11 +26,13 @@ from deniable.plan.attribute import (
     list_levels,
     list_several,
 )
-from deniable.plan.domains import domain_from_dict, domain_to_dict, factors_from_dict, factors_to_dict
-from deniable.plan.known import Known, check_known
+from deniable.plan.domain_json import domain_from_dict, domain_to_dict, factors_from_dict, factors_to_dict
+from deniable.plan.known_groups import Known, check_known
 from deniable.plan.losses import Loss
 from deniable.plan.maps import Map, check_maps
-from deniable.plan.notation import (
+from deniable.plan.mechanism_json import record_from_dict, record_to_dict
+from deniable.plan.metric_losses import check_fit, refuse_together, rest_loss, unit_loss
+from deniable.plan.strict_json import (
     LARGEST_INTEGER,
     InvalidPlan,
     Json,
@@ -39,9 +41,7 @@ from deniable.plan.notation import (
     checked_list,
     checked_string,
 )
-from deniable.plan.recipes import record_from_dict, record_to_dict
 from deniable.plan.texts import Texts
-from deniable.plan.units import check_fit, refuse_together, rest_loss, unit_loss
 from deniable.records import RecordMechanism, Sample, as_record_mechanism
 from deniable.tickets import PublicKey
 

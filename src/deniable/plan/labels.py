@@ -12,8 +12,8 @@ from deniable.domain import NO_ANSWER, Domain, refuse_missing
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.attribute import NO_ANSWER_LABEL
-from deniable.plan.units import describe_unit_loss
-from deniable.words import Words
+from deniable.plan.metric_losses import describe_unit_loss
+from deniable.randomness import Words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import NamedTuple, final
 
 from deniable.formatting import format_html_table, format_loss
-from deniable.plan.notation import (
+from deniable.plan.metric_losses import UnitLoss
+from deniable.plan.strict_json import (
     LARGEST_INTEGER,
     InvalidPlan,
     Json,
@@ -17,7 +18,6 @@ from deniable.plan.notation import (
     checked_list,
     checked_string,
 )
-from deniable.plan.units import UnitLoss
 from deniable.rounds import Losses
 
 NANO = 10**9

@@ -19,10 +19,10 @@ from deniable.domain.grid import Grid, location_of
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import whole_number
 from deniable.formatting import format_count
+from deniable.frames import require_file
 from deniable.plan.images import MOST_PIXELS, SIGNATURES, read_size
-from deniable.plan.notation import Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.plan.outline import Outline, find_position, read_geojson
-from deniable.tables import require_file
+from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
 
 SIDE = 4095
 """The largest coordinate: a screen shows as many pixels when it is zoomed in."""

@@ -6,10 +6,10 @@ import hashlib
 from pathlib import Path
 
 from deniable.errors import InvalidParameter
+from deniable.frames import file_kind
 from deniable.plan.document import VERSION, Content
 from deniable.plan.losses import Stated
-from deniable.plan.notation import InvalidPlan, canonical, parsed
-from deniable.tables import file_kind
+from deniable.plan.strict_json import InvalidPlan, canonical, parsed
 
 
 def read_document(raw: bytes) -> tuple[Content, Stated]:

@@ -17,17 +17,17 @@ from deniable.domain.grid import Grid
 from deniable.domain.parsed import as_domain
 from deniable.engines import TableForm
 from deniable.errors import InvalidParameter, not_among
+from deniable.frames import files
 from deniable.plan.document import Ask, Content
-from deniable.plan.known import Known
+from deniable.plan.known_groups import Known
 from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import Loss, Stated
 from deniable.plan.maps import Map
-from deniable.plan.notation import MOST_BYTES, InvalidPlan, canonical, refuse_long
 from deniable.plan.protection import Protection
 from deniable.plan.reading import encode_text, read_document, refuse_reformatted, refuse_study
+from deniable.plan.strict_json import MOST_BYTES, InvalidPlan, canonical, refuse_long
 from deniable.plan.texts import Texts
 from deniable.records import RecordMechanism
-from deniable.tables import files
 from deniable.tickets import PublicKey
 
 
@@ -64,7 +64,7 @@ class Terms(ABC):
         other answers. What the survey says about groups that are known no more is left out.
 
         >>> from deniable.mechanisms import grr
-        >>> from deniable.plan import Plan
+        >>> from deniable.study import Plan
         >>> plan = Plan.of({"smokes": ["yes", "no"]}, grr(2, 1.0), people=1000)
         >>> plan = plan.with_known({"arm": ["A", "B"]})
         >>> reports = plan.privatize({"arm": ["A", "B"], "smokes": ["yes", "no"]})
@@ -102,7 +102,7 @@ class Terms(ABC):
         """The mechanism of one attribute, which takes answers by their labels.
 
         >>> from deniable.mechanisms import rr
-        >>> from deniable.plan import Plan
+        >>> from deniable.study import Plan
         >>> plan = Plan.of({"smokes": ["yes", "no"]}, rr(1.0), people=1000)
         >>> smokes = plan.attribute("smokes")
         >>> smokes.estimate(smokes.tally(smokes.privatize(["yes", "no", "no"]))).labels

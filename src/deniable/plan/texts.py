@@ -15,7 +15,7 @@ from deniable.domain import Categories, Domain, Range, checked_text
 from deniable.domain.imitation import refuse_imitation
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
-from deniable.plan.notation import Json, checked_fields, checked_list, checked_string
+from deniable.plan.strict_json import Json, checked_fields, checked_list, checked_string
 
 Text = str | Mapping[str, str]
 """A text, or the same text by language."""

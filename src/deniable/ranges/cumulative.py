@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.formatting import fill_paragraph, format_count
-from deniable.tables import Backend, frame_of
+from deniable.frames import Backend, frame_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

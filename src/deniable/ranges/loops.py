@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled
+from deniable.randomness.compilation import compiled
 
 
 class Nodes(NamedTuple):

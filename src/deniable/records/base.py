@@ -23,10 +23,10 @@ from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses, Tally, add_losses, checked_per, checked_values
 from deniable.mechanisms import Per as Per
 from deniable.mechanisms.checks import integers
+from deniable.randomness import Rows, Words, checked_source
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records, Span, cut_evenly, join_pieces
 from deniable.records.tables import find_largest, turn_table
-from deniable.words import Rows, Words, checked_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

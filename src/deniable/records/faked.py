@@ -17,13 +17,13 @@ from deniable.exact import log_up, power_up, times_up, whole_number
 from deniable.law import Marginal, Mixed
 from deniable.mechanisms import ExactMechanism, Losses
 from deniable.mechanisms.losses import MOST_REPORTS
+from deniable.randomness import Rows, cell
 from deniable.records.base import Per, RecordMechanism, quote_names
 from deniable.records.checks import check_parts, list_parts
 from deniable.records.evidence import Evidence
 from deniable.records.fakes import Fake
 from deniable.records.reports import Records
 from deniable.records.sampling import draw_attributes, group_people
-from deniable.words import Rows, cell
 
 
 @final

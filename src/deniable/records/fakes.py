@@ -23,6 +23,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_percent, shorten_names
 from deniable.law import checked_prior
 from deniable.mechanisms import Direct, RoundShape, SetMechanism, Unary
+from deniable.randomness import FULL, Rows, WordArray, below
 from deniable.records.evidence import (
     Evidence,
     Rounds,
@@ -31,7 +32,6 @@ from deniable.records.evidence import (
     weigh_imitated_bits,
     weigh_values,
 )
-from deniable.words import FULL, Rows, WordArray, below
 
 F = TypeVar("F", bound="Fake")
 

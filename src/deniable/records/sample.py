@@ -18,11 +18,11 @@ from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, in_domain
+from deniable.randomness import Rows
 from deniable.records.base import Figure, Per, RecordMechanism, quote_names
 from deniable.records.checks import check_parts
 from deniable.records.reports import Cut, Records, Span, cut_evenly
 from deniable.records.sampling import draw_attributes, draw_weighted, group_people
-from deniable.words import Rows
 
 MOST_WEIGHT = 1 << 16
 """Of all weights together: a device looks up the attribute in a table of this length."""

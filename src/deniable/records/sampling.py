@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.mechanisms import worth_compiling
-from deniable.words import Rows, below
+from deniable.randomness import Rows, below
 
 
 def group_people(attributes: npt.NDArray[np.integer], columns: Integers) -> list[tuple[Integers, Integers]]:
@@ -19,7 +19,7 @@ def group_people(attributes: npt.NDArray[np.integer], columns: Integers) -> list
         order = np.argsort(attributes, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(attributes, minlength=d))[:-1])
         return [(who, values[who]) for who, values in zip(groups, columns, strict=True)]
-    from deniable.words import kernels
+    from deniable.randomness import kernels
 
     who = np.empty(attributes.size, np.int64)
     values = np.empty(attributes.size, np.int64)
@@ -43,7 +43,7 @@ def draw_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
     """Each row's attributes, all different, by Floyd's sampling."""
     attributes = np.empty((rows.n, rows.width), dtype=_name_type(d))
     if worth_compiling(rows.n, rows.width):
-        from deniable.words import kernels
+        from deniable.randomness import kernels
 
         kernels.draw_attributes(rows.address(), np.uint64(d), attributes)
         return attributes

@@ -11,9 +11,9 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
+from deniable.randomness import Rows
 from deniable.records.base import Per, RecordMechanism
 from deniable.records.reports import Records
-from deniable.words import Rows
 
 
 @final

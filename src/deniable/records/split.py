@@ -16,12 +16,12 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal, ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses, add_losses
+from deniable.randomness import Rows
 from deniable.records.base import Figure, Per, RecordMechanism, quote_names
 from deniable.records.checks import list_parts
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records
 from deniable.records.single import as_record_mechanism
-from deniable.words import Rows
 
 
 @final

@@ -17,8 +17,8 @@ from deniable.exact import times_up, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms import Losses, Tally, Unary, checked_k, checked_words
+from deniable.randomness import FULL, Rows, below
 from deniable.rounds.memoized import Repeated
-from deniable.words import FULL, Rows, below
 
 
 @final

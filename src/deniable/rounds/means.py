@@ -27,8 +27,8 @@ from deniable.law import ReportLaw
 from deniable.mechanisms import Direct, ExactMechanism, Losses, Tally
 from deniable.metric import Averaged, Averages, Duchi
 from deniable.metric.means import LAST_POSITION
+from deniable.randomness import FULL, Rows
 from deniable.rounds.memoized import Memoized
-from deniable.words import FULL, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

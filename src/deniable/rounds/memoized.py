@@ -22,9 +22,9 @@ from deniable.formatting import format_loss
 from deniable.law import Law
 from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
 from deniable.mechanisms.losses import MOST_REPORTS
+from deniable.randomness import Rows
+from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.rounds.changes import ChangesLoss, bound_changes
-from deniable.words import Rows
-from deniable.words.hashing import collision, hash_function, occupied_buckets
 
 
 class Repeated(SetMechanism):

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
+from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample, checked_sizes
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized
-from deniable.words import FULL
 
 _HALF = FULL >> 1
 _LARGEST = FULL - 1

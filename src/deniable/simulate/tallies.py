@@ -32,10 +32,10 @@ from deniable.mechanisms import (
     Unary,
 )
 from deniable.metric import MetricMechanism
+from deniable.randomness.simulated import seeded
 from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism
 from deniable.rounds import Memoized
 from deniable.simulate.population import MOST_PEOPLE
-from deniable.words.simulated import seeded
 
 MOST_REPORTS = 10**8
 """More reports than this are not made one by one: it would take hours."""

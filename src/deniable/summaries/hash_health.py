@@ -16,9 +16,9 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.mechanisms import Linear
+from deniable.randomness import FULL, toeplitz
 from deniable.summaries.health import ONE_FUNCTION, Check
 from deniable.summaries.tails import cells_noticed, compare_cells, pool_cells, several
-from deniable.words import FULL, toeplitz
 
 ONE_BUCKET = "reports of one bucket, other than the first"
 ONE_LEVEL = "reports that all name the level of whole values"

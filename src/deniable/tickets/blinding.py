@@ -12,9 +12,9 @@ from itertools import count
 from typing import final
 
 from deniable.errors import DeniableError
+from deniable.randomness import keyed
 from deniable.tickets.public import PREFIX_BYTES, SALT_BYTES, PublicKey
 from deniable.tickets.ticket import Ticket, message_of
-from deniable.words import keyed
 
 
 @final

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from deniable.errors import InvalidParameter
-from deniable.words import keyed
+from deniable.randomness import keyed
 
 SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The alphabet of Crockford: I and L are read as 1, O is read as 0, and U is none of them."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.tables import files
+from deniable.frames import files
 from deniable.tickets.public import EXPONENT, LEAST_BITS, PublicKey
 
 if TYPE_CHECKING:

@@ -11,8 +11,10 @@ from typing import NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.plan import Plan, Reports, canonical
-from deniable.plan.known import MOST_GROUPS
+from deniable.plan import canonical
+from deniable.plan.known_groups import MOST_GROUPS
+from deniable.reports import Reports
+from deniable.study import Plan
 from deniable.wire.json import (
     Refused,
     hexadecimal,

@@ -12,7 +12,7 @@ from deniable.arrays import Integers
 from deniable.data.marginals import FOREIGN, UNKNOWN, deal_values, read_marginals
 from deniable.data.published import FILES, rows_of
 from deniable.errors import DataUnavailable
-from deniable.words.simulated import seeded
+from deniable.randomness.simulated import seeded
 
 DAYS = 7
 _HEADER = ("Person ID", "Date ID", "Visit Duration")

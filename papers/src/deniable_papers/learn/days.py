@@ -20,11 +20,12 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import number
 from deniable.formatting import format_count
-from deniable.plan import Plan, Reports, Tallies
-from deniable.plan.study import Study
+from deniable.randomness import Words
+from deniable.reports import Reports, Tallies
+from deniable.study import Plan
+from deniable.study.study import Study
 from deniable.summaries import Summary
 from deniable.summaries.covariance import error_of
-from deniable.words import Words
 from deniable_papers.learn.unions import count_sets, list_unions, union_matrix
 from deniable_papers.learn.visits import NO_DAY, WEEK, name_sets, read_days, read_people, read_visits
 
@@ -48,7 +49,7 @@ def day_sets(
     Only people with a visit report, which shows that they came. `everybody` names all who could have come:
     then all of them report, and "no day" is a value.
 
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> visits = {"person": ["a", "a", "b", "c", "c"], "day": ["Fri", "Sun", "Sat", "Fri", "Sat"]}
     >>> week = day_sets(visits, days=["Fri", "Sat", "Sun"])
     >>> [week.labels[s - 1] for s in week.sets]
@@ -128,7 +129,7 @@ def estimate_days(plan: Plan, reports: Reports | Tallies) -> DayEstimate:
     """Estimates how many people have each set of days, from reports or tallies of a plan of `day_sets`.
 
     >>> from deniable.mechanisms import Tally
-    >>> from deniable.plan import Tallies
+    >>> from deniable.reports import Tallies
     >>> week = day_sets({"person": [1, 2], "day": [1, 2]}, days=[1, 2])
     >>> plan = week.plan(epsilon=2.0)
     >>> found = estimate_days(plan, Tallies(plan.id, 1000, {"days": Tally(1000, [300, 250, 200])}))

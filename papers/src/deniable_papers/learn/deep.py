@@ -18,7 +18,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.law import finite
-from deniable.words import FULL, Words, checked_source
+from deniable.randomness import FULL, Words, checked_source
 from deniable_papers.learn.gradients import GradientNoise
 from deniable_papers.learn.network import Parameters, make_network, run_all, run_network
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.words import FULL, Words
+from deniable.randomness import FULL, Words
 
 Parameters = dict[str, Any]
 """The weights of a network, by the name of their part."""

@@ -22,7 +22,7 @@ from deniable.formatting import format_count
 from deniable.metric import optimal_remap, planar_geometric
 from deniable.metric.base import ROUNDED_UP
 from deniable.metric.globe import EARTH, checked_locations
-from deniable.words import Words
+from deniable.randomness import Words
 
 if TYPE_CHECKING:
     from deniable.metric import PlanarGeometric, ProductGeometric

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
-from deniable.words import Words, checked_source
+from deniable.randomness import Words, checked_source
 from deniable_papers.learn.unions import checked_days, read_cells
 
 _COLUMNS = ("person", "day")
@@ -45,7 +45,7 @@ def draw_people(
     which value is random. So values depend on the day alone. What they have to do with each other, with other
     days of the same person, or with the number of these days is lost.
 
-    >>> from deniable.words.simulated import seeded
+    >>> from deniable.randomness.simulated import seeded
     >>> shares = {"stay": {"short": [0.5, 0.25], "long": [0.5, 0.75]}}
     >>> people = draw_people([4.2, 2, 1.8], shares, days=2, words=seeded(1))
     >>> people["person"].tolist(), people["day"].tolist()

@@ -20,7 +20,7 @@ from deniable.formatting import format_count
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.tables import Show
+    from deniable.frames import Show
 
 Command = Callable[..., None]
 _Row = TypeVar("_Row", bound=Any)

@@ -16,8 +16,8 @@ from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.estimate import clopper_pearson, student
 from deniable.formatting import format_count
+from deniable.frames import Backend
 from deniable.simulate.population import numbers_from
-from deniable.tables import Backend
 from deniable_papers.studies.sweep import Progress, frame_points
 
 CLASSICAL = ("grr", "ss", "sue", "oue", "olh")

@@ -14,9 +14,9 @@ from deniable.attack.sampling import Assumed, estimate_marginals
 from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
+from deniable.randomness import Words
+from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records, rsfd, rsrfd
-from deniable.words import Words
-from deniable.words.simulated import seeded
 from deniable_papers.studies.accuracy import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable_papers.trained import KNOWLEDGE, School, parse_knowledge
 

@@ -18,13 +18,13 @@ from deniable.data.datasets import Dataset
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
+from deniable.frames import Backend
 from deniable.mechanisms import PROTOCOLS, SetMechanism
-from deniable.plan.health import Health
+from deniable.randomness.simulated import seeded
+from deniable.results.health import Health
 from deniable.simulate.population import numbers_from, zipf
 from deniable.summaries.health import LEVEL, check_shares, watches
 from deniable.summaries.recovery import FakeModel, recover_shares
-from deniable.tables import Backend
-from deniable.words.simulated import seeded
 from deniable_papers.studies.fakes import (
     Attack,
     Attacked,

@@ -31,10 +31,10 @@ from deniable.attack.sampling import real_attributes, sampled_attribute
 from deniable.attack.values import guess_values
 from deniable.data.datasets import Dataset
 from deniable.mechanisms import PROTOCOLS
-from deniable.plan import Plan
+from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records, rsfd
 from deniable.simulate.population import numbers_from
-from deniable.words.simulated import seeded
+from deniable.study import Plan
 from deniable_papers.studies.accuracy import CLASSICAL, Asked, Cell, targets
 from deniable_papers.studies.inference import training_work
 from deniable_papers.trained import School

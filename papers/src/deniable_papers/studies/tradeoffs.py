@@ -38,10 +38,10 @@ from deniable.mechanisms import (
     the,
     ue,
 )
+from deniable.randomness import FULL
+from deniable.randomness.simulated import seeded
 from deniable.simulate.population import dirichlet, numbers_from
 from deniable.summaries.metrics import mean_squared_error
-from deniable.words import FULL
-from deniable.words.simulated import seeded
 from deniable_papers.studies.accuracy import AttackPoint, add_chance, add_no_chance, frame, over_runs
 from deniable_papers.studies.sweep import Progress, checked_methods
 

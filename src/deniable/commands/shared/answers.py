@@ -16,9 +16,7 @@ from deniable.domain import NO_ANSWER, Categories, is_missing, people_of, to_lis
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue
 from deniable.formatting import format_count
-from deniable.plan.beside import refuse_beside
-from deniable.plan.questions import choose_columns, drop_skipped, encode_alone, spread_columns
-from deniable.tables import (
+from deniable.frames import (
     Show,
     find_lacking,
     header_of,
@@ -27,12 +25,15 @@ from deniable.tables import (
     separator_of,
     split_locations,
 )
+from deniable.reports.answers import choose_columns, drop_skipped, encode_alone, spread_columns
+from deniable.reports.extra_columns import refuse_beside
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from deniable.arrays import Integers
-    from deniable.plan import Attribute, Plan
+    from deniable.plan import Attribute
+    from deniable.study import Plan
 
 _ABSENT = ("na", "n/a", "none", "null", "-", "?")  # how people write that there is no answer
 _MOST_ANSWERS = 1 << 14  # different ones of a column that are refused and counted, in a few seconds

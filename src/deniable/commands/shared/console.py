@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from deniable.tables import Show
+    from deniable.frames import Show
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -91,7 +91,7 @@ def writing(file: Path, private: bool = False, announced: bool = True) -> Iterat
 
     A private file is for its owner only.
     """
-    from deniable.tables import replacing
+    from deniable.frames import replacing
 
     with replacing(file, private) as temporary:
         yield temporary

@@ -10,7 +10,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 
 def read_groups(given: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:

@@ -12,10 +12,11 @@ import click
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan, Tallies
-    from deniable.plan.health import HealthWatch
-    from deniable.plan.study import Study
-    from deniable.tables import Show
+    from deniable.frames import Show
+    from deniable.reports import Tallies
+    from deniable.results.health import HealthWatch
+    from deniable.study import Plan
+    from deniable.study.study import Study
 
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
@@ -38,8 +39,8 @@ def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
 
 
 def _read_study(path: Path) -> Study:
-    from deniable.plan.study import Study
-    from deniable.tables import file_kind
+    from deniable.frames import file_kind
+    from deniable.study.study import Study
 
     try:
         return Study.read(path)
@@ -62,8 +63,9 @@ def _make_plan(path: Path, study: Study, people: int) -> Plan:
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file, or what is there instead."""
-    from deniable.plan import InvalidPlan, Plan
-    from deniable.tables import file_kind
+    from deniable.frames import file_kind
+    from deniable.plan import InvalidPlan
+    from deniable.study import Plan
 
     try:
         return Plan.read(path)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from deniable.commands.shared import console, reading, sources
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan, Result
+    from deniable.results import Result
+    from deniable.study import Plan
 
 
 def read_result(

@@ -14,9 +14,10 @@ from deniable.commands.shared.reading import read_tallies
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
-    from deniable.plan import Plan, Tallies
-    from deniable.plan.kept import KeptTallies
-    from deniable.plan.windows import Windows
+    from deniable.reports import Tallies
+    from deniable.results.kept_tallies import KeptTallies
+    from deniable.results.windows import Windows
+    from deniable.study import Plan
 
 VARIABLE = "DENIABLE_FROM"
 """The environment variable that may hold the address of --from: a command line is seen by others."""
@@ -138,7 +139,7 @@ def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | 
     """The tallies in a file that `deniable tally` keeps; None of other sources."""
     if isinstance(source, tuple) or not source.endswith(".json"):
         return None
-    from deniable.plan.kept import KeptTallies
+    from deniable.results.kept_tallies import KeptTallies
 
     if not Path(source).is_file():
         raise FileMissing(f"there is no file {source}; deniable tally --keep makes one")
@@ -148,7 +149,7 @@ def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | 
 
 def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Mapping[str, int]) -> None:
     from deniable.engines.addresses import hide_password
-    from deniable.plan.windows import describe_refused
+    from deniable.results.windows import describe_refused
 
     if refused:
         click.echo(describe_refused(refused), err=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deniable.collect.access import Actor
     from deniable.collect.offers import Times
     from deniable.collect.store import Store
-    from deniable.plan import Plan
+    from deniable.study import Plan
 
 store_option = click.option(
     "--store",

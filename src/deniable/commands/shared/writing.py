@@ -17,7 +17,7 @@ import click
 from deniable.commands.shared import console
 from deniable.commands.shared.options import FILE
 from deniable.errors import InvalidParameter
-from deniable.tables.spreadsheet import csv_bytes
+from deniable.frames.spreadsheet import csv_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -162,7 +162,7 @@ def _flatten(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _encode_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    from deniable.tables import require_pyarrow
+    from deniable.frames import require_pyarrow
 
     require_pyarrow()
     import pyarrow as pa

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.words.compilation import compiled, inlined
-from deniable.words.kernels import ONE, SPAN, ZERO, Address, mix, row_start
+from deniable.randomness.compilation import compiled, inlined
+from deniable.randomness.kernels import ONE, SPAN, ZERO, Address, mix, row_start
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LANES = np.uint64(0x0101010101010101)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.words import FULL, WordArray, below, cell, chance
+from deniable.randomness import FULL, WordArray, below, cell, chance
 
 
 def set_numbers(shape: object, **numbers: int) -> None:

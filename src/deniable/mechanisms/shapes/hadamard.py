@@ -15,7 +15,7 @@ from deniable.law import Law, Walsh, checked_prior, walsh_transform
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray, chance
+from deniable.randomness import FULL, Rows, WordArray, chance
 
 
 @final

@@ -17,8 +17,8 @@ from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray
-from deniable.words.hashing import collision, hash_function, hash_values, occupied_buckets
+from deniable.randomness import FULL, Rows, WordArray
+from deniable.randomness.hashing import collision, hash_function, hash_values, occupied_buckets
 
 
 @final

@@ -18,7 +18,7 @@ from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.checks import checked_words
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers
 from deniable.mechanisms.tally import Tally
-from deniable.words import FULL, Rows, WordArray, cell, toeplitz
+from deniable.randomness import FULL, Rows, WordArray, cell, toeplitz
 
 _LISTED = 16  # codes of so many bits can be listed, as tests do
 

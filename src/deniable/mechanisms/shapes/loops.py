@@ -6,8 +6,8 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.exact import PRIME
-from deniable.words.compilation import compiled
-from deniable.words.kernels import (
+from deniable.randomness.compilation import compiled
+from deniable.randomness.kernels import (
     HALF,
     LOW,
     ONE,

@@ -19,8 +19,8 @@ from deniable.law.lines import Lines
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray, below
-from deniable.words.pool import HashPool
+from deniable.randomness import FULL, Rows, WordArray, below
+from deniable.randomness.pool import HashPool
 
 MOST_VALUES = 1 << 20
 MOST_BUCKETS = 251

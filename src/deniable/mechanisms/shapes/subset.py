@@ -21,7 +21,7 @@ from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers, smallest
-from deniable.words import FULL, Rows, WordArray, below, chance
+from deniable.randomness import FULL, Rows, WordArray, below, chance
 
 
 @dataclass(frozen=True)

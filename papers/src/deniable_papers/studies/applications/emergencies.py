@@ -14,8 +14,8 @@ from deniable.arrays import Floats
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.metric import planar_laplace
+from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
-from deniable.words.simulated import seeded
 from deniable_papers.data.calls import BOX, Calls, in_county, load_calls
 from deniable_papers.learn.places import NAMES, PlaceFeatures, privatize_places, remap_places
 

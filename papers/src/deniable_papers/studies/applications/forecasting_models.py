@@ -16,7 +16,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.learn.gaussian import DiscreteGaussian
 from deniable.learn.series import DELTA
-from deniable.words.simulated import seeded
+from deniable.randomness.simulated import seeded
 from deniable_papers.data.series import CountSeries, load_paris
 from deniable_papers.learn.forecast import (
     LAGS,

@@ -17,8 +17,8 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import simplex
 from deniable.likelihood import mle
 from deniable.mechanisms import ExactMechanism, adaptive
+from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
-from deniable.words.simulated import seeded
 from deniable_papers.studies.stated import StatedPoint, compare
 
 _STATED_RUNS = 6

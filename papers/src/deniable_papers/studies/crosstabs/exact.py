@@ -16,9 +16,9 @@ from deniable.cross.hypothesis import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range
 from deniable.estimate.intervals import reach_of
+from deniable.explain.differences import count_people
 from deniable.mechanisms import adaptive, grr, ss
-from deniable.plan.differences import count_people
-from deniable.plan.study import Study
+from deniable.study.study import Study
 from deniable_papers.studies.stated import StatedPoint, compare
 
 AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])

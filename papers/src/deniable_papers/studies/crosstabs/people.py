@@ -12,9 +12,9 @@ import numpy as np
 from deniable import data
 from deniable.arrays import Integers
 from deniable.errors import DeniableWarning
-from deniable.plan.study import Study
+from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
-from deniable.words.simulated import seeded
+from deniable.study.study import Study
 from deniable_papers.studies.crosstabs.adult import GROUPS
 from deniable_papers.studies.crosstabs.classifier import measure_auc, train
 from deniable_papers.studies.stated import StatedPoint, compare

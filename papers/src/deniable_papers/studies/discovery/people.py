@@ -12,7 +12,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.discovery import EVERY, Codes, Decision, cut_levels, discover, divide_people
 from deniable.domain import Text
 from deniable.mechanisms import Linear, linear
-from deniable.words.simulated import seeded
+from deniable.randomness.simulated import seeded
 
 LETTER = 5
 """Bits of a letter: a to z are 1 to 26, and 0 ends a string."""

@@ -10,11 +10,11 @@ import numpy as np
 from deniable.arrays import Array, Integers
 from deniable.learn import PrivateNaiveBayes
 from deniable.mechanisms import grr, oue
-from deniable.plan import Plan
+from deniable.randomness import Words
+from deniable.randomness.simulated import seeded
 from deniable.records import spl
 from deniable.simulate.population import numbers_from
-from deniable.words import Words
-from deniable.words.simulated import seeded
+from deniable.study import Plan
 from deniable_papers.studies.applications.learning.people import TARGET, Lesson
 from deniable_papers.studies.applications.packages import import_package
 

@@ -11,9 +11,9 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.estimate.consistency import STEPS
 from deniable.mechanisms import SetMechanism, grr
+from deniable.randomness import Words, below
+from deniable.randomness.simulated import remembering, seeded
 from deniable.rounds import HashedMemoized, Memoized, l_grr, loloha
-from deniable.words import Words, below
-from deniable.words.simulated import remembering, seeded
 from deniable_papers.studies.applications.mobility.week import DURATION, Week
 
 Method = Literal["sample", "split"]

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.arrays import Floats, Integers
 from deniable.learn.laplace import DiscreteLaplace
 from deniable.mechanisms import grr
-from deniable.words import Words, below
+from deniable.randomness import Words, below
 from deniable_papers.data.visits import DAYS, Visits, load_visits
 from deniable_papers.learn.days import DaySets
 from deniable_papers.learn.entropy import CellFit, linear_program, maximum_entropy

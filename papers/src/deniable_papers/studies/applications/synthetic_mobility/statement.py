@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.words.simulated import seeded
+from deniable.randomness.simulated import seeded
 from deniable_papers.data.visits import DAYS, Visits
 from deniable_papers.learn.synthetic import draw_people
 from deniable_papers.learn.unions import union_matrix

@@ -1,0 +1,1 @@
+"""Says what a plan promises, in words and numbers, before anybody answers."""

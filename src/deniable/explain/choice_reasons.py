@@ -1,0 +1,266 @@
+"""Explains a choice: which question decided, what the next best costs, and what was given up for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
+from deniable.choose.reading import COMMON, FOUND
+from deniable.explain.acronyms import explain_kind, explain_kinds, list_always, name_protocol_in_full
+from deniable.formatting import (
+    format_count,
+    format_digits,
+    format_loss,
+    format_percent,
+    format_table,
+    format_up,
+    shorten_names,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_MOST_IN_FULL = 2
+_MOST_ROWS = 12
+_USES: dict[Use, str] = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
+
+
+def explain_choice(considered: Sequence[Considered]) -> str:
+    """Why the first of these was chosen, in a few sentences; empty where nobody knows what else there was."""
+    chosen = considered[0] if considered else None
+    if chosen is None or not chosen.variances:
+        return ""
+    others = [row for row in considered[1:] if row.why_not is None and row.variances]
+    reasons = [
+        _name_goal(chosen),
+        _name_decider(chosen, others),
+        _name_smaller(chosen, others),
+        _cap_cost(considered),
+    ]
+    return " ".join(filter(None, reasons))
+
+
+def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> str:
+    """A table of what was considered, the choice first."""
+    if not considered:
+        return "What else was considered is known when a plan is made; its file keeps the choice only."
+    figures = [
+        "times the least error",
+        "best guess",
+        "bytes",
+        "per record",
+        "per attribute",
+        "forever",
+        "changing",
+    ]
+    headers = ["choice", *figures, "why not"]
+    rows = []
+    shown = _different(considered)[:_MOST_ROWS]
+    for names, row in shown:
+        if row.mechanism is None:
+            rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
+            continue
+        numbers = [f"{row.score:.3f}", format_percent(max(row.success), 1), str(row.report_bytes.most)]
+        losses = [
+            format_loss(row.loss_record),
+            format_loss(row.loss_attribute),
+            *_list_repeated_losses(row, rounds),
+        ]
+        rows.append([names, *numbers, *losses, _first_line(row.why_not)])
+    more = len(_different(considered)) - _MOST_ROWS
+    lines = [
+        "What was considered, the choice first (errors of what is read, averaged; guess and bytes at most):"
+    ]
+    lines += format_table(headers, rows, ("why not",))
+    lines += [f"and {more} more"] if more > 0 else []
+    lines += explain_kinds([row for _, row in shown])
+    if rounds is not None:
+        lines.append(
+            f"changing: what {format_count(rounds, 'report')} of values that change give away, against any "
+            "other sequence"
+        )
+    return "\n".join(lines)
+
+
+def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]:
+    """What differs in any figure, under all its names: for two values, direct encoding is a subset of one."""
+    found: dict[object, tuple[str, Considered]] = {}
+    for row in considered:
+        figures = (
+            row.variances,
+            row.success,
+            row.report_bytes,
+            row.loss_record,
+            row.loss_attribute,
+            row.loss_forever,
+            row.why_not,
+        )
+        key = (row.kind, *figures) if row.mechanism is not None else row.name
+        found[key] = (f"{found[key][0]} or {row.name}", found[key][1]) if key in found else (row.name, row)
+    return list(found.values())
+
+
+def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str]:
+    """What a person's repeated reports give away: any number of one value, and one of each round."""
+    losses = [part.losses(rounds, rounds) for part in row.parts if part.repeated and rounds is not None]
+    if not losses:
+        return "", ""
+    worst = max(losses, key=lambda each: each.changing_values)
+    return format_loss(max(each.one_value_forever for each in losses)), format_up(worst.changing_values)
+
+
+def _first_line(text: str | None) -> str:
+    return "" if text is None else text.split("\n", 1)[0]
+
+
+def name_use(use: Use) -> str:
+    """Whether something is worth reading, in a word or a few."""
+    return _USES[use]
+
+
+def tabulate_precisions(here: Considered) -> str:
+    """How well everything will be known that is read, and how many people would make it useful."""
+    headers = ["question", "what is read", "known to within", "that is", "people to be useful"]
+    rows = [
+        [one.attribute, one.describe(), one.format_margin(), _USES[one.use], one.format_people()]
+        for one in list_precisions(here)
+    ]
+    lines = [
+        f"What {format_count(here.n, 'person')} will tell (95 %, either way):",
+        *format_table(headers, rows, ["question", "what is read", "that is"]),
+        "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
+        "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",
+    ]
+    if any(one.what == FOUND for one in list_precisions(here)):
+        clear, useful, rough = (part / COMMON for part in (25, 50, 100))
+        lines.append(
+            "values that are found: about half of the time, from this share of people on; clear up to "
+            f"{clear:g} %, useful up to {useful:g} %, rough up to {rough:g} %"
+        )
+    if any(one.what == "median" for one in list_precisions(here)):
+        whose = "with an open end" if all(here.readings) else "in levels, with an open end"
+        which = "the latter" if all(here.readings) else "the first and the last"
+        anywhere = "" if all(here.readings) else "; of one in levels, the margin holds wherever it is"
+        lines.append(
+            f'the median: for ranges {whose}, or with "no answer" as a value; results of {which} have '
+            f"means, too{anywhere}"
+        )
+    return "\n".join(lines)
+
+
+def plot_precisions(found: Sequence[Precision], title: str = "") -> Figure:
+    """A bar for everything that is read, as long as its margin: in points, or hundredths of the range."""
+    from deniable.plot.charts import Bars, plot_bars
+
+    margins = np.array([HALF_WIDTH * one.stderr for one in found])
+    labels = [f"{one.attribute}: {one.describe()} ({_USES[one.use]})" for one in found]
+    numbers = [one.format_margin() for one in found]
+    heading = f"{title}: what" if title else "What"
+    return plot_bars(
+        labels,
+        [Bars(np.minimum(margins, 1.0), numbers=numbers)],
+        f"{heading} {format_count(found[0].people, 'person')} will tell",
+        "known to within, either way (95 %); of a mean, as a part of the range",
+    )
+
+
+def _name_goal(chosen: Considered) -> str:
+    """What choices were compared by, where it is not the usual mean."""
+    if not chosen.objective.is_absolute:
+        return ""
+    drawn = " Attributes are drawn by their errors." if len(set(chosen.chances)) > 1 else ""
+    return f"As wanted, the {chosen.objective.goal} is to be the least.{drawn}"
+
+
+def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
+    """Which question decided between the choice and the best of another kind."""
+    next_best = next((row for row in others if row.kind != chosen.kind), None)
+    if next_best is None:
+        next_best = next((row for row in others if row.protocols != chosen.protocols), None)
+        if next_best is None or next_best.score <= chosen.score:
+            return ""
+        return _name_next_best(chosen, next_best)
+    ratios = [math.log(b / a) for a, b in zip(chosen.units, next_best.units, strict=True)]
+    most = max(range(len(ratios)), key=ratios.__getitem__)
+    here, there = (_first_precision(row, most) for row in (chosen, next_best))
+    decided = (
+        f"{here.attribute!r} decided: {chosen.kind} knows {here.describe()} to within "
+        f"{here.format_margin()}, {next_best.kind} to within {there.format_margin()}. "
+    )
+    return f"{decided if ratios[most] > 0 else ''}{_name_next_best(chosen, next_best)}"
+
+
+def _name_next_best(chosen: Considered, other: Considered) -> str:
+    """How much more another choice errs, and in what it differs."""
+    errs = f"The next best, {name_choice(other)}, errs {_format_times(other.score / chosen.score)}"
+    changed: dict[str, list[str]] = {}
+    for j, (here, there) in enumerate(zip(chosen.protocols, other.protocols, strict=True)):
+        if here != there:
+            changed.setdefault(there, []).append(_first_precision(other, j).attribute)
+    is_alike = (chosen.kind, list_always(chosen)) == (other.kind, list_always(other))
+    differs = [] if is_alike else [explain_kind(other)]
+    if len(changed) <= _MOST_IN_FULL:
+        differs += [
+            f"{name_protocol_in_full(protocol) or protocol} for {shorten_names([*map(repr, names)], 3)}"
+            for protocol, names in changed.items()
+        ]
+    told = "; ".join(filter(None, differs))
+    return f"{errs}: {told}." if told else f"{errs}."
+
+
+def _first_precision(row: Considered, attribute: int) -> Precision:
+    """How well the first thing is known that is read of an attribute."""
+    before = sum(len(some) for some in row.readings[:attribute])
+    return list(list_precisions(row))[before]
+
+
+def _name_smaller(chosen: Considered, others: Sequence[Considered]) -> str:
+    """What was given up for smaller reports."""
+    least = min(others, key=lambda row: row.score, default=chosen)
+    if least.score >= chosen.score or least.report_bytes <= chosen.report_bytes:
+        return ""
+    less = f"{name_choice(least)} would err {_format_times(chosen.score / least.score, less=True)}"
+    most, here = least.report_bytes.most, chosen.report_bytes.most
+    if most == here:
+        return f"{less}, with reports that are longer on average."
+    return f"{less}, with {format_count(most, 'byte')} a report instead of {here:,}."
+
+
+def _format_times(ratio: float, less: bool = False) -> str:
+    if ratio < 1.0005:
+        return "as much"
+    word = "less" if less else "more"
+    return (
+        f"{100 * (ratio - 1):.2g} % {word}"
+        if ratio < 1.5 or less
+        else f"{format_digits(ratio, 2)} times as much on average"
+    )
+
+
+def _cap_cost(considered: Sequence[Considered]) -> str:
+    """What a cap on influence costs: the choice without it, and both errors."""
+    chosen = considered[0]
+    cap = chosen.objective.influence_cap
+    if cap is None:
+        return ""
+    free = next((row for row in considered if row.objective.influence_cap is None), None)
+    if free is None:
+        return f"The cap of {cap:g} people per fake report costs nothing: without it the choice is the same."
+    ratios = [math.sqrt(a / b) for a, b in zip(chosen.units, free.units, strict=True)]
+    return (
+        f"The cap of {cap:g} people per fake report has a price: without it the choice would be "
+        f"{name_choice(free)}, and a fake report would count for up to "
+        f"{format_digits(max(free.influence), 3)} people. Now it is {name_choice(chosen)}, with "
+        f"{format_digits(max(chosen.influence), 3)} people, and errs up to "
+        f"{_format_times(max(ratios))}."
+    )
+
+
+def name_choice(row: Considered) -> str:
+    """Record mechanism and the protocol of every attribute; two choices may both be called adaptive."""
+    return f"{row.kind}[{shorten_names(row.protocols)}]" if len(set(row.protocols)) > 1 else row.name

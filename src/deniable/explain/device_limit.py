@@ -1,0 +1,117 @@
+"""Compares what a plan gives away with what devices allow, before anybody is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from deniable.domain.grid import Grid
+from deniable.explain.acceptance import advise_accepted, find_accepted
+from deniable.formatting import format_count, format_up
+from deniable.plan.document import Content
+from deniable.plan.losses import NANO, Stated
+
+DEFAULT_CAP = 4.0
+"""The most that all studies together may give away on a device whose person has set no cap, in nats.
+
+It is as much as a single study may take. A device cannot know whether two plans ask the same, so a collector
+that splits one study into many plans must not get more than one study would.
+"""
+
+_MOST_FEWER = 12  # rounds that are tried: more lose at least as much
+
+
+def warn_limit(content: Content, stated: Stated) -> str | None:
+    """Warn that a device whose person has set no limit refuses the plan, or None."""
+    if stated.counted is None:
+        return (
+            "Every device refuses this survey: if answers change from round to round, there is no bound on "
+            "what the reports give away together. Ask once, with one epsilon and no rounds"
+            f"{_name_bounded(content)}."
+        )
+    if stated.counted <= DEFAULT_CAP * NANO:
+        return None
+    refuses = (
+        f"A device refuses this survey unless its person raises the limit from {DEFAULT_CAP:g} to "
+        f"{round_limit(stated.counted):g}: that is what"
+    )
+    if stated.repeated is not None:
+        return (
+            f"{refuses} its reports give away together if answers change from round to round. You cannot "
+            f"raise it for them. {_advise_rounds(content)}"
+        )
+    worst = " in the worst case" if stated.metric else ""
+    return (
+        f"{refuses} a report gives away{worst}. You cannot raise it for them. "
+        f"{_remedy(content, stated)}{advise_accepted(find_accepted(content, stated, DEFAULT_CAP))}"
+    )
+
+
+def _name_bounded(content: Content) -> str:
+    """What helps where answers are kept as they are and nothing is fresh."""
+    metric = any(part.metric for part in content.parts)
+    return ', or with privacy = "equal"' if metric else ", or with another protocol"
+
+
+def _advise_rounds(content: Content) -> str:
+    """In how many rounds devices accept the plan, with everything else as it is."""
+    rounds = content.rounds or 1
+    tried = range(min(rounds - 1, _MOST_FEWER), 0, -1)
+    accepted = next((fewer for fewer in tried if _is_accepted(content, fewer)), None)
+    if accepted is None:
+        return "A smaller epsilon_first and epsilon_forever help."
+    return (
+        f"They accept it with {format_count(accepted, 'round')}; a smaller epsilon_first and epsilon_forever "
+        "allow more."
+    )
+
+
+def _is_accepted(content: Content, rounds: int) -> bool:
+    return content.mechanism.losses(rounds, rounds).changing_values <= DEFAULT_CAP
+
+
+def warn_together(plans: Sequence[Stated]) -> str | None:
+    """Warn that devices leave out plans of one link that together give away more than they allow, or None."""
+    losses = [stated.counted for stated in plans if stated.counted is not None]
+    total = sum(losses)
+    if len(plans) < 2 or len(losses) < len(plans) or total <= DEFAULT_CAP * NANO:
+        return None  # of a plan alone, `warn_limit` says it
+    return (
+        f"A device leaves some of these plans out: together they give away {format_up(total / NANO)}, and a "
+        f"device whose person has set no limit allows {DEFAULT_CAP:g} in all. Lower their epsilons, ask "
+        "fewer rounds, or send links of their own to different people."
+    )
+
+
+def round_limit(nanos: int) -> float:
+    """The least limit, in hundredths, that allows a loss; a device multiplies it as a float.
+
+    >>> round_limit(10_900_000_001), round_limit(5_000_000_000)
+    (10.91, 5.0)
+    """
+    hundredths = math.ceil(nanos * 100 / NANO)
+    while hundredths / 100 * NANO < nanos:
+        hundredths += 1
+    return hundredths / 100
+
+
+def _remedy(content: Content, stated: Stated) -> str:
+    """What helps: for a metric attribute, whose loss grows from one end of its values to the other, more."""
+    if stated.metric is None:
+        return "A smaller epsilon helps."
+    named = {one.name for one in stated.metric.units}
+    most, _, about = max(
+        (part.loss(), -j, one)
+        for j, (one, part) in enumerate(zip(content.attributes, content.parts, strict=True))
+        if one.name in named
+    )
+    is_map = isinstance(about.domain, Grid)
+    smaller = "a smaller area" if is_map else "a shorter or coarser range"
+    less = " (a smaller level, or a larger radius)" if is_map else ""
+    helps = f'a smaller epsilon of this attribute{less}, {smaller}, or privacy = "equal"'
+    if len(content.attributes) == 1:
+        return f"What helps is {helps}."
+    return (
+        f"Between the most distant values of {about.name!r} alone it is {format_up(most)}: "
+        f"what helps is {helps}."
+    )

@@ -1,0 +1,127 @@
+"""Lists the pairs of questions that have a table, and says why others have none."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from deniable.cross.spread import Supports
+from deniable.domain import Product
+from deniable.errors import InvalidParameter, not_among
+from deniable.explain.margins import Margin, find_domain
+from deniable.formatting import shorten_names
+from deniable.plan.attribute import Attribute, list_questions
+
+if TYPE_CHECKING:
+    from deniable.plan.document import Content
+
+
+def list_tables(content: Content) -> list[tuple[str, str]]:
+    """Every pair of questions that reports hold together, as it was asked for."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for one in content.attributes:
+        if isinstance(one.domain, Product):
+            names = one.domain.names
+            for i, by in enumerate(names):
+                for of in names[i + 1 :]:
+                    found.setdefault(frozenset((by, of)), (by, of))
+    if content.known is not None:
+        for of in list_grouped(content):
+            for by in content.known.names:
+                found.setdefault(frozenset((by, of)), (by, of))
+    return list(found.values())
+
+
+def list_grouped(content: Content) -> list[str]:
+    """The questions, and options of questions, that have a table by known groups."""
+    found: dict[str, None] = {}
+    for j, one in enumerate(content.attributes):
+        if is_grouped(content, one) and isinstance(content.mechanism.marginal(j), Supports):
+            found |= dict.fromkeys(one.columns)
+    return list(found)
+
+
+def is_grouped(content: Content, one: Attribute) -> bool:
+    """Whether an attribute may have a table by known groups; one that applies only to some is of these."""
+    return one.answers is None and one.columns[0] not in content.levels
+
+
+def point_to_tables(content: Content, shell: bool) -> str:
+    """Which tables can be read, and how; empty where none can."""
+    tables = list_tables(content)
+    if not tables:
+        return ""
+    by, of = tables[0]
+    how = (
+        f"deniable cross ... --of {quote(of)} --by {quote(by)}"
+        if shell
+        else f"result.cross({of!r}, by={by!r})"
+    )
+    return f"tables of two answers ({how}): {shorten_names([f'{of} by {by}' for by, of in tables])}"
+
+
+def point_to_table(content: Content, name: str) -> str:
+    """How the shares of a question are read that is only in tables; empty where it is in none."""
+    for by, of in list_tables(content):
+        if name in (by, of):
+            label = Margin.of(name, find_domain(content, name)).side.labels[0]
+            read = f".total({label!r})" if name == of else f".base({label!r})"
+            return (
+                f"{name!r} is not reported by itself; the share of an answer among all people is "
+                f"result.cross({of!r}, by={by!r}){read}"
+            )
+    return ""
+
+
+def warn_random(content: Content) -> str | None:
+    """That random values in the place of missing answers hide dependence; None where no table has them."""
+    found = [
+        one.name
+        for one in content.attributes
+        if content.missing_of(one) == "random"
+        and (isinstance(one.domain, Product) or (content.known is not None and is_grouped(content, one)))
+    ]
+    if not found:
+        return None
+    return (
+        f"A missing answer is a random value, also in tables ({shorten_names(found)}): these then show less "
+        "dependence than there is, and no interval says how much less. Where people may skip questions, "
+        'missing = "value" keeps them apart.'
+    )
+
+
+def check_questions(content: Content, of: str, by: str) -> None:
+    """Refuse what is not two questions."""
+    known = () if content.known is None else content.known.names
+    options = [one.name for one in content.attributes if one.several is not None]
+    questions = [*known, *list_questions(content.attributes), *options]
+    for name in (of, by):
+        if name not in questions:
+            raise InvalidParameter(not_among(name, "a question", questions))
+        if name in content.levels:
+            raise InvalidParameter(
+                f"{name!r} is reported in levels, and no report has one of its values beside another answer. "
+                "For a table, give a range fewer values by a larger step; queries = 'values' asks without "
+                "levels. Text is in no table"
+            )
+    if of == by:
+        raise InvalidParameter(f"a table is of two questions, got {of!r} twice")
+    if of in known and by in known:
+        raise InvalidParameter(f"{of!r} and {by!r} are both known, so that no report is needed: count people")
+
+
+def explain_ungrouped(content: Content, asked: str) -> str:
+    """Why a question has no table by known groups."""
+    assert content.known is not None
+    options = [one.name for one in content.attributes if one.several == asked]
+    if options:
+        return (
+            f"{asked!r} asks for all that apply, and each of its options has a table by "
+            f"{content.known.name!r}: {', '.join(map(repr, options))}"
+        )
+    if asked in list_grouped(content):
+        return f"there are no reports about {asked!r} yet"
+    return (
+        f"{asked!r} has no table by {content.known.name!r}: that takes reports of a question with a list of "
+        "values, or with a range without distances"
+    )

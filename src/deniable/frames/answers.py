@@ -1,0 +1,403 @@
+"""Reads tables of answers: dataframes of any library, CSV and Parquet files, block by block.
+
+None, NaN and empty text are missing answers. So are empty cells of a CSV file, and cells that say `nan`, as
+programs write it, unless that is the name of a value. Every other cell is read as its text.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.errors import InvalidParameter, InvalidValue, find_nearest, not_among
+from deniable.frames.files import SEPARATORS, require_file, require_pyarrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 1 << 16
+"""Rows that are processed at a time."""
+
+PLAN_KEY = b"deniable.plan"
+"""The key under which a file of reports names its plan."""
+
+Show = Callable[[int, int], None]
+"""Called with how much is done, and how much there is in all."""
+
+DEGREES = ("latitude", "longitude")
+"""What the two columns of a location are called, after its name and a dot."""
+
+
+_ANSWERS = "name the CSV or Parquet file that has the answers"
+
+
+def columns_of(table: object, names: Sequence[str], locations: Container[str] = ()) -> list[Any]:
+    """The named columns, of one length, from a dataframe, a dictionary of columns, or a list of dictionaries.
+
+    A location may have two columns instead of one column of pairs: `home.latitude` and `home.longitude`.
+    """
+    asked = split_locations(names, column_names(table), locations)
+    _refuse_no_location(asked, column_names(table), locations)
+    found = dict(zip(asked, _columns_of(table, asked), strict=True))
+    return [found[name] if name in found else join_degrees(name, found) for name in names]
+
+
+def split_locations(
+    names: Sequence[str], columns: Sequence[str], locations: Container[str], where: str = "the table"
+) -> list[str]:
+    """The columns to read; a location without a column of its own needs both of its columns."""
+    asked: list[str] = []
+    for name in names:
+        both = _degree_columns(name) if name in locations else []
+        if name not in columns:
+            _refuse_spaces([name, *both], columns, where)
+        halves = [one for one in both if one in columns and one not in names]
+        if halves and name in columns:
+            found = " and ".join(map(repr, halves))
+            raise InvalidValue(
+                f"{where} has a column {name!r}, and also {found}; it must be one or the other: remove what "
+                "is wrong"
+            )
+        if len(halves) == 1:
+            absent = next(one for one in both if one not in halves)
+            raise InvalidValue(
+                f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; "
+                f"a location needs both{_suggest_columns(both, columns)}"
+            )
+        asked += both if halves else [name]
+    return asked
+
+
+def _degree_columns(name: str) -> list[str]:
+    """The two columns that a location may have."""
+    return [f"{name}.{degrees}" for degrees in DEGREES]
+
+
+def _suggest_columns(wanted: Sequence[str], columns: Sequence[str]) -> str:
+    """Suggest columns that seem to be wanted ones under another name."""
+    near = {column: find_nearest(str(column), wanted) for column in columns if column not in wanted}
+    found = [
+        f"{name!r} by {column!r}" for column, name in near.items() if name is not None and name not in columns
+    ]
+    return f"; did you mean {' and '.join(found)}?" if found else ""
+
+
+def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) -> None:
+    """Refuse names that match but for spaces around them, as after the commas of a header."""
+    texts = [column for column in columns if isinstance(column, str)]  # a record may have other keys
+    spaced = [column for column in texts if column not in wanted and column.strip() in wanted]
+    spaced = [column for column in spaced if column.strip() not in columns]
+    if spaced:
+        raise InvalidValue(
+            f"{spaced[0].strip()!r} is not a column of {where}, but {spaced[0]!r} is: names of columns have "
+            "spaces around them; remove the spaces, also those after commas"
+        )
+
+
+def join_degrees(name: str, columns: Mapping[str, Any]) -> list[Any]:
+    """Pairs of latitude and longitude from two columns."""
+    return list(zip(*(list(columns[f"{name}.{degrees}"]) for degrees in DEGREES), strict=True))
+
+
+def _columns_of(table: object, names: Sequence[str]) -> list[Any]:
+    if isinstance(table, Mapping):
+        _refuse_absent(names, list(map(str, table)))
+        columns = [table[name] for name in names]
+        for name, column in zip(names, columns, strict=True):
+            if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+                raise InvalidValue(f"the column {name!r} must be a list of values, got {column!r}")
+        lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
+        if len(set(lengths.values())) > 1:
+            raise InvalidValue(f"columns must have one length, got {lengths}")
+        return columns
+    if isinstance(table, list | tuple):
+        return _columns_of_records(table, names)
+    return _columns_of_frame(table, names)
+
+
+def is_table(values: object) -> bool:
+    """Whether values are a dataframe or a dictionary of columns, and not one column."""
+    if isinstance(values, Mapping):
+        return True
+    return any(
+        hasattr(values, one) for one in ("columns", "column_names", "to_struct_array")
+    ) and not isinstance(values, list | tuple)
+
+
+def column_names(table: object) -> list[str]:
+    """The names of a table's columns."""
+    if isinstance(table, Mapping):
+        return list(map(str, table))
+    if isinstance(table, list | tuple):
+        return list(dict.fromkeys(name for record in table for name in record))
+    return list(_frame(table).columns)
+
+
+def _columns_of_records(records: Sequence[object], names: Sequence[str]) -> list[Any]:
+    for record in records:
+        if not isinstance(record, Mapping):
+            raise InvalidValue(f"a list of records has a dictionary for each, got {record!r}")
+    if records:
+        _refuse_absent(names, column_names(records))
+    return [[record.get(name) for record in records if isinstance(record, Mapping)] for name in names]
+
+
+def _columns_of_frame(table: object, names: Sequence[str]) -> list[Any]:
+    frame = _frame(table)
+    _refuse_absent(names, frame.columns)
+    columns = []
+    for name in names:
+        column = frame[name]
+        plain = column.dtype.is_numeric() and not column.is_null().any()
+        columns.append(column.to_numpy() if plain else column.to_list())
+    return columns
+
+
+def _frame(table: object) -> Any:
+    import narwhals as nw
+
+    if (
+        hasattr(table, "to_batches") is False
+        and hasattr(table, "to_struct_array")
+        and hasattr(table, "schema")
+    ):
+        import pyarrow as pa
+
+        table = pa.Table.from_batches([table])
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        hint = (
+            "collect it first"
+            if hasattr(table, "collect")
+            else "give a dataframe, a dictionary or a list of dictionaries"
+        )
+        raise InvalidValue(f"{type(table).__name__} is not a table that can be read; {hint}")
+    return frame
+
+
+def _refuse_no_location(
+    names: Sequence[str], columns: Sequence[str], locations: Container[str], where: str = "the table"
+) -> None:
+    """Refuse a location without columns: it may have one of pairs, or two."""
+    if _other_separator(columns):
+        _refuse_absent(names, columns, where)
+    for name in names:
+        if name in locations and name not in columns and columns:
+            both = " and ".join(map(repr, _degree_columns(name)))
+            raise InvalidValue(
+                f"{name!r} is not a column of {where} ({', '.join(columns)}); a location has a column of "
+                "pairs, or of texts such as '47.64, 6.86', or two columns, "
+                f"{both}{_suggest_columns(_degree_columns(name), columns)}"
+            )
+
+
+def _refuse_absent(names: Sequence[str], columns: Sequence[str], where: str = "the table") -> None:
+    absent = [name for name in names if name not in columns]
+    if not absent:
+        return
+    _refuse_spaces(absent, columns, where)
+    mark = _other_separator(columns)
+    if mark is not None:  # one name holds all of them, so that none is near
+        raise InvalidValue(
+            f"{absent[0]!r} is not a column of {where} ({', '.join(columns)}); its cells seem to have "
+            f"{mark!r} between them: name that separator (--separator)"
+        )
+    reason = not_among(absent[0], f"a column of {where}", columns)
+    if len(absent) == len(names):
+        reason += f"; the columns that are asked for: {', '.join(names)}"
+    elif len(absent) > 1:
+        reason += f"; also missing: {', '.join(absent[1:])}"
+    raise InvalidValue(reason.replace("?;", "?"))
+
+
+def _other_separator(columns: Sequence[str]) -> str | None:
+    """Guess what separates the cells of a file that was read as one column."""
+    return next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
+
+
+def separator_of(path: Path, named: str | None = None) -> str | None:
+    """What separates the cells of a file of answers; None for Parquet."""
+    ending = path.suffix.lower()
+    if ending not in (*SEPARATORS, ".parquet"):
+        raise InvalidParameter(
+            f"answers are read from a file ending in .csv, .tsv or .parquet, got {path.name!r}"
+        )
+    if named is not None and (ending == ".parquet" or len(named) != 1 or named in '"\r\n'):
+        raise InvalidParameter(
+            f"a separator is one character between the cells of a CSV file, got {named!r} for {path.name}"
+        )
+    return named or SEPARATORS.get(ending)
+
+
+def read_answers(
+    path: Path,
+    labels: Mapping[str, Container[str]],
+    show: Show | None = None,
+    separator: str | None = None,
+    locations: Sequence[str] = (),
+) -> Iterator[dict[str, Any]]:
+    """The named columns of a CSV or Parquet file, in blocks; the labels decide which cells are missing.
+
+    A location may have two columns: `home.latitude` and `home.longitude`.
+    """
+    require_pyarrow()
+    import pyarrow as pa
+
+    between = separator_of(path, separator)
+    require_file(path, _ANSWERS)
+    if between is not None and not path.stat().st_size:
+        named = (
+            f"{' and '.join(_degree_columns(name))} (or {name}, with pairs)" if name in locations else name
+            for name in labels
+        )
+        raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(named)}")
+    header = header_of(path, between) if locations != () else []
+    names = split_locations(list(labels), header, locations, path.name)
+    _refuse_no_location(names, header, locations, path.name)
+    known = {name: labels.get(name, ()) for name in names}
+    rows = 0
+    try:
+        for batch, done, total in (
+            _parquet_batches(path, names) if between is None else _csv_batches(path, names, between)
+        ):
+            columns = columns_of(pa.Table.from_batches([batch]), names)
+            if between is not None:
+                columns = [
+                    _blank_nan(column, known[name]) for name, column in zip(names, columns, strict=True)
+                ]
+            found = dict(zip(names, columns, strict=True))
+            yield {name: found[name] if name in found else join_degrees(name, found) for name in labels}
+            rows += batch.num_rows
+            if show is not None:
+                show(done, total)
+    except (pa.ArrowException, UnicodeDecodeError) as problem:
+        text = "its text is not UTF-8; save it as CSV in UTF-8" if "utf" in str(problem).lower() else problem
+        raise InvalidValue(f"cannot read {path.name}: {text}") from None
+    if not rows:
+        raise InvalidValue(f"{path.name} has no answers: it names columns, and has no row below them")
+
+
+def find_lacking(
+    path: Path, names: Sequence[str], separator: str | None = None, locations: Container[str] = ()
+) -> list[str]:
+    """The names for which a CSV or Parquet file has no column."""
+    require_pyarrow()
+    require_file(path, _ANSWERS)
+    header = header_of(path, separator_of(path, separator))
+    return [
+        name
+        for name in names
+        if not all(one in header for one in split_locations([name], header, locations, path.name))
+    ]
+
+
+def header_of(path: Path, separator: str | None) -> list[str]:
+    """The names of a file's columns; problems of the file are reported when it is read."""
+    if separator is not None:
+        return next((cells for _, cells in _lines(path, separator)), [])
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return list(parquet.read_schema(path).names)
+    except pa.ArrowException:
+        return []
+
+
+def locate_rows(path: Path, rows: Sequence[int], separator: str | None = None) -> list[str]:
+    """Where rows of a file, counted from 0, are for a reader of the file: by line, or by row."""
+    between = separator_of(path, separator)
+    if between is None:
+        return [f"row {row + 1}" for row in rows]
+    wanted = {row + 1 for row in rows}
+    lines = {
+        i: line
+        for i, (line, _) in enumerate(islice(_lines(path, between), max(wanted, default=0) + 1))
+        if i in wanted
+    }
+    return [f"line {lines[row + 1]}" for row in rows]
+
+
+def _lines(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row of a CSV file, and the header, with the line it begins on; slow, so only for messages."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        lines, start, alone = csv.reader(file, delimiter=separator), 1, False
+        for i, cells in enumerate(lines):
+            if cells or alone:
+                yield start, cells
+            start = lines.line_num + 1
+            alone = len(cells) == 1 if i == 0 else alone
+
+
+def _blank_nan(column: list[str | None], labels: Container[str]) -> list[str | None]:
+    """Cells that say `nan` are missing answers, unless a value is called that."""
+    blank = {
+        cell
+        for cell in set(column)
+        if cell is not None and cell.strip().lower() == "nan" and cell not in labels
+    }
+    return [None if cell in blank else cell for cell in column] if blank else column
+
+
+def _csv_batches(
+    path: Path, names: Sequence[str], separator: str
+) -> Iterator[tuple[pa.RecordBatch, int, int]]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    size = path.stat().st_size
+    try:
+        header_only = arrow.ParseOptions(delimiter=separator)
+        with path.open("rb") as file, arrow.open_csv(file, parse_options=header_only) as reader:
+            header = reader.schema.names
+        _refuse_absent(names, header, path.name)
+        twice = [name for name in names if header.count(name) > 1]
+        if twice:
+            raise InvalidValue(f"the column {twice[0]!r} occurs twice in {path.name}; remove one of them")
+        options = arrow.ConvertOptions(
+            include_columns=list(names),
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        )
+        # where there is one column, an empty line is an empty cell; elsewhere it is nothing
+        parse = arrow.ParseOptions(
+            delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(header) > 1
+        )
+        with (
+            path.open("rb") as file,
+            arrow.open_csv(file, parse_options=parse, convert_options=options) as reader,
+        ):
+            for batch in reader:
+                yield batch, size if file.closed else file.tell(), size
+    except pa.ArrowInvalid:
+        _refuse_uneven(path, separator)
+        raise
+
+
+def _refuse_uneven(path: Path, separator: str) -> None:
+    """Refuse the first row that has more or fewer cells than there are columns."""
+    rows = _lines(path, separator)
+    _, header = next(rows, (0, []))
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise InvalidValue(
+                f"{path.name}, line {line}: the number of cells is {len(cells)}, and that of columns "
+                f"{len(header)}; a cell with {separator!r} in it needs quotes around it"
+            )
+
+
+def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, int, int]]:
+    from pyarrow import parquet
+
+    with path.open("rb") as source, parquet.ParquetFile(source) as file:
+        if PLAN_KEY in (file.schema_arrow.metadata or {}):
+            raise InvalidValue(f"{path.name} holds reports, not answers; estimate reads reports")
+        _refuse_absent(names, file.schema_arrow.names, path.name)
+        done = 0
+        for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
+            done += batch.num_rows
+            yield batch, done, file.metadata.num_rows

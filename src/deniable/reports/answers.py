@@ -1,0 +1,334 @@
+"""Reads answers as people give them to questions: all options that apply, and what does not apply to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Integers
+from deniable.domain import NO_ANSWER, Product, View, is_missing, refuse_missing, to_list
+from deniable.domain.refusals import locate_refusal
+from deniable.errors import InvalidValue, not_among
+from deniable.exact import round_up
+from deniable.explain.level_texts import explain_levels
+from deniable.formatting import format_up
+from deniable.frames import column_names, columns_of
+from deniable.plan.attribute import (
+    NO_ANSWER_LABEL,
+    NOT_APPLICABLE,
+    YES_NO,
+    Attribute,
+    list_several,
+)
+from deniable.plan.metric_losses import loss_to_random
+from deniable.study.smooth import explain_smooth
+
+if TYPE_CHECKING:
+    from deniable.plan.document import Content
+
+_Mask = npt.NDArray[np.bool_]
+
+SEPARATOR = ";"
+"""Between the options in one cell of a table."""
+NONE_OF_THESE = "none of these"
+"""How a cell says that no option applies: an empty one is a missing answer."""
+
+
+def choose_columns(
+    content: Content, attributes: Sequence[Attribute], there: Sequence[str]
+) -> dict[str, Sequence[str]]:
+    """The columns to read of a table that has these, each with the names of its values.
+
+    A question with several options may have one column for all of them, and whether a question is answered
+    needs none.
+    """
+    whole = {name: options for name, options in list_several(attributes).items() if name in there}
+    for name, options in whole.items():
+        twice = [one.name for one in options if one.name in there]
+        if twice:
+            raise InvalidValue(
+                f"there is a column {name!r}, and also {twice[0]!r}; it must be one or the other: remove "
+                "what is wrong"
+            )
+    found: dict[str, Sequence[str]] = {}
+    for one in attributes:
+        if one.several in whole:
+            found.setdefault(str(one.several), ())
+        elif isinstance(one.domain, View):
+            found |= {
+                name: (*domain.shown_labels, *content.extras(one)) for name, domain in one.domain.factors
+            }
+        elif one.answers is None or one.name in there:
+            found[one.name] = content.labels(one)
+    for name, domain in () if content.known is None else content.known.factors:
+        found[name] = domain.labels
+    return found
+
+
+def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of attributes that are there, from those of questions."""
+    found = dict(columns)
+    for name, options in list_several(attributes).items():
+        if name in columns:
+            found |= split_options(name, options, columns[name])
+    for one in attributes:
+        if isinstance(one.domain, View) and all(name in columns for name in one.domain.names):
+            found[one.name] = {name: columns[name] for name in one.domain.names}
+        if one.answers is not None and one.name not in found and one.answers in found:
+            found[one.name] = [
+                "no" if lacks_answer(answer) else None if _is_skipped(answer) else "yes"
+                for answer in to_list(found[one.answers], one.answers)
+            ]
+    return found
+
+
+def gather_columns(
+    content: Content, attributes: Sequence[Attribute], answers: object, locations: Sequence[str]
+) -> list[Any]:
+    """A column per attribute, from any table."""
+    asked = list(choose_columns(content, attributes, column_names(answers)))
+    places = [name for name in locations if name in asked]
+    found = spread_columns(attributes, dict(zip(asked, columns_of(answers, asked, places), strict=True)))
+    return [found[one.name] for one in attributes]
+
+
+def lacks_answer(answer: object) -> bool:
+    """Whether an answer is missing; a location is, where one of its pair is."""
+    both = isinstance(answer, list | tuple) and len(answer) == 2
+    return any(map(is_missing, answer)) if both and isinstance(answer, list | tuple) else is_missing(answer)
+
+
+def split_options(name: str, options: Sequence[Attribute], column: object) -> dict[str, list[str | None]]:
+    """A column of yes and no for each option, from lists of options or texts such as `tv;web`."""
+    known = [one.option for one in options]
+    rows = [_read_options(item, known, name) for item in to_list(column, name)]
+    found: dict[str, list[str | None]] = {}
+    for one in options:
+        found[one.name] = [
+            row if row is None or isinstance(row, str) else "yes" if one.option in row else "no"
+            for row in rows
+        ]
+    return found
+
+
+def _read_options(item: Any, known: Sequence[str], name: str) -> Sequence[str] | str | None:
+    """The options that were chosen; None for no answer, and the text itself where it does not apply."""
+    if _is_skipped(item):
+        return NOT_APPLICABLE
+    if isinstance(item, str) and item.strip() == NONE_OF_THESE:
+        return []
+    if isinstance(item, str) and item.strip():
+        item = [part.strip() for part in item.split(SEPARATOR)]
+    elif not isinstance(item, Iterable) or isinstance(item, str | bytes | Mapping):
+        if not is_missing(item):
+            raise InvalidValue(
+                f"answers to {name!r} are a list of options ({', '.join(known)}), got {item!r}"
+            )
+        return None
+    chosen = list(item)
+    for one in chosen:
+        if one not in known:
+            raise InvalidValue(not_among(str(one), f"an option of {name!r}", known))
+    return chosen
+
+
+def encode_columns(
+    content: Content, attributes: Sequence[Attribute], columns: Sequence[Any]
+) -> dict[str, Integers]:
+    """Answers as integers, by attribute; -1 where an answer is to be drawn at random.
+
+    What does not apply to a person is filled in. An answer that contradicts a condition is refused.
+    """
+    by_name = {one.name: one for one in attributes}
+    given = dict(zip(by_name, columns, strict=True))
+    found: dict[str, Integers] = {}
+    read: dict[str, Integers] = {}
+    for name in by_name:
+        for one in reversed(_list_conditions(by_name, name)):
+            if one.name not in found:
+                found[one.name] = _encode_attribute(content, one, given[one.name], found, by_name, read)
+    return found
+
+
+def _list_conditions(by_name: Mapping[str, Attribute], name: str) -> list[Attribute]:
+    """An attribute, and those that it depends on."""
+    chain = [by_name[name]]
+    while (condition := chain[-1].only_if) is not None:
+        chain.append(by_name[condition.name])
+    return chain
+
+
+def _encode_attribute(
+    content: Content,
+    one: Attribute,
+    column: Any,
+    found: Mapping[str, Integers],
+    by_name: Mapping[str, Attribute],
+    read: dict[str, Integers],
+) -> Integers:
+    codes, skipped = read_codes(one, column, read)
+    applies: _Mask = np.ones(codes.size, dtype=np.bool_)
+    if one.only_if is not None:
+        parent = by_name[one.only_if.name]
+        values = [parent.domain.labels.index(value) for value in one.only_if.values]
+        applies = np.isin(found[parent.name], values)
+        if one.answers is not None:  # nobody says that what does not apply is not answered
+            codes = np.where(~applies & (codes == YES_NO.labels.index("no")), NO_ANSWER, codes)
+        _refuse_contradiction(one, codes, skipped, applies)
+    if content.missing_of(one) == "refuse":
+        leveled = one.domain.is_level  # where "no answer" is no value, either
+        asked = one.columns[0] if leveled else one.name
+        refuse_missing(np.where(applies, codes, 0), asked, content.has_no_answer and not leveled)
+    codes = np.where(codes == NO_ANSWER, content.extra_code(one, NO_ANSWER_LABEL), codes)
+    return np.where(applies, codes, content.extra_code(one, NOT_APPLICABLE))
+
+
+def read_codes(
+    one: Attribute, column: Any, read: dict[str, Integers] | None = None
+) -> tuple[Integers, _Mask]:
+    """The codes of the domain, -1 for a missing answer; and where it says that it does not apply.
+
+    `read` keeps the codes of questions, which several levels or tables need.
+    """
+    kept: dict[str, Integers] = {} if read is None else read
+    if isinstance(one.domain, View):
+        for name, domain in one.domain.factors:
+            if name not in kept:
+                kept[name] = read_codes(Attribute(name, domain), column[name])[0]
+        codes = one.domain.join([kept[name] for name in one.domain.names])
+        return codes, np.zeros(codes.size, dtype=np.bool_)
+    if one.name in kept and one.only_if is None:
+        return kept[one.name], np.zeros(kept[one.name].size, dtype=np.bool_)
+    skipped: _Mask = np.zeros(0, dtype=np.bool_)
+    if one.only_if is not None:
+        answers = to_list(column, one.name)
+        skipped = np.array([_is_skipped(answer) for answer in answers], dtype=np.bool_)
+        column = drop_skipped(one, answers) if skipped.any() else column
+    try:
+        codes = one.domain.codes(column, one.name)
+    except InvalidValue as problem:
+        raise locate_refusal(problem, one.domain, column, one.name) from None
+    return codes, skipped if skipped.size else np.zeros(codes.size, dtype=np.bool_)
+
+
+def drop_skipped(one: Attribute, answers: Sequence[Any]) -> Sequence[Any]:
+    """The answers to an attribute; what says that it does not apply is none."""
+    return answers if one.only_if is None else [None if _is_skipped(answer) else answer for answer in answers]
+
+
+def _is_skipped(answer: object) -> bool:
+    return isinstance(answer, str) and answer == NOT_APPLICABLE
+
+
+def _refuse_contradiction(one: Attribute, codes: Integers, skipped: _Mask, applies: _Mask) -> None:
+    """Refuse an answer to what does not apply, and none to what does."""
+    assert one.only_if is not None
+    name, when = one.several or one.answers or one.name, one.only_if.describe()
+    for wrong, text in (
+        (
+            ~applies & (codes != NO_ANSWER),
+            f"{name!r} has an answer, but is asked only if {when}; leave it out",
+        ),
+        (applies & skipped, f"{name!r} is {NOT_APPLICABLE!r}, but it applies, since {when}; answer it"),
+    ):
+        if wrong.any():
+            row = f"row {int(np.argmax(wrong))}, counting from 0: " if codes.size > 1 else ""
+            raise InvalidValue(f"{row}{text}")
+
+
+def settle_record(content: Content, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The same answers without those that do not apply to a person who gives them."""
+    by_name = {one.name: one for one in content.attributes}
+    found = dict(answers)
+    for name in [name for name in found if name in by_name]:
+        chain = _list_conditions(by_name, name)
+        for one, parent in pairwise(chain):
+            if one.only_if is not None and answers.get(parent.name) not in one.only_if.values:
+                found[name] = None
+    for one in content.attributes:
+        # people who say that they did not answer have no answer, and the others have one
+        if one.answers is not None and one.answers in found and found.get(one.name) is not None:
+            found[one.name] = "no" if found[one.answers] is None else "yes"
+    return found
+
+
+def encode_alone(content: Content, attribute: Attribute, column: Any) -> Integers:
+    """One attribute's answers without its conditions, as an analyst has them; -1 for what is not known."""
+    codes, skipped = read_codes(attribute, column)
+    codes = np.where(codes == NO_ANSWER, content.extra_code(attribute, NO_ANSWER_LABEL), codes)
+    return np.where(skipped, content.extra_code(attribute, NOT_APPLICABLE), codes)
+
+
+def explain_questions(content: Content) -> list[str]:
+    """What questions that are several attributes, or apply only to some, mean and cost: a line each."""
+    found = []
+    for name, options in list_several(content.attributes).items():
+        listed = ", ".join(one.option for one in options)
+        found.append(
+            f"{name!r} asks for all that apply of {listed}: {len(options)} attributes with yes and no, each "
+            "of which takes its part of the budget, or of the sampling."
+        )
+    found += _explain_tables(content)
+    found += explain_levels(content)
+    found += explain_smooth(content)
+    for one, part in zip(content.attributes, content.parts, strict=True):
+        if one.answers is not None:
+            found.append(
+                f"{one.answers!r} may be left unanswered. Whether it is answered is an attribute of its own, "
+                f"{one.name!r}, whose report loses at most {format_up(part.loss())}. A random value takes "
+                "the place of a missing answer; the mean of those who answered allows for it, and its margin "
+                "is 1 / p times as wide if a share p answers. " + _explain_no_answer(content, one)
+            )
+    for name, condition, filled in dict.fromkeys(
+        (one.several or one.answers or one.name, one.only_if, not content.extras(one))
+        for one in content.attributes
+        if one.only_if is not None and one.only_if.name != f"{one.name}: answered"
+    ):
+        assert condition is not None
+        value = "a random value" if filled else f"{NOT_APPLICABLE!r}, one more value,"
+        found.append(
+            f"{name!r} is asked only if {condition.describe()}. For all others {value} is filled in, so that "
+            f"no report lacks it. Its report still says something of {condition.name!r}, and the other way "
+            "round, within the loss of the plan."
+        )
+    return found
+
+
+def _explain_tables(content: Content) -> list[str]:
+    """That a report of a table holds several answers as one value."""
+    names = ", ".join(repr(one.name) for one in content.attributes if isinstance(one.domain, Product))
+    if not names:
+        return []
+    return [
+        f"{names}: answers to these questions are asked for together, and a report holds them as one value. "
+        "So it tells about each of them: how often one answer of a table is guessed stands above."
+    ]
+
+
+def _explain_no_answer(content: Content, answered: Attribute) -> str:
+    """What a report loses between no answer and any answer, for which there are two attributes."""
+    names, name = [one.name for one in content.attributes], str(answered.answers)
+    own, is_exact = loss_to_random(content.parts[names.index(name)])
+    figures = [Fraction(0)] * len(names)
+    figures[names.index(answered.name)] = Fraction(content.parts[names.index(answered.name)].loss())
+    figures[names.index(name)] = Fraction(own)
+    both = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
+    how = "compared with the mixture of all values, exact" if is_exact else "a bound: its worst case"
+    text = (
+        f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(own)} "
+        f"({how}), and a whole report at most {format_up(both)}."
+    )
+    figures[names.index(name)] = worst = Fraction(content.parts[names.index(name)].loss())
+    added = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
+    least = max(float(worst), both)
+    if not is_exact or least >= added:
+        return text
+    return (
+        f"{text} So no two people lose more than {format_up(least)} by both attributes. The loss per record, "
+        f"above, is a bound: it adds up the worst case of each, {format_up(added)}."
+    )

@@ -1,0 +1,240 @@
+"""Holds the reports of a plan, and the tallies that they add up to; both know their plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+from deniable.engines.form import REASONS
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.exact import whole_number
+from deniable.formatting import format_count, format_members
+from deniable.mechanisms import Tally
+from deniable.plan.known_groups import add_groups
+from deniable.records import Records
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Reports of n records, and the id of the plan they were made for."""
+
+    plan_id: str
+    records: Records
+    round: int | None = None
+    """The round that they are of, 1 where the plan asks once; None where nobody said it."""
+
+    @property
+    def n(self) -> int:
+        """How many records were reported."""
+        return self.records.n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"<Reports of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}>"
+
+
+@final
+@dataclass(frozen=True)
+class Tallies:
+    """A tally for each attribute of a plan: all that estimates need, so that reports can be deleted."""
+
+    plan_id: str
+    n: int
+    """How many records were reported; the tally of an attribute counts the records that report it."""
+    tallies: Mapping[str, Tally]
+    groups: tuple[Mapping[str, Tally], ...] = ()
+    """The same of each known group alone, where groups are known."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of a table were not counted, by reason: of another `plan` or `round`, not in canonical
+    `form`, or `repeated`."""
+    round: int | None = None
+    """The round that they are of, 1 where the plan asks once; None where nobody said it."""
+
+    def __str__(self) -> str:
+        title = f"Tallies of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}"
+        lines = [f"  {name}: {tally}" for name, tally in self.tallies.items()]
+        more = [f"  {format_count(n, 'row')} refused: {why}" for why, n in self.refused.items()]
+        return "\n".join([title, *lines, *more])
+
+    def __getitem__(self, name: str) -> Tally:
+        return self.tallies[name]
+
+    def __add__(self, other: Tallies) -> Tallies:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        refuse_other_plan(other.plan_id, self.plan_id)
+        number = self._join_round(other)
+        return replace(
+            self,
+            n=self.n + other.n,
+            tallies=_add(self.tallies, other.tallies),
+            groups=tuple(map(_add, self.groups, self._check_groups(other))),
+            refused=add_refused(self.refused, other.refused),
+            round=number,
+        )
+
+    def __radd__(self, other: int) -> Tallies:
+        """So that `sum` works."""
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, other: Tallies) -> Tallies:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        refuse_other_plan(other.plan_id, self.plan_id)
+        number = self._join_round(other)
+        return replace(
+            self,
+            n=self.n - other.n,
+            tallies=_subtract(self.tallies, other.tallies),
+            groups=tuple(map(_subtract, self.groups, self._check_groups(other))),
+            round=number,
+        )
+
+    def _join_round(self, other: Tallies) -> int | None:
+        """The round of both; the same people answer in every round, so that rounds are not added up."""
+        rounds = [tallies.round for tallies in (self, other) if tallies.n]
+        refuse_rounds(rounds)
+        return rounds[0] if rounds else self.round
+
+    def _check_groups(self, other: Tallies) -> tuple[Mapping[str, Tally], ...]:
+        if len(self.groups) != len(other.groups):
+            raise InvalidReport("some of these tallies do not say which known group reports are of")
+        return other.groups
+
+    def to_dict(self) -> dict[str, Any]:
+        """Writes plain numbers, ready for JSON."""
+        found: dict[str, Any] = {"plan": self.plan_id, "n": self.n, "tallies": _write(self.tallies)}
+        found |= {} if self.round is None else {"round": self.round}
+        found |= {"groups": [_write(group) for group in self.groups]} if self.groups else {}
+        return found | ({"refused": dict(self.refused)} if self.refused else {})
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Tallies:
+        """Reads what `to_dict` wrote."""
+        if (
+            not isinstance(data, Mapping)
+            or set(data) - {"round", "groups", "refused"} != {"plan", "n", "tallies"}
+            or not all(isinstance(one, Mapping) for one in (data["tallies"], *(data.get("groups") or ())))
+        ):
+            raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
+        if not isinstance(data["plan"], str):
+            raise InvalidParameter(f"tallies name their plan by its id, got {data['plan']!r}")
+        n = whole_number("n, the number of records,", data["n"], 0)
+        tallies = _read(data["tallies"])
+        groups = tuple(map(_read, data.get("groups") or ()))
+        if groups and (any(set(one) != set(tallies) for one in groups) or add_groups(groups) != tallies):
+            raise InvalidParameter("the tallies of known groups do not add up to those of everybody")
+        for name, tally in tallies.items():
+            if tally.n > n:
+                raise InvalidParameter(
+                    f"the tally of {name!r} counts {tally.n} reports, and there are {n} records"
+                )
+        number = data.get("round")
+        return Tallies(
+            data["plan"],
+            n,
+            tallies,
+            groups,
+            _read_refused(data.get("refused", {})),
+            None if number is None else whole_number("round", number, 1),
+        )
+
+
+def _read_refused(given: object) -> dict[str, int]:
+    if not isinstance(given, Mapping) or set(given) - set(REASONS[1:]):
+        raise InvalidParameter(f"rows are refused for {', '.join(REASONS[1:])}, got {given!r}")
+    return {why: whole_number(f"rows refused for {why}", n, 0) for why, n in given.items()}
+
+
+def add_refused(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    """How many rows both refused, by reason."""
+    return {why: some.get(why, 0) + others.get(why, 0) for why in dict.fromkeys((*some, *others))}
+
+
+def _add(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally + others[name] for name, tally in some.items()}
+
+
+def _subtract(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally - others[name] for name, tally in some.items()}
+
+
+def _write(tallies: Mapping[str, Tally]) -> dict[str, Any]:
+    return {name: tally.to_dict() for name, tally in tallies.items()}
+
+
+def _read(given: Mapping[str, Any]) -> dict[str, Tally]:
+    return {name: _tally(name, one) for name, one in given.items()}
+
+
+def _tally(name: str, given: Any) -> Tally:
+    try:
+        return Tally.from_dict(given)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise InvalidParameter(f"the tally of {name!r}: {problem}") from None
+
+
+def refuse_rounds(rounds: Iterable[int | None]) -> None:
+    """Refuse reports or tallies that are to be added up, and are of several rounds, or do not say of which.
+
+    The same people answer in every round: error bars of the sum would be too narrow.
+    """
+    given = list(rounds)
+    if len(given) > 1 and None in given:
+        raise InvalidReport(
+            "reports are added up only where all of them say that they are of one round, which is 1 where a "
+            "plan asks once: make them with dn.remembering(seed, round=1), or say it: "
+            "dataclasses.replace(reports, round=1)"
+        )
+    if len(set(given)) > 1:
+        named = format_members("round", sorted(set(given), key=str))
+        raise InvalidReport(
+            f"the same people answered in {named}, which are not added up; estimate each by itself, and "
+            "compare them: later.change(earlier)"
+        )
+
+
+def records_of_round(reports: object, plan_id: str, rounds: int) -> Iterator[Records]:
+    """What is in reports of a plan with so many rounds, or in blocks of them, which must all be of one."""
+    before: Reports | None = None
+    for block in blocks_of(reports, plan_id):
+        if rounds > 1 and block.n:
+            refuse_rounds([block.round] if before is None else [before.round, block.round])
+            before = block
+        yield block.records
+
+
+def records_of(reports: object, plan_id: str) -> Iterator[Records]:
+    """What is in reports, or in blocks of them, which must all have been made for this plan."""
+    return (block.records for block in blocks_of(reports, plan_id))
+
+
+def blocks_of(reports: object, plan_id: str) -> Iterator[Reports]:
+    """Reports, or blocks of them, which must all have been made for this plan."""
+    if isinstance(reports, str | Path):
+        raise InvalidReport(
+            "reports are what plan.privatize gives; read a file of them: "
+            f"plan.tally(plan.read_reports({str(reports)!r}))"
+        )
+    if not isinstance(reports, Reports | Iterable) or isinstance(reports, Mapping):
+        raise InvalidReport(_not_reports(reports))
+    for block in [reports] if isinstance(reports, Reports) else reports:
+        if not isinstance(block, Reports):
+            raise InvalidReport(_not_reports(block))
+        refuse_other_plan(block.plan_id, plan_id)
+        yield block
+
+
+def refuse_other_plan(given: str, expected: str) -> None:
+    """Refuse what was made for another plan."""
+    if given != expected:
+        raise InvalidReport(f"reports were made for plan {given[:12]}, this plan is {expected[:12]}")
+
+
+def _not_reports(given: object) -> str:
+    return f"reports are what plan.privatize and plan.read_reports give, got {type(given).__name__}"

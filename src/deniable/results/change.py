@@ -1,0 +1,377 @@
+"""Compares two rounds: the change of every share and mean, with an interval that is valid for them.
+
+What people keep is in both rounds, so the rounds' errors depend on each other. A collector that has only
+tallies does not know how. Whatever it is, the standard error of a difference is at most the sum of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats
+from deniable.errors import InvalidParameter, not_among
+from deniable.estimate import Estimate, normal_quantile
+from deniable.formatting import format_count
+from deniable.frames import Backend, frame_of_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from deniable.cross import TableChange
+    from deniable.results.findings import Findings
+    from deniable.results.result import Result
+
+    _Both = tuple[Findings, Findings]
+
+People = Literal["same", "others"]
+MEAN = "mean"
+"""What stands for a value where the mean of a number is estimated."""
+_COLUMNS = ("earlier", "later", "difference", "low", "high")
+_POINTS = 3  # of these columns; the others are an interval
+_WHICH = (
+    "earlier and later are what the results of each round show; the difference is of unbiased numbers, which "
+    "may differ from these"
+)
+_WIDEST = 0.5  # of an interval of a difference: points of a share, or parts of a range
+NOISY = "too noisy to read"
+
+
+class _Known(NamedTuple):
+    """Numbers of one round with their standard errors and the ends of their intervals."""
+
+    value: Floats
+    stderr: Floats
+    low: Floats
+    high: Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AttributeChange:
+    """The change of each share of one attribute, or of its mean, from one round to another."""
+
+    labels: tuple[str, ...]
+    earlier: Floats
+    later: Floats
+    stderr: Floats
+    """The standard error of each difference; the largest it can be, where nothing is known of dependence."""
+    low: Floats
+    high: Floats
+    kind: str = "value"
+    """What the labels name: a "value", a "group" of neighboring ones, or the "mean"."""
+    show: Callable[[], tuple[Floats, Floats]] | None = field(default=None, repr=False)
+    """Finds what the results of both rounds show in place of `earlier` and `later`."""
+    reach: float = 1.0
+    """The largest difference that there can be: everybody, or the whole range of a mean."""
+
+    @property
+    def difference(self) -> Floats:
+        """How much larger each number is in the later round."""
+        return np.asarray(self.later - self.earlier)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each difference."""
+        columns = self.possible() | {"stderr": self.stderr}
+        columns |= {"unbiased_earlier": self.earlier, "unbiased_later": self.later}
+        noisy = self.find_noisy().tolist()
+        return [
+            {"value": label, "kind": self.kind}
+            | dict(zip(columns, map(float, row), strict=True))
+            | {"noisy": noisy[v]}
+            for v, (label, *row) in enumerate(zip(self.labels, *columns.values(), strict=True))
+        ]
+
+    def possible(self) -> dict[str, Floats]:
+        """The same columns as people read them: what each round's results show, and possible differences.
+
+        A difference is that of unbiased numbers: what is shown of two rounds does not err independently.
+        """
+        rounds = (self.earlier, self.later) if self.show is None else self.show()
+        ends = (np.clip(one, -self.reach, self.reach) for one in (self.difference, self.low, self.high))
+        return dict(zip(_COLUMNS, (*rounds, *ends), strict=True))
+
+    def find_noisy(self) -> npt.NDArray[np.bool_]:
+        """Which differences are too noisy to read: their interval is wider than half of what is possible."""
+        low, high = (np.clip(end, -self.reach, self.reach) for end in (self.low, self.high))
+        return np.asarray(high - low > _WIDEST * self.reach)
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """A row for each difference, as a dataframe of the library you already have."""
+        return frame_of_rows(self.rows(), backend)
+
+    def plot(self, title: str = "Change from round to round") -> Figure:
+        """A figure of matplotlib: a bar for each difference, with its interval."""
+        from deniable.plot.charts import Bars, plot_bars
+        from deniable.plot.figure import format_points
+
+        is_share, shown = self.kind != MEAN, self.possible()
+        about = "change of the share of people, in points" if is_share else "change of the mean"
+        return plot_bars(
+            self.labels,
+            [Bars(shown["difference"], "", shown["low"], shown["high"], noisy=self.find_noisy().tolist())],
+            title,
+            about,
+            ticks=format_points if is_share else None,
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Change(Mapping[str, AttributeChange]):
+    """The changes of all attributes; means of ranges and groups of neighboring values stand apart."""
+
+    attributes: Mapping[str, AttributeChange]
+    groups: Mapping[str, AttributeChange]
+    """Groups of neighboring values, of attributes that have too many values to look at one by one."""
+    means: Mapping[str, AttributeChange]
+    """The means of ranges without open ends, which have shares as well."""
+    level: float
+    people: People | None
+    """Who is taken to have answered in both rounds; None where nothing is."""
+    results: tuple[Result, Result] | None = field(default=None, repr=False)
+    """What is compared: the earlier one and the later one."""
+
+    def __getitem__(self, name: str) -> AttributeChange:
+        if name not in self.attributes:
+            raise KeyError(not_among(name, "an attribute", self.attributes))
+        return self.attributes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    @property
+    def difference(self) -> dict[str, Floats]:
+        """How much larger each number is in the later round, by attribute."""
+        return {name: one.difference for name, one in self.items()}
+
+    @property
+    def low(self) -> dict[str, Floats]:
+        """The lower ends of the differences' intervals, by attribute."""
+        return {name: one.low for name, one in self.items()}
+
+    @property
+    def high(self) -> dict[str, Floats]:
+        """The upper ends of the differences' intervals, by attribute."""
+        return {name: one.high for name, one in self.items()}
+
+    @property
+    def validity(self) -> str:
+        """For whom the intervals hold, in words."""
+        from deniable.cross.change import VALIDITY  # which takes what a plan by itself does not need
+
+        return VALIDITY[self.people]
+
+    def cross(self, of: str, by: str) -> TableChange:
+        """The change of the table of two questions that were asked `together`."""
+        if self.results is None:
+            raise InvalidParameter("this change does not know its results; make it by later.change(earlier)")
+        earlier, later = (one.cross(of, by, self.level) for one in self.results)
+        return later.change(earlier, self.people)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each difference: of values, of groups of them, and of means (`kind`)."""
+        parts = [one for all_ in (self.attributes, self.groups, self.means) for one in all_.items()]
+        return [{"attribute": name} | row for name, one in parts for row in one.rows()]
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """A row for each difference, as a dataframe of the library you already have."""
+        return frame_of_rows(self.rows(), backend)
+
+    def plot(self, name: str | None = None) -> Figure:
+        """A figure of matplotlib: the changes of one attribute, or of the shares of all."""
+        about = f"change with {100 * self.level:g} % intervals; {self.validity}"
+        if name is not None or len(self) == 1:
+            named = next(iter(self)) if name is None else name
+            if named not in self:
+                raise InvalidParameter(not_among(named, "an attribute", self))
+            return self.groups.get(named, self[named]).plot(f"{named}: {about}")
+        shown = {one: self.groups.get(one, self[one]) for one in self if self[one].kind != MEAN}
+        if not shown:
+            raise InvalidParameter(f"means are drawn one by one; name one of {', '.join(self)}")
+        labels = tuple(f"{one}: {label}" for one, change in shown.items() for label in change.labels)
+        names = ("earlier", "later", "stderr", "low", "high")
+        earlier, later, stderr, low, high = (
+            np.concatenate([getattr(one, column) for one in shown.values()]) for column in names
+        )
+        whole = AttributeChange(labels, earlier, later, stderr, low, high)
+        return whole.plot(about.capitalize())
+
+    def text(self, bins: bool = False) -> str:
+        """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
+        lines = [f"change with {100 * self.level:g} % intervals; {self.validity}", _WHICH]
+        for name in self:
+            shown = [self[name] if bins else self.groups.get(name, self[name])]
+            shown += [self.means[name]] if name in self.means else []
+            wide = max(12, *(len(label) for one in shown for label in one.labels))
+            head = f"{'value':>{wide}}" + "".join(f"{column:>11}" for column in _COLUMNS)
+            lines += ["", name, head, *(line for one in shown for line in _format_lines(one, wide))]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _format_lines(one: AttributeChange, wide: int) -> list[str]:
+    """A line for each difference; only its interval if it is too noisy to read."""
+    form = "11.6g" if one.kind == MEAN else "11.4f"
+    rows, noisy = zip(*one.possible().values(), strict=True), one.find_noisy().tolist()
+    lines = []
+    for v, (label, row) in enumerate(zip(one.labels, rows, strict=True)):
+        cells = [f"{number:{form}}" for number in row]
+        if noisy[v]:
+            cells = [f"{'-':>11}"] * _POINTS + cells[_POINTS:] + [f"  {NOISY}"]
+        lines.append(f"{label:>{wide}}" + "".join(cells))
+    return lines
+
+
+def compare_results(earlier: Result, later: Result, level: float, people: People | None) -> Change:
+    """The change from one result to another, by the interval that is valid for them."""
+    if people not in (None, "same", "others"):
+        raise InvalidParameter(f"people is 'same', 'others' or None, got {people!r}")
+    _refuse_different(earlier, later)
+    known = people
+    if people is None and earlier.plan_id == later.plan_id and not later.kept:
+        known = "others"  # who answers a plan that asks once has no second report
+    if people == "same":
+        _refuse_not_same(earlier, later)
+    from deniable.results.findings import Findings
+
+    combine = _add_errors if known is None else _mix_errors
+    both = Findings(earlier, level), Findings(later, level)
+    attributes = {name: _compare(both, name, known, combine) for name in later.estimates}
+    attributes |= {name: _compare_means(both, name, combine) for name in later.means}
+    groups = _compare_groups(both, combine)
+    attributes |= {name: groups[name] for name in later.ranges}
+    shared = (*later.estimates, *later.ranges)
+    means = {name: _compare_means(both, name, combine) for name in shared if later.has_mean(name)}
+    return Change(attributes, groups, means, level, known, (earlier, later))
+
+
+def _compare(both: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:
+    earlier, later = (one.result.estimates[name] for one in both)
+    ends = tuple(_Known(*one.unbiased[name]) for one in both)
+    changed = (_add_errors if people == "same" else combine)(*ends)
+    if people == "same" and not both[1].result.is_drawn(name):
+        stderr = np.hypot(earlier.standard_errors("fixed"), later.standard_errors("fixed"))
+        difference = later.frequencies - earlier.frequencies
+        reach = normal_quantile(both[0].level) * stderr
+        changed = stderr, difference - reach, difference + reach
+    show = partial(_show_shares, both, name)
+    return AttributeChange(_labels(later), ends[0].value, ends[1].value, *changed, show=show)
+
+
+def _compare_groups(both: _Both, combine: _Combine) -> dict[str, AttributeChange]:
+    found = {}
+    for name, groups in both[1].groups.items():
+        labels = tuple(group.label for group in groups)
+        ends = [_summaries([group.share for group in one.groups[name]]) for one in both]
+        show = partial(_show_groups, both, name)
+        changed = combine(*ends)
+        found[name] = AttributeChange(labels, ends[0].value, ends[1].value, *changed, "group", show)
+    return found
+
+
+def _compare_means(both: _Both, name: str, combine: _Combine) -> AttributeChange:
+    from deniable.results.possible_shares import possible_mean
+
+    ends = [_summaries([one.unbiased_means[name]]) for one in both]
+    least, most = possible_mean(both[1].result, name)
+    show = partial(_show_means, both, name)
+    changed = combine(*ends)
+    return AttributeChange((MEAN,), ends[0].value, ends[1].value, *changed, MEAN, show, most - least)
+
+
+def _show_shares(both: _Both, name: str) -> tuple[Floats, Floats]:
+    return both[0].shares[name].share, both[1].shares[name].share
+
+
+def _show_groups(both: _Both, name: str) -> tuple[Floats, Floats]:
+    return both[0].group_shares[name].share, both[1].group_shares[name].share
+
+
+def _show_means(both: _Both, name: str) -> tuple[Floats, Floats]:
+    return np.array([both[0].means[name].value]), np.array([both[1].means[name].value])
+
+
+def _summaries(found: Sequence[Any]) -> _Known:
+    columns = ([getattr(one, name) for one in found] for name in ("value", "stderr", "low", "high"))
+    return _Known(*(np.array(column, dtype=np.float64) for column in columns))
+
+
+def _labels(estimate: Estimate) -> tuple[str, ...]:
+    return tuple(map(str, estimate.labels or range(estimate.k)))
+
+
+def _add_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]:
+    """The largest standard error that any dependence allows, and ends as far as both rounds' reach together.
+
+    By Cauchy and Schwarz the standard deviation of a difference is at most the sum of both.
+    """
+    return earlier.stderr + later.stderr, later.low - earlier.high, later.high - earlier.low
+
+
+def _mix_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]:
+    """The same for independent rounds: reaches are added in squares, on each side (Zou and Donner, 2008)."""
+    difference = later.value - earlier.value
+    low = difference - np.hypot(later.value - later.low, earlier.high - earlier.value)
+    high = difference + np.hypot(later.high - later.value, earlier.value - earlier.low)
+    return np.hypot(earlier.stderr, later.stderr), low, high
+
+
+_Combine = Callable[[_Known, _Known], tuple[Floats, Floats, Floats]]
+
+
+def _refuse_different(earlier: Result, later: Result) -> None:
+    names = sorted(earlier), sorted(later)
+    if names[0] != names[1]:
+        raise InvalidParameter(
+            f"rounds are compared by the same attributes; one has {', '.join(names[0])}, the other "
+            f"{', '.join(names[1])}"
+        )
+    for name in later.estimates:
+        if name not in earlier.estimates or _labels(earlier[name]) != _labels(later[name]):
+            raise InvalidParameter(f"{name!r} has other values in the two results, so they are not compared")
+
+
+def _has_fresh_noise(result: Result) -> bool:
+    """Whether a plan asks once, so that the noise of a second report is new, and all report on everything."""
+    if result.plan is None or result.plan.content.rounds is not None:
+        return False
+    mechanism = result.plan.content.mechanism
+    return all(mechanism.chance_real(j) == 1 for j in range(len(result.plan.content.attributes)))
+
+
+def _refuse_not_same(earlier: Result, later: Result) -> None:
+    """Refuse the narrower interval where it does not hold.
+
+    It holds where the errors of two rounds about the same people are never negatively correlated. Kept lines
+    of numbers t and u in -1..1, with a noise factor a of the kept round, have a covariance of at least
+    (1 - |t - u| / 2) (1 - a^2). Among d attributes with fakes, where the real answer changes from v, the
+    shared real attribute gives at least -(1/d) (1 - 1/d) (p - s) (s - q), with s the share of fakes that keep
+    v; the kept fakes give (1 - 1/d) s (1 - s), which is more. Differences of two cells have no such bound.
+    """
+    tied = [] if _has_fresh_noise(later) else [name for name in later if not later.kept.get(name)]
+    if earlier.plan_id != later.plan_id or tied:
+        which = f"; {', '.join(tied)} is not" if tied else ""
+        raise InvalidParameter(
+            "people='same' (--people same) is for a plan whose devices keep the noise of each value, by two "
+            "rounds on values, or that asks once and whose every report has a real answer to every "
+            f"question{which}; leave it out for intervals that hold whoever answered"
+        )
+    for name in later:
+        if earlier[name].n != later[name].n:
+            one, other = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
+            raise InvalidParameter(
+                f"{name!r} has {one} in one round and {other} in the other, so not the same people answered. "
+                "Reports name nobody, so those who are in both cannot be picked out; leave people='same' "
+                "(--people same) out: the intervals then hold whoever dropped out"
+            )

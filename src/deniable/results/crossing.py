@@ -1,0 +1,386 @@
+"""Reads tables of two questions off the results of a plan: from all reports that hold both, made to agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.cross import CrossTable, Source
+from deniable.cross.agreement import Agreed, agree
+from deniable.cross.change import Repeats
+from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
+from deniable.cross.independence import Evidence
+from deniable.cross.likely import LikelyTable
+from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
+from deniable.errors import InvalidParameter
+from deniable.estimate.consistency import nearest_with_total, simplex
+from deniable.exact import number
+from deniable.explain.margins import Margin, find_margins, sum_source
+from deniable.explain.question_pairs import check_questions, explain_ungrouped, is_grouped
+from deniable.law import Law
+from deniable.mechanisms import ExactMechanism, Tally
+from deniable.plan.attribute import Attribute
+from deniable.plan.known_groups import Known
+from deniable.records import Records
+
+if TYPE_CHECKING:
+    from deniable.plan.document import Content
+    from deniable.results.result import Result
+    from deniable.study.plan import Plan
+
+
+_BLOCK = 1 << 14  # reports whose supports are in memory at once
+
+
+def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
+    """The table of two questions, by all reports that hold both."""
+    content = None if result.plan is None else result.plan.content
+    if content is None:
+        raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
+    check_questions(content, of, by)
+    known = () if content.known is None else content.known.names
+    agreed = _list_grouped(result, of, by) if of in known or by in known else result.agreed
+    if not any({of, by} <= set(one.source.names) for one in agreed):
+        raise InvalidParameter(_explain_apart(content, result, of, by))
+    table = _read_table(content, agreed, of, by, level)
+    search: Callable[[], LikelyTable | None] = partial(_search, result, of, by)
+    if of in known or by in known:
+        search = partial(_project_groups, table.cells, by in known)
+    return replace(table, plan_id=result.plan_id, repeats=_find_repeats(result, of, by), search=search)
+
+
+def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
+    """The nearest possible table whose known groups keep their sizes."""
+    groups = cells if by_row else cells.T
+    found = nearest_with_total(groups, groups.sum(axis=1, keepdims=True))
+    return LikelyTable(found if by_row else found.T, "projected")
+
+
+def _search(result: Result, of: str, by: str) -> LikelyTable | None:
+    from deniable.results.likely_tables import show_likely
+
+    if result.plan is None or result.tallies is None:
+        return None
+    return show_likely(result.plan, result.tallies, of, by)
+
+
+def _find_repeats(result: Result, of: str, by: str) -> Repeats:
+    assert result.plan is not None
+    content = result.plan.content
+    hidden = {of, by} - set(() if content.known is None else content.known.names)
+    held = [j for j, one in enumerate(content.attributes) if hidden <= set(one.columns)]
+    if not result.kept:
+        return "fresh" if all(content.mechanism.chance_real(j) == 1 for j in held) else "once"
+    if any(content.mechanism.fake(j) is not None for j in held):
+        return "tied"  # kept fakes are never against one value, but may be against a row's share
+    return "apart" if all(result.kept[content.attributes[j].name] for j in held) else "tied"
+
+
+def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level: float) -> CrossTable:
+    """The table of two questions that reports hold apart, from the reports themselves: each is two reports,
+    whose noise is independent.
+    """
+    content = plan.content
+    check_questions(content, of, by)
+    known = () if content.known is None else content.known.names
+    if of in known or by in known:
+        raise InvalidParameter(explain_ungrouped(content, of if by in known else by))
+    if content.mechanism.fake(0) is not None or not {of, by} <= set(plan.names):
+        raise InvalidParameter(_explain_one(content, of, by))
+    both = [plan.names.index(name) for name in (by, of)]
+    one, other = (content.mechanism.marginal(j) for j in both)
+    if not isinstance(one, Law) or not isinstance(other, Law):
+        raise InvalidParameter(f"{of!r} and {by!r} must be questions with values, each reported alone")
+    if any(content.extras(content.attributes[j]) for j in both):
+        raise InvalidParameter(
+            f"{of!r} or {by!r} has values beside its answers (no answer, not applicable), of which a table "
+            f"of separate reports knows nothing; ask for both at once: together = [[{by!r}, {of!r}]]"
+        )
+    n, alone, joint = 0, [np.zeros(law.k) for law in (one, other)], np.zeros((one.k, other.k))
+    for records in blocks:
+        for supports in _list_supports(records, both, [plan.mechanism.mechanisms[j] for j in both]):
+            n += len(supports[0])
+            joint += supports[0].T @ supports[1]
+            alone = [sums + some.sum(axis=0) for sums, some in zip(alone, supports, strict=True)]
+    if not n:
+        raise InvalidParameter(_explain_one(content, of, by))
+    expected = np.add.outer(alone[0] * other.q, alone[1] * one.q) - n * one.q * other.q
+    cells = (joint - expected) / (n * one.gain * other.gain)
+    source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(one, other))
+    table = _read_table(content, agree([source]), of, by, level)
+    again: Repeats = "fresh" if all(content.mechanism.chance_real(j) == 1 for j in both) else "once"
+    if content.rounds is not None:
+        again = "tied"
+    return replace(table, plan_id=plan.id, repeats=again)
+
+
+def _list_supports(
+    records: Records, both: Sequence[int], parts: Sequence[ExactMechanism]
+) -> Iterator[list[Floats]]:
+    """What reports that hold both attributes support, in blocks."""
+    columns = [records.columns[j] for j in both]
+    if records.reporters is not None:
+        one, other = (records.reporters[j] for j in both)
+        _, *found = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+        columns = [column[at] for column, at in zip(columns, found, strict=True)]
+    for start in range(0, len(columns[0]), _BLOCK):
+        some = (column[start : start + _BLOCK] for column in columns)
+        yield [part.support(block).astype(np.float64) for part, block in zip(parts, some, strict=True)]
+
+
+def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, level: float) -> CrossTable:
+    holding = [one for one in agreed if {of, by} <= set(one.source.names)]
+    counted = [(one.source.n, one.source) for one in holding]
+    held = [holding[i] for i in find_read(content, counted, of, by)]
+    margins = rows, columns = find_margins(content, of, by)
+
+    def sum_of(source: Source) -> Floats:
+        return sum_source(margins, source, of, by)
+
+    # tests are of the reports themselves: what is borrowed from other tables is not independent of them
+    own = [one.source for one in held]
+    n = sum(source.n for source in own)
+    raw = sum(source.n * (sum_of(source) @ source.values) for source in own) / n
+    shape = rows.side.size, columns.side.size
+    if any(one.weights is None for one in held):  # left as they were, sources tell different things
+        cells = np.asarray(raw)
+        covariance = np.asarray(
+            sum((source.n / n) ** 2 * source.covariance(sum_of(source)) for source in own)
+        )
+    else:
+        sums = sum_of(held[0].source)
+        cells, covariance = sums @ held[0].values, held[0].covariance(sums)
+
+    def expand(source: Source, table: Floats) -> Floats:
+        return source.expand((by, of), rows.spread(columns.spread(table.T).T))
+
+    def spread(table: Floats, sampled: bool = False) -> Floats:
+        found = np.zeros((table.size, table.size))
+        for source in own:
+            vary = source.spread.sampling if sampled else source.spread.covariance
+            found += source.n / n * vary(expand(source, table), sum_of(source))
+        return found
+
+    tested = [_fix_sizes(source) for source in own]
+    weights = [(source, source.n / n, sum_of(source)) for source in tested]
+
+    def covariance_of(table: Floats) -> Floats:
+        return _add(
+            part * source.spread.covariance(expand(source, table), sums) for source, part, sums in weights
+        )
+
+    def draw(table: Floats, runs: int, generator: np.random.Generator) -> Floats:
+        found = _add(
+            part * source.spread.draw(expand(source, table), source.n, runs, generator) @ sums.T
+            for source, part, sums in weights
+        )
+        return found.reshape(runs, *shape)
+
+    def count_supports(table: Floats) -> float:
+        return min(source.spread.count_supports(expand(source, table), source.n) for source, _, _ in weights)
+
+    is_grouped = any(isinstance(source.spread, GroupedReport) for source in tested)
+    is_complete = all(source.is_complete for source in tested)
+    known = () if content.known is None else content.known.names
+    known_side: Literal["rows", "columns"] = "rows" if by in known else "columns"
+    evidence = Evidence(
+        _add(part * (sums @ source.values) for source, part, sums in weights).reshape(shape),
+        n,
+        covariance_of,
+        draw,
+        count_supports,
+        known_side if is_grouped and is_complete else None,
+        is_complete or not is_grouped,
+    )
+    return CrossTable(
+        rows.side,
+        columns.side,
+        n,
+        cells.reshape(shape),
+        covariance,
+        spread,
+        partial(spread, sampled=True),
+        np.asarray(raw).reshape(shape),
+        evidence,
+        number("a confidence level", level, 0.0, 1.0),
+        counted=_count_cells(content, held, margins, of, by),
+    )
+
+
+def _add(arrays: Iterable[Floats]) -> Floats:
+    return np.asarray(sum(arrays))
+
+
+def _fix_sizes(source: Source) -> Source:
+    """What tests are of: where groups are known, their sizes are no chance."""
+    if not isinstance(source.spread, GroupedReport):
+        return source
+    values = source.spread.weigh_by_sizes(source.values)
+    return replace(source, values=values, spread=replace(source.spread, named=math.inf))
+
+
+def _count_cells(
+    content: Content, held: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
+) -> Counted:
+    """The counts that a table is read from; none where several kinds of reports tell of it."""
+    source = held[0].source
+    supported = source.supported
+    if len(held) > 1 or supported is None:
+        return Counted()
+    shape = margins[0].side.size, margins[1].side.size
+    sums, known = sum_source(margins, source, of, by), content.known
+    if isinstance(source.spread, GroupedReport) and known is not None:
+        at = known.names.index(by if by in known.names else of)
+        answers = np.indices(known.shape)[at].ravel()
+        weights = margins[0 if by in known.names else 1].sums[:, answers]
+        if by in known.names:
+            return count_by_groups(supported, sums, shape, weights, source.spread.positions)
+        return count_of_groups(supported, sums, shape, weights)
+    counted = count_secret(supported, sums, shape)
+    if held[0].weights is None:
+        return counted
+    # other tables tell more of rows and columns that are not rare
+    sides = (side if side is not None and side.is_small else None for side in (counted.rows, counted.columns))
+    return Counted(counted.cells, *sides)
+
+
+def find_read(content: Content, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
+    """Which sources that hold both questions, each with its number of reports, a table is read from."""
+    known = set(() if content.known is None else content.known.names)
+    every = range(len(counted))
+    if len(counted) < 2:
+        return list(every)
+    if are_of_same_people(content):  # a mean would count each person several times
+        return [min(every, key=lambda i: counted[i][1].size)]
+    if known & {of, by} or not all(source.is_complete for _, source in counted):
+        # the sizes of known groups are no estimates that could be made to agree; and who answered all
+        # questions of one table is not who answered all of another
+        return [max(every, key=lambda i: (counted[i][0], counted[i][1].size))]
+    return list(every)
+
+
+def are_of_same_people(content: Content) -> bool:
+    """Whether a report may be about several attributes that tables are read from, so that errors of these
+    depend on each other: in splits, samples of several, and among fakes.
+    """
+    from deniable.explain.related import list_inclusions
+
+    marginals = (content.mechanism.marginal(j) for j in range(len(content.attributes)))
+    held = [j for j, law in enumerate(marginals) if isinstance(law, Supports)]
+    if len(held) < 2:
+        return False
+    ways = list_inclusions(content, held)
+    return ways is None or any(sum(inside) > 1 for _, inside in ways)
+
+
+def list_sources(result: Result) -> list[Source]:
+    """What the reports of each table say, and those about one question alone."""
+    assert result.plan is not None
+    found = []
+    for one in result.plan.content.attributes:
+        estimate = result.estimates.get(one.name)
+        if estimate is None or not one.is_plain:
+            continue
+        if not isinstance(estimate.law, Supports):  # metric values are in no table
+            continue
+        values = fix_total(estimate.frequencies)
+        supported = Supported.of_estimate(estimate, estimate.law, estimate.k == one.domain.k)
+        source = Source(one.columns, one.shape, estimate.n, values, OneReport(estimate.law))
+        found.append(replace(source, supported=supported))
+    return found
+
+
+def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
+    """What reports about the question that is not known say of each known group."""
+    assert result.plan is not None
+    content = result.plan.content
+    known = content.known
+    assert known is not None
+    asked = of if by in known.names else by
+    found = []
+    for one in content.attributes:
+        estimate = result.estimates.get(one.name)
+        if asked not in one.columns or estimate is None or not is_grouped(content, one):
+            continue
+        if not isinstance(estimate.law, Supports):
+            continue
+        groups = () if result.tallies is None else result.tallies.groups
+        if not groups:
+            raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
+        # a report names its group whatever it is about
+        named = [sum(tally.n for tally in group.values()) / content.mechanism.reported for group in groups]
+        found.append(join_groups(known, one, estimate.law, [group[one.name] for group in groups], named))
+    if not found:
+        raise InvalidParameter(explain_ungrouped(content, asked))
+    return [Agreed(source, source.values) for source in found]
+
+
+def join_groups(
+    known: Known, one: Attribute, law: Supports, groups: Sequence[Tally], named: Sequence[float]
+) -> Source:
+    """The shares of an attribute's values in each known group, weighted by all reports that name it."""
+    n = sum(tally.n for tally in groups)
+    # a group without reports about the attribute has no share of anything
+    everybody = sum(size for tally, size in zip(groups, named, strict=True) if tally.n)
+    spread = GroupedReport(
+        law, known.size, one.domain.k, max(everybody / max(n, 1), 1.0), tuple(tally.n for tally in groups)
+    )
+    values, believed, counts, reports, blind = np.zeros((5, known.size * law.k))
+    for tally, size, here in zip(groups, named, spread.positions, strict=True):
+        if tally.n:
+            about = tally.n if tally.asked is None else np.maximum(tally.asked, 1)
+            shares = fix_total((tally.counts / about - law.q) / law.gain)
+            values[here] = size / everybody * shares
+            # at shares of few reports noise would be less than none
+            believed[here] = size / everybody * (tally.n * simplex(shares) + 0.5) / (tally.n + law.k / 2)
+            counts[here], reports[here] = tally.counts, tally.n if tally.asked is None else tally.asked
+            blind[here] = reports[here] * law.q
+    sizes = np.array([tally.n for tally in groups], dtype=np.float64)
+    is_complete = law.k == one.domain.k
+    supported = Supported(law, counts, reports, blind, is_complete, sizes, np.array(named))
+    names, shape = (*known.names, *one.columns), (*known.shape, *one.shape)
+    return Source(names, shape, n, values, spread, believed, supported)
+
+
+def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
+    """Why there is no table, and what to do."""
+    both = [one.name for one in content.attributes if of in one.questions or by in one.questions]
+    waiting = [name for name in both if name in result.unreported]
+    if waiting and any({of, by} <= set(one.questions) for one in content.attributes):
+        return f"there are no reports about {waiting[0]!r} yet"
+    apart = {of, by} <= {one.name for one in content.attributes}
+    if apart and content.mechanism.reported > 1 and content.mechanism.fake(0) is None:
+        return (
+            f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
+            f"plan.cross(reports, {of!r}, by={by!r})"
+        )
+    return _explain_one(content, of, by)
+
+
+def _explain_one(content: Content, of: str, by: str) -> str:
+    """Why reports about one question at a time make no table."""
+    remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(content, of, by)}"
+    if content.mechanism.fake(0) is not None:
+        held = "only one real answer"
+    elif content.mechanism.reported == 1:
+        held = "only one of the questions or tables"
+    else:
+        return f"a report holds {of!r} and {by!r} in different values, which are not read as one; {remedy}"
+    return f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; {remedy}"
+
+
+def _add_remedy(content: Content, of: str, by: str) -> str:
+    """What to ask in place of a question that is in no table."""
+    for one in content.attributes:
+        if {of, by} & {one.name, one.several}:
+            if one.several is not None:
+                return f", with {one.several!r} as a yes/no question for each option"
+            if one.only_if is not None:
+                return f", with an answer of {one.name!r} for those to whom it does not apply"
+    return ""

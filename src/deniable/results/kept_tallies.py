@@ -1,0 +1,459 @@
+"""Keeps the tallies of partitions in a file, so that a daily job counts only what is new."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import reduce
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, final
+from urllib.parse import unquote
+
+from deniable.engines.addresses import find_duckdb, hide_password, is_address
+from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
+from deniable.engines.sources import count_before, list_paths
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
+from deniable.formatting import format_count, shorten_names
+from deniable.frames import Show, replacing
+from deniable.reports.reports import Tallies, add_refused, refuse_other_plan
+from deniable.results.windows import Windows, count_windows, find_round, order_window, refuse_nothing
+from deniable.study.plan import Plan
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows: there, one job at a time must keep tallies
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
+
+_VERSION = 1
+_DAY = re.compile(r"\d{4}-\d{2}")
+_FOOTER = 8  # bytes at the end of a Parquet file: the length of what stands before them, and PAR1
+
+Values = tuple[Hashable, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Partition:
+    """The tallies of a file, or of all rows with one value of the first column that windows are by."""
+
+    name: str
+    digest: str
+    """Of a file, what changes when it does; empty for rows of a database."""
+    windows: Mapping[Values, Tallies]
+
+
+@final
+@dataclass(frozen=True)
+class Changes:
+    """What a job counted: the names of partitions."""
+
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """Those that were counted again, and differ from before."""
+    gone: tuple[str, ...] = ()
+    """Those that are not there any more."""
+    late: int = 0
+    """Rows of a database that came to windows that are not counted again."""
+    foreign: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of another plan each new or changed partition has; they are not counted."""
+    damaged: tuple[str, ...] = ()
+    """Files that cannot be read, or whose checksums do not hold: they are counted once they are mended."""
+
+
+@final
+@dataclass(frozen=True)
+class KeptTallies:
+    """The tallies of partitions, which add up to those of all reports: what a daily job keeps in a file.
+
+    A report that comes again in another partition is not noticed: ids are compared within a count.
+
+    >>> import tempfile, deniable as dn
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> plan = Plan.of({"smokes": ["yes", "no"]}, dn.grr(2, 1.0), people=1000)
+    >>> for day in ("2026-11-01", "2026-11-02"):
+    ...     reports = plan.privatize({"smokes": ["yes", "no", "no"]})
+    ...     _ = plan.write_reports(folder / "reports" / f"day={day}" / "part-0.parquet", reports)
+    ...     changes = KeptTallies.update(folder / "tallies.json", plan, folder / "reports", by="day")
+    ...     print(changes.new)
+    ('day=2026-11-01/part-0.parquet',)
+    ('day=2026-11-02/part-0.parquet',)
+    >>> kept = KeptTallies.read(folder / "tallies.json", plan)
+    >>> kept.tally().n, [one.n for one in kept.tally_windows("day").values()]
+    (6, [3, 3])
+    """
+
+    plan: Plan
+    by: tuple[str, ...] = ()
+    number: int | None = None
+    table: str | None = None
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    source: str | None = None
+    """Where reports are: a folder, as it is found from the file of tallies, or the address of a database."""
+
+    def __str__(self) -> str:
+        counted = f"{format_count(self.n, 'report')} in {format_count(len(self.partitions), 'partition')}"
+        return f"Kept tallies of plan {self.plan.id[:12]}: {counted}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    @staticmethod
+    def update(
+        path: str | Path,
+        plan: Plan,
+        source: str | Path,
+        table: str | None = None,
+        *,
+        by: str | Sequence[str] = (),
+        number: int | None = None,
+        again: int = 1,
+        gone: str | None = None,
+        show: Show | None = None,
+    ) -> Changes:
+        """Count what is not kept in a file yet, and replace the file at once; safe to repeat.
+
+        Files are counted if they are new or changed. Tallies of files that are not there any more are kept or
+        dropped, as `gone` says ("keep", "drop"); where it says nothing, they are refused. In a database,
+        windows are counted again from the last one that is kept on, or from the last `again` ones, for rows
+        that come late.
+        """
+        keys = (by,) if isinstance(by, str) else tuple(by)
+        with _lock(Path(path)):
+            kept = KeptTallies(plan, keys, number, table)
+            if Path(path).exists():
+                kept = KeptTallies.read(path, plan)
+                if (kept.by, kept.number) != (keys, number):
+                    raise InvalidParameter(
+                        f"the tallies in {path} are kept by {', '.join(kept.by) or 'nothing'}, of round "
+                        f"{kept.number or 'any'}; name the same, or another file"
+                    )
+            if kept.table != table:
+                raise InvalidParameter(
+                    f"the tallies in {path} are of the table {kept.table!r}, got {table!r}; name another file"
+                )
+            found, changes = kept._settle(Path(path), source).count(source, again, gone, show)
+            if found != kept or not Path(path).exists():
+                found.write(path)
+        return changes
+
+    def _settle(self, path: Path, source: str | Path) -> KeptTallies:
+        """The same for reports at this source; refuses those of another one, which may have equal names.
+
+        A folder that was moved has the same files: it is not another one.
+        """
+        here = _name_source(path, source)
+        if self.source not in (None, here) and not self._holds_files(source):
+            raise InvalidParameter(
+                f"the tallies in {path} are of the reports in {self.source}, got {here}; keep others in "
+                f'another file, or if the same reports were moved, write {json.dumps(here)} as "source" there'
+            )
+        return replace(self, source=here)
+
+    def _holds_files(self, source: str | Path) -> bool:
+        """Whether files that are kept are at a source, and none of them differs."""
+        if is_address(source):
+            return False
+        root = _find_root(source)
+        there = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
+        shared = [(part, there[name]) for name, part in self.partitions.items() if name in there]
+        return bool(shared) and all(part.digest == _digest(found) for part, found in shared)
+
+    def count(
+        self, source: str | Path, again: int = 1, gone: str | None = None, show: Show | None = None
+    ) -> tuple[KeptTallies, Changes]:
+        """These tallies with those of a source that are not kept yet; and what changed."""
+        if again < 1:
+            raise InvalidParameter(f"at least the last window is counted again, got again={again}")
+        inside = is_address(source)
+        if any(bool(one.digest) == inside for one in self.partitions.values()):
+            other = "a database" if inside else "files"
+            raise InvalidParameter(f"these tallies were not kept of {other}; keep them in another file")
+        if not inside:
+            if self.table is not None:
+                raise InvalidParameter(f"only a database has tables, got table={self.table!r}")
+            return self._count_files(source, gone, show)
+        if not self.by:
+            raise InvalidParameter(
+                'a database is counted window by window: name a column that grows, such as by="day"'
+            )
+        return self._count_windows(source, again)
+
+    @property
+    def n(self) -> int:
+        """How many records were reported, in all rounds."""
+        return sum(one.n for part in self.partitions.values() for one in part.windows.values())
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many rows of all partitions were not counted, by reason."""
+        nothing: dict[str, int] = {}
+        windows = (one.refused for part in self.partitions.values() for one in part.windows.values())
+        return reduce(add_refused, windows, nothing)
+
+    def tally(self) -> Tallies:
+        """The tallies of all partitions, which must be of one round."""
+        return sum(
+            (one for part in self.partitions.values() for one in part.windows.values()), self.plan.tally([])
+        )
+
+    def choose_round(self, number: int) -> KeptTallies:
+        """These tallies of one round alone, where they are kept of it, or by round."""
+        if number == self.number:
+            return self
+        if self.plan.table_form.round_column not in self.by:
+            raise InvalidParameter(f"these tallies are kept of round {self.number or 'any'}, got {number}")
+        partitions = {
+            name: replace(
+                part, windows={key: one for key, one in part.windows.items() if one.round == number}
+            )
+            for name, part in self.partitions.items()
+        }
+        return replace(self, partitions=partitions)
+
+    def tally_windows(self, by: str | Sequence[str]) -> Windows:
+        """The tallies of each window, by columns that they are kept by."""
+        keys = (by,) if isinstance(by, str) else tuple(by)
+        for name in keys:
+            if name not in self.by:
+                raise InvalidParameter(not_among(name, "a column that these tallies are kept by", self.by))
+        found: dict[Values, Tallies] = {}
+        folders = {name: _type_folders(name, self.partitions) for name in keys}
+        for part in self.partitions.values():
+            for values, one in part.windows.items():
+                key = tuple(
+                    _choose_value(values[self.by.index(name)], folders[name].get(part.name)) for name in keys
+                )
+                found[key] = found[key] + one if key in found else one
+        ordered = sorted(found.items(), key=order_window)
+        return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in ordered})
+
+    def write(self, path: str | Path) -> None:
+        """Write all of them to a JSON file, wholly or not at all."""
+        parts = [
+            {
+                "name": part.name,
+                "digest": part.digest,
+                "windows": [
+                    {"values": [_encode(value) for value in values]}
+                    | {name: told for name, told in one.to_dict().items() if name not in ("plan", "round")}
+                    for values, one in sorted(part.windows.items(), key=order_window)
+                ],
+            }
+            for part in sorted(self.partitions.values(), key=lambda one: one.name)
+        ]
+        told = {"kept_tallies": _VERSION, "plan": self.plan.id, "by": list(self.by), "round": self.number}
+        told |= {"table": self.table, "source": self.source}
+        text = json.dumps(told | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
+        with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    @staticmethod
+    def read(path: str | Path, plan: Plan) -> KeptTallies:
+        """What `write` wrote, of the same plan."""
+        try:
+            told = json.loads(Path(path).read_bytes())
+            if told["kept_tallies"] != _VERSION:
+                raise ValueError(f"version {told['kept_tallies']}")
+            refuse_other_plan(told["plan"], plan.id)
+            parts = [_read_partition(plan, told, one) for one in told["partitions"]]
+            named = {one.name: one for one in parts}
+            where = told["table"], named, told.get("source")
+            return KeptTallies(plan, tuple(told["by"]), told["round"], *where)
+        except FileNotFoundError:
+            raise
+        except InvalidReport:
+            raise
+        except (ValueError, TypeError, KeyError, DeniableError) as problem:
+            raise InvalidReport(f"{path} is not a file of kept tallies, or is damaged: {problem}") from None
+
+    def _count_files(
+        self, source: str | Path, gone: str | None, show: Show | None
+    ) -> tuple[KeptTallies, Changes]:
+        root = _find_root(source)
+        paths = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
+        digests = {name: _digest(path) for name, path in paths.items()}
+        held = self.partitions
+        away = tuple(name for name in held if name not in paths)
+        if gone not in (None, "keep", "drop"):
+            raise InvalidParameter(f'tallies of files that are gone are for "keep" or "drop", got {gone!r}')
+        if away and gone is None:
+            raise InvalidParameter(
+                f"not there any more: {shorten_names(away)}. If files were deleted, their tallies are to be "
+                "kept (--gone keep); if they were renamed or merged, dropped (--gone drop), or their reports "
+                "would be counted twice"
+            )
+        asked = [name for name in paths if name not in held or held[name].digest != digests[name]]
+        found = {name: part for name, part in held.items() if gone != "drop" or name in paths}
+        damaged: dict[str, DamagedFile] = {}
+        for i, name in enumerate(asked):
+            try:
+                counted = count_windows(self.plan, paths[name], None, self.by, self.number, None, kept=True)
+                found[name] = Partition(name, digests[name], counted)
+            except DamagedFile as problem:  # what was counted of it before stays
+                damaged[name] = problem
+            if show is not None:
+                show(i + 1, len(asked))
+        if damaged and not found:
+            raise next(iter(damaged.values()))
+        counted_now = {name: found[name] for name in asked if name not in damaged}
+        if not held:
+            windows = [one for part in counted_now.values() for one in part.windows.values()]
+            refuse_nothing(self.plan.table_form, windows, [paths[name] for name in counted_now])
+        changes = Changes(
+            tuple(name for name in counted_now if name not in held),
+            tuple(name for name in counted_now if name in held),
+            away,
+            foreign=_count_foreign(counted_now),
+            damaged=tuple(damaged),
+        )
+        return replace(self, partitions=found), changes
+
+    def _count_windows(self, source: str | Path, again: int) -> tuple[KeptTallies, Changes]:
+        firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
+        marks: list[Any] = sorted(value for value in firsts.values() if value is not None)
+        since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
+        counted = count_windows(
+            self.plan, source, self.table, self.by, self.number, None, kept=True, since=since
+        )
+        if not self.partitions:
+            refuse_nothing(self.plan.table_form, counted.values(), source, self.table)
+        for values in counted:
+            _require_growth(self.by[0], values[0])
+        kept = {
+            name: part
+            for name, part in self.partitions.items()
+            if since is not None and firsts[name] is not None and firsts[name] < since[1]
+        }
+        found: dict[str, dict[Values, Tallies]] = {}
+        for values, one in counted.items():
+            found.setdefault(json.dumps(_encode(values[0])), {})[values] = one
+        made = {name: Partition(name, "", windows) for name, windows in found.items()}
+        held = self.partitions
+        rows = sum(
+            one.n + sum(one.refused.values()) for part in kept.values() for one in part.windows.values()
+        )
+        changes = Changes(
+            tuple(name for name in made if name not in held),
+            tuple(name for name in made if name in held and held[name] != made[name]),
+            tuple(name for name in held if name not in kept and name not in made),
+            0 if since is None else max(count_before(source, self.table, since) - rows, 0),
+            _count_foreign({name: part for name, part in made.items() if held.get(name) != part}),
+        )
+        return replace(self, partitions=kept | made), changes
+
+
+def _count_foreign(partitions: Mapping[str, Partition]) -> dict[str, int]:
+    """How many rows of another plan partitions have, where they have some."""
+    rows = {
+        name: sum(one.refused.get("plan", 0) for one in part.windows.values())
+        for name, part in partitions.items()
+    }
+    return {name: n for name, n in rows.items() if n}
+
+
+def _require_growth(column: str, value: Hashable) -> None:
+    """Refuse windows by text that has no order in time: a new one would stand before the watermark."""
+    if isinstance(value, str) and not _DAY.match(value):
+        raise InvalidParameter(
+            f"{column!r} must grow, as what is new comes last: a date, a whole number, or text that begins "
+            f"like 2026-11-15, got {value!r}; name such a column first"
+        )
+
+
+def _read_partition(plan: Plan, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
+    windows = {}
+    for one in told["windows"]:
+        values = tuple(map(_decode, one["values"]))
+        plain = {name: told for name, told in one.items() if name != "values"}
+        number = find_round(plan.table_form, kept["by"], values, kept["round"])
+        windows[values] = Tallies.from_dict(plain | {"plan": plan.id, "round": number})
+    return Partition(told["name"], told["digest"], windows)
+
+
+def _type_folders(name: str, partitions: Iterable[str]) -> dict[str, Hashable]:
+    """What the folder that a column is called after says of each partition, alike for all of them."""
+    texts = {
+        partition: value
+        for partition in partitions
+        for column, _, value in (unquote(part).partition("=") for part in partition.split("/")[:-1])
+        if column == name
+    }
+    typed = type_texts([text for text in texts.values() if text != NO_VALUE])
+    return {partition: typed.get(text) for partition, text in texts.items()}
+
+
+def _choose_value(value: Hashable, folder: Hashable) -> Hashable:
+    """The value of a window: as the folder says it, if both mean the same."""
+    return folder if str(value) == str(folder) else value
+
+
+def _encode(value: Hashable) -> Any:
+    """The value of a window in JSON."""
+    if value is None or isinstance(value, str | int):
+        return value
+    assert isinstance(value, date)
+    return {"date": value.isoformat()}
+
+
+def _decode(told: Any) -> Hashable:
+    if isinstance(told, Mapping):
+        return date.fromisoformat(told["date"])
+    return told if told is None or isinstance(told, int) else str(told)
+
+
+def _digest(path: Path) -> str:
+    """What changes when a Parquet file does: its size and its footer, which says where everything is."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(size - _FOOTER, 0))
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(size - _FOOTER - length, 0))
+        return sha256(str(size).encode() + file.read()).hexdigest()
+
+
+def _name_source(path: Path, source: str | Path) -> str:
+    """What tells a source from others: an address without its password, or a folder as it is found from the
+    file of tallies, so that both can be moved together.
+    """
+    if is_address(source):
+        database = find_duckdb(source)
+        if database is None:
+            return hide_password(str(source))
+        folder = database
+    else:
+        folder = _find_root(source)
+    try:
+        return Path(os.path.relpath(folder.resolve(), path.resolve().parent)).as_posix()
+    except ValueError:  # on Windows, another drive
+        return folder.resolve().as_posix()
+
+
+def _find_root(source: str | Path) -> Path:
+    """The folder that names of files begin in: what stands before the first sign of a pattern."""
+    path = Path(source)
+    if path.is_dir():
+        return path
+    parts = path.parent.parts
+    plain = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
+    return Path(*parts[:plain])
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Refuse a second job at the same time: it would not know what the first one counts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{path}.lock").open("w") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DeniableError(f"another job is updating {path}; run this when it is done") from None
+        yield

@@ -1,0 +1,195 @@
+"""Finds the most likely shares of every attribute from the reports, from whole ones where they hold fakes.
+
+Fakes hide which attribute of a report is real, so the likelihood of its attributes is one, and they are found
+together. Reports without fakes say which attributes they hold, and each of these is found alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from deniable.domain import Range
+from deniable.errors import InvalidParameter, InvalidReport, not_among
+from deniable.formatting import format_count
+from deniable.frames import frame_of
+from deniable.records import Faked, Records
+from deniable.reports.reports import Reports, Tallies, records_of_round, refuse_other_plan
+from deniable.results.result import bins_of
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+    from deniable.study.plan import Plan
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RecordLikelihood(Mapping[str, "Likelihood"]):
+    """The most likely shares of every attribute, by its name, from the reports themselves."""
+
+    n: int
+    found: Mapping[str, Likelihood] = field(repr=False)
+    refused: Mapping[str, str]
+    """Why an attribute has none, by its name."""
+
+    def __getitem__(self, name: str) -> Likelihood:
+        if name in self.refused:
+            raise InvalidParameter(f"{name!r}: {self.refused[name]}")
+        return self.found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """A dataframe of the library you already have: the shares of all attributes, with intervals."""
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("attribute", "value", "share", "stderr", "low", "high")
+        }
+        for name, one in self.found.items():
+            ends = one.interval(level)
+            columns["attribute"] += [name] * one.k
+            columns["value"] += list(range(one.k) if one.labels is None else one.labels)
+            numbers = one.frequencies, one.standard_errors(), ends.low, ends.high
+            for column, values in zip(("share", "stderr", "low", "high"), numbers, strict=True):
+                columns[column] += values.tolist()
+        return frame_of(columns, backend)
+
+    def __str__(self) -> str:
+        title = f"Most likely shares behind {format_count(self.n, 'report')}"
+        parts = [f"{name}: {one}" for name, one in self.found.items()]
+        return "\n\n".join([title, *parts, *(f"{name}: {why}" for name, why in self.refused.items())])
+
+
+def find_likely(plan: Plan, data: object, name: str | None, **options: Any) -> Any:
+    """The most likely shares of an attribute, or of all of them from reports."""
+    if name is not None and name not in plan.names:
+        raise InvalidParameter(not_among(name, "an attribute", plan.names))
+    obstacle = None if name is None else _find_obstacle(plan, plan.names.index(name))
+    if obstacle is not None:
+        raise InvalidParameter(f"{name!r}: {obstacle}")
+    if not isinstance(data, Tallies):
+        found = find_from_reports(plan, data, **options)
+        return found if name is None else found[name]
+    if name is None:
+        raise InvalidParameter(
+            "tallies have a likelihood attribute by attribute: plan.mle(tallies, name); for all of them at "
+            "once give the reports, plan.mle(reports)"
+        )
+    from deniable.likelihood import mle
+
+    refuse_other_plan(data.plan_id, plan.id)
+    return _label(plan, name, mle(plan.mechanism.source(plan.names.index(name)), data[name], **options))
+
+
+def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLikelihood:
+    """The most likely shares of every attribute; whole reports where there are fakes."""
+    from deniable.likelihood import mle, mle_record
+
+    blocks = list(records_of_round(reports, plan.id, plan.table_form.rounds))
+    if not sum(block.n for block in blocks):
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    records = Records.stack(blocks)
+    found: dict[str, Likelihood] = {}
+    refused: dict[str, str] = {}
+    for member, first, _ in plan.mechanism.members:
+        own = range(first, first + member.d)
+        if isinstance(member, Faked):
+            some = mle_record(member, records.select(own.start, own.stop), **options)
+            found |= {
+                plan.names[j]: _label(plan, plan.names[j], one) for j, one in zip(own, some, strict=True)
+            }
+            continue
+        for j in own:
+            attribute, column = plan.content.attributes[j], records.columns[j]
+            obstacle = _find_obstacle(plan, j)
+            if obstacle is not None:
+                refused[attribute.columns[0]] = obstacle
+                continue
+            ordered = isinstance(attribute.domain, Range) or None
+            try:
+                one = mle(member.mechanisms[j - first], column, ordered=ordered, **options)
+            except InvalidParameter as problem:
+                refused[attribute.name] = str(problem)
+                continue
+            found[attribute.name] = _label(plan, attribute.name, one)
+    return RecordLikelihood(records.n, found, refused)
+
+
+def _find_obstacle(plan: Plan, place: int) -> str | None:
+    """Why an attribute by itself has no most likely shares, and what there is instead; or None."""
+    one = plan.content.attributes[place]
+    question = one.columns[0]
+    if not one.domain.listed:
+        found = f"plan.discover(reports, name={question!r})"
+        return f"nobody listed its values; {found} finds those that many people have"
+    if question not in plan.content.levels:
+        return None
+    return (
+        "it is reported in levels, each by some people alone; all of them are combined by least squares: "
+        f"result.range({question!r}, low, high), result.cdf({question!r})"
+    )
+
+
+def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikelihood:
+    """The most likely shares of every attribute from linked rounds: row i of each is the same person."""
+    from deniable.likelihood import mle_rounds
+
+    if isinstance(rounds, Reports | Tallies) or not isinstance(rounds, Iterable):
+        raise InvalidParameter(
+            "linked rounds are a list of the reports of each, plan.mle_rounds([first, second]), with the "
+            f"same people in the same rows, got {type(rounds).__name__}"
+        )
+    if plan.content.rounds is None:
+        raise InvalidParameter(
+            "this plan asks once, so that no answer is kept; all of its reports are of different people: "
+            "plan.mle(reports)"
+        )
+    if has_fakes(plan):
+        raise InvalidParameter(
+            "with fakes it is not known which reports of linked rounds are real; each round has its "
+            "own shares: plan.mle(reports)"
+        )
+    every = [
+        Records.stack(list(records_of_round(reports, plan.id, plan.table_form.rounds))) for reports in rounds
+    ]
+    if not every or not every[0].n:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    found: dict[str, Likelihood] = {}
+    refused: dict[str, str] = {}
+    for j, name in enumerate(plan.names):
+        _refuse_other_people(name, j, every)
+        part: Any = plan.mechanism.mechanisms[j]
+        try:
+            one = mle_rounds(part, [records.columns[j] for records in every], **options)
+        except InvalidParameter as problem:
+            refused[name] = str(problem)
+            continue
+        found[name] = _label(plan, name, one)
+    return RecordLikelihood(every[0].n, found, refused)
+
+
+def _refuse_other_people(name: str, j: int, rounds: Sequence[Records]) -> None:
+    """The attribute that a person reports is kept, so that the same rows report it in every round."""
+    reporters = [records.reporters[j] for records in rounds if records.reporters is not None]
+    same = all(np.array_equal(one, reporters[0]) for one in reporters)
+    if len({records.n for records in rounds}) > 1 or not same:
+        raise InvalidReport(
+            f"{name!r} is not reported by the same rows in every round; linked rounds have the same people "
+            "in the same rows, and leave out people who missed one"
+        )
+
+
+def has_fakes(plan: Plan) -> bool:
+    """Whether whole reports say more than those of each attribute."""
+    return any(isinstance(member, Faked) for member, _, _ in plan.mechanism.members)
+
+
+def _label(plan: Plan, name: str, found: Likelihood) -> Likelihood:
+    domain = plan.content.attributes[plan.names.index(name)].domain
+    return replace(found, labels=plan.labels[name], bins=bins_of(domain, found.k))

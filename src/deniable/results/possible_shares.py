@@ -1,0 +1,179 @@
+"""Makes the shares and means that people read: possible ones, each inside an interval that holds.
+
+An unbiased share may be negative, and so may be the ends of its interval. Nobody has a share of -3 %. What is
+shown is the most likely distribution, or the nearest possible one, and the unbiased interval cut to 0..1. It
+reaches at least as far as that of nobody would: else the shortest intervals were the least reliable ones.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.domain import Range
+from deniable.domain.number import Number
+from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.estimate.consistency import simplex
+from deniable.formatting import format_digits
+from deniable.mechanisms import Tally
+from deniable.metric import Geometric, SmoothWave
+from deniable.summaries import Group, Summary
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+    from deniable.results.result import Result
+    from deniable.study.plan import Plan
+
+Method = Literal["most likely", "smoothed", "projected", "unbiased"]
+"""How shares were made possible, if they were."""
+_MOST_CELLS = 256  # of more, the search takes longer than a second on one core
+_MOST_ON_A_LINE = 1 << 12
+_MOVED = 2.0  # standard errors between what is shown and the unbiased share, from which on it is said
+_TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
+
+
+class Likely(NamedTuple):
+    """Possible shares of single values, how they were found, and how far the likelihood is from the best."""
+
+    frequencies: Floats
+    method: Method
+    search: str
+    gap: float | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What is shown of values, or of groups: shares that add up to 1, each inside its interval."""
+
+    share: Floats
+    low: Floats
+    high: Floats
+    method: Method
+
+
+def find_likely(result: Result, name: str) -> Likely | None:
+    """The certified most likely shares of an attribute's values; None where its tally has no likelihood.
+
+    Counts of support have none: they do not say which values were supported together. For more than 256
+    cells of a grid, or 4,096 values on a line, the search would take longer than a page can wait.
+    """
+    plan, tallies, estimate = result.plan, result.tallies, result.estimates[name]
+    if plan is None or tallies is None:
+        return None
+    part = plan.mechanism.mechanisms[plan.names.index(name)]
+    if isinstance(part, SmoothWave):  # the most likely shares are spikes, which smooth ones are not
+        return None
+    most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
+    if estimate.k > most:
+        return None
+    return _search(Question.of(plan, name, tallies[name]))
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What is searched: equal for equal tallies of a plan, so that a page that asks again costs nothing."""
+
+    key: tuple[str, str, int, bytes]
+    plan: Plan = field(compare=False, repr=False)
+    tally: Tally = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(plan: Plan, name: str, tally: Tally) -> Question:
+        """The question about one attribute, by its counts."""
+        parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
+        digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
+        return Question((plan.id, name, tally.n, digest), plan, tally)
+
+
+@lru_cache(maxsize=256)
+def _search(question: Question) -> Likely | None:
+    from deniable.likelihood import mle
+
+    plan, name = question.plan, question.key[1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
+            found = mle(plan.mechanism.source(plan.names.index(name)), question.tally)
+    except InvalidParameter:
+        return None
+    if found.method == "composite" or found.gap * found.n > _TOTAL:
+        return None
+    found.frequencies.setflags(write=False)
+    return Likely(found.frequencies, "most likely", f"{found.method}, {found.stop}", found.gap)
+
+
+def as_smoothed(found: Likelihood) -> Likely:
+    """Shares that were smoothed because that was asked for."""
+    gap = found.gap if math.isfinite(found.gap) else None
+    return Likely(found.frequencies, "smoothed", found.method, gap)
+
+
+def read_values(
+    unbiased: tuple[Floats, ...], likely: Likely | None, edges: tuple[Floats, Floats] | None = None
+) -> Shares:
+    """The shares of single values, from unbiased ones, their errors and the ends of their intervals.
+
+    `edges` are the lower ends if everybody were seen to have a value, and the upper ends if nobody were.
+    """
+    value, error, low, high = unbiased
+    columns = (column.tolist() for column in (value, error, low, high))
+    found = [Summary(*row) for row in zip(*columns, strict=True)]
+    if edges is not None:
+        pairs = zip(edges[0].tolist(), edges[1].tolist(), strict=True)
+        found = [replace(one, edges=pair) for one, pair in zip(found, pairs, strict=True)]
+    return _bound(found, likely, None if likely is None else likely.frequencies)
+
+
+def read_groups(groups: list[Group], likely: Likely | None) -> Shares:
+    """The shares of groups: sums of what is most likely, else the nearest possible to the groups' own."""
+    sums = None
+    if likely is not None:
+        sums = np.array([float(likely.frequencies[group.values].sum()) for group in groups])
+    return _bound([group.share for group in groups], likely, sums)
+
+
+def _bound(unbiased: list[Summary], likely: Likely | None, found: Floats | None) -> Shares:
+    """Cut intervals to 0..1, each as long as it takes to hold the share that is shown."""
+    value = np.array([one.value for one in unbiased])
+    point = np.clip(simplex(value) if found is None else found, 0.0, 1.0)
+    cut = [one.cut() for one in unbiased]
+    low, high = (np.array([getattr(one, end) for one in cut]) for end in ("low", "high"))
+    method: Method = "projected" if likely is None else likely.method
+    return Shares(point, np.minimum(low, point), np.maximum(high, point), method)
+
+
+def find_moved(shown: float, unbiased: float, stderr: float) -> float | None:
+    """The unbiased number, where what is shown differs from it by more than two standard errors.
+
+    Chance hardly does that to honest reports. None where it does not differ so much.
+    """
+    return unbiased if abs(shown - unbiased) > _MOVED * stderr else None
+
+
+def describe_move(moved_from: float) -> str:
+    """What was done to an unbiased share, in words.
+
+    >>> describe_move(12.183), describe_move(0.3)
+    ('cut from 1,220 %', 'moved from 30 %')
+    """
+    verb = "moved" if 0.0 <= moved_from <= 1.0 else "cut"
+    return f"{verb} from {format_digits(100 * moved_from, 3)} %"
+
+
+def possible_mean(result: Result, name: str) -> tuple[float, float]:
+    """The least and the largest mean that there can be: a number's ends, or the middles of the outer bins."""
+    domain = result.domains[name]
+    if isinstance(domain, Range):
+        middles = (domain.edges[1:] + domain.edges[:-1]) / 2
+        return float(middles[0]), float(middles[-1])
+    assert isinstance(domain, Number)
+    return float(domain.low), float(domain.high)

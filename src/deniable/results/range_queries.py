@@ -1,0 +1,272 @@
+"""Reads shares between two numbers, and cumulative shares, off the results of a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from deniable.domain import Range
+from deniable.domain.decimals import MOST_DIGITS, plain_number
+from deniable.domain.units import number_counted
+from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.estimate import normal_quantile
+from deniable.formatting import ungroup
+from deniable.ranges import CumulativeShares
+from deniable.results.applicable import mean_among
+from deniable.results.noise import is_noisy
+from deniable.results.possible_shares import find_moved
+from deniable.results.respondents import cumulative_shares, mean_answered
+from deniable.study.smooth import list_smooth
+from deniable.summaries import Summary, mean_of, sum_of
+from deniable.summaries.totals import rising
+
+if TYPE_CHECKING:
+    from deniable.results.result import Result
+
+_EVEN = 0.5  # the share whose errors stand for those of all
+
+
+@final
+@dataclass(frozen=True)
+class RangeQuery:
+    """A share that is asked for: of the people from one number to under another."""
+
+    low: object
+    high: object
+    """None is an end of the range."""
+    name: str | None = None
+    """Which range is meant; needed where there are several."""
+
+    @staticmethod
+    def read(text: str) -> RangeQuery:
+        """From "income=20000:40000"; the name may be left out, and so may an end.
+
+        >>> RangeQuery.read("income=20000:")
+        RangeQuery(low='20000', high=None, name='income')
+        """
+        name, sign, ends = text.rpartition("=")
+        low, between, high = ends.partition(":")
+        if not between:
+            raise InvalidParameter(
+                f"a range is two numbers, such as 20000:40000 or income=20000:40000, got {text!r}"
+            )
+        return RangeQuery(low.strip() or None, high.strip() or None, name if sign else None)
+
+    def __str__(self) -> str:
+        low, high = _write_end(self.low), _write_end(self.high)
+        if self.low is None:
+            return "all values" if self.high is None else f"under {high}"
+        return f"{low} or more" if self.high is None else f"{low} to under {high}"
+
+
+def answer_queries(
+    result: Result, asked: Sequence[RangeQuery], level: float
+) -> dict[str, dict[RangeQuery, Summary]]:
+    """The shares that were asked for, by question."""
+    known = [name for name in result if isinstance(result.domains.get(name), Range)]
+    found: dict[str, dict[RangeQuery, Summary]] = {}
+    for one in asked:
+        if one.name is None and len(known) != 1:
+            some = ", ".join(known) or "none of them is a range"
+            raise InvalidParameter(
+                f"which question has the range {one}? Name it: NAME={_write(one)} ({some})"
+            )
+        name = known[0] if one.name is None else one.name
+        if name not in result:
+            raise InvalidParameter(not_among(name, "a range that was reported", known))
+        found.setdefault(name, {})[one] = estimate_range(result, name, one.low, one.high, level)
+    return found
+
+
+def _write(one: RangeQuery) -> str:
+    return f"{_write_end(one.low)}:{_write_end(one.high)}"
+
+
+def _write_end(given: object) -> str:
+    """An end as the bins are written, without commas and powers of ten; nothing where it is left out."""
+    read = _read_number(given)
+    if read is None:
+        return ""
+    if not isinstance(read, Decimal) or abs(read.adjusted()) > MOST_DIGITS:
+        return str(given)
+    return format(read, "f")
+
+
+def find_edges(domain: Range, name: str, low: object, high: object) -> tuple[Fraction, Fraction]:
+    """The same where shares are smooth, so that people are spread evenly in a bin: with parts of bins."""
+    first = Fraction(0) if low is None else _find_place(domain, name, low)
+    last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
+    _check_inside(domain, name, low, high)
+    if not first < last:
+        raise InvalidParameter(
+            f"a range of {name!r} goes up from one of its numbers to under another, got {low!r} to {high!r}"
+        )
+    return first, last
+
+
+def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int, int]:
+    """The first bin from `low` on, and the first from `high` on; None is an end of the range.
+
+    >>> find_bins(Range(0, 100, step=10), "age", 20, 40)
+    (2, 4)
+    """
+    _check_inside(domain, name, low, high)
+    first = 0 if low is None else _find_edge(domain, name, low)
+    last = domain.k if high is None else _find_edge(domain, name, high)
+    for end, given, is_open in ((0, low, domain.open_low), (domain.k, high, domain.open_high)):
+        if given is not None and is_open and end in (first, last):
+            raise InvalidParameter(
+                f"{name!r} has an open end at {given!r}, and nobody knows who is beyond; give None for it"
+            )
+    if last <= first:
+        raise InvalidParameter(
+            f"a range of {name!r} goes from one number up to under another, got {low!r} to {high!r}"
+        )
+    return first, last
+
+
+def _check_inside(domain: Range, name: str, low: object, high: object) -> None:
+    """Refuse ends that are outside, and say which range has the same people."""
+    first = Fraction(0) if low is None else _find_place(domain, name, low)
+    last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
+    for place, given in ((first, low), (last, high)):
+        if (domain.open_low and place < 0) or (domain.open_high and place > domain.k):
+            raise InvalidParameter(
+                f"{name!r} has an open end, and {_write_end(given)} is beyond it, where nothing is "
+                "known; leave an end out, for all who are beyond"
+            )
+    nobody_above = not domain.open_high and first >= domain.k
+    nobody_below = not domain.open_low and last <= 0
+    if nobody_above or nobody_below:
+        raise InvalidParameter(
+            f"the range {RangeQuery(low, high)} is outside {name!r} ({domain}), so that nobody is in it"
+        )
+    if first < 0 or last > domain.k:
+        meant = RangeQuery(None if first < 0 else low, None if last > domain.k else high)
+        raise InvalidParameter(
+            f"{_write_end(low if first < 0 else high)} is outside {name!r} ({domain}); leave that end out, "
+            f"for {meant}"
+        )
+
+
+def _find_place(domain: Range, name: str, given: object) -> Fraction:
+    """How many bins a number is from the low end of the range."""
+    try:
+        plain = ungroup(given) if isinstance(given, str) else given
+        [at] = number_counted([plain], domain.unit, name) if domain.unit else [_read_number(given)]
+        exact = Fraction(str(plain_number(at, f"an end of a range of {name!r}"))) * 10**domain.digits
+    except InvalidValue as problem:
+        raise InvalidParameter(str(problem)) from None
+    return Fraction(exact - domain.scaled_low, domain.scaled_step)
+
+
+def _find_edge(domain: Range, name: str, given: object) -> int:
+    """Which bin begins at a number; at the end of the range, one more than the last."""
+    place = _find_place(domain, name, given)
+    if place.denominator != 1:
+        raise InvalidParameter(
+            f"{given!r} is not an edge of the bins of {name!r}, {domain}; where people are in a bin is not "
+            "known"
+        )
+    return int(place)
+
+
+def _read_number(given: object) -> object:
+    """A number that may be written as text."""
+    if not isinstance(given, str):
+        return given
+    try:
+        found = Decimal(ungroup(given))
+    except InvalidOperation:
+        return given
+    return found if found.is_finite() else given
+
+
+def estimate_range(result: Result, name: str, low: object, high: object, level: float) -> Summary:
+    """The share of people between two numbers, with its interval: of those who answered."""
+    domain = find_range(result, name)
+    if _is_smooth(result, name):
+        return _weigh_between(result, name, find_edges(domain, name, low, high), level)
+    first, last = find_bins(domain, name, low, high)
+    if name in result.ranges:
+        return result.ranges[name].range(first, last, level)
+    if (first, last) == (0, domain.k):
+        return Summary(1.0, 0.0, 1.0, 1.0)
+    estimate, inside = result.estimates[name], np.zeros(domain.k)
+    inside[first:last] = 1.0
+    if result.is_drawn(name):
+        return mean_among(result, name, inside, level)
+    if estimate.k != domain.k:
+        return mean_answered(estimate, inside, level)
+    return sum_of(estimate, np.arange(first, last), level)
+
+
+def _is_smooth(result: Result, name: str) -> bool:
+    return result.plan is not None and name in list_smooth(result.plan.content)
+
+
+def _weigh_between(result: Result, name: str, ends: tuple[Fraction, Fraction], level: float) -> Summary:
+    """The share between two places, of which a bin may be in part."""
+    bins = np.arange(result.domains[name].k)
+    inside = np.clip(float(ends[1]) - bins, 0.0, 1.0) - np.clip(float(ends[0]) - bins, 0.0, 1.0)
+    if (inside == 1.0).all():
+        return Summary(1.0, 0.0, 1.0, 1.0)
+    return mean_of(result.estimates[name], inside, level)
+
+
+@final
+@dataclass(frozen=True)
+class ShownShare:
+    """The share between two numbers as it is shown: a possible one, and whether it can be read at all."""
+
+    share: Summary
+    noisy: bool
+    moved_from: float | None
+    """The unbiased share, where it is more than two standard errors from the one that is shown."""
+
+    @staticmethod
+    def of(result: Result, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
+        """From the unbiased share."""
+        domain = find_range(result, name)
+        find = find_edges if _is_smooth(result, name) else find_bins
+        first, last = find(domain, name, asked.low, asked.high)
+        shown = raw.cut()
+        moved_from = find_moved(shown.value, raw.value, raw.stderr)
+        return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k), moved_from)
+
+
+def cumulate(result: Result, name: str, level: float) -> CumulativeShares:
+    """The share of people below each edge of the bins of a range, with intervals."""
+    domain = find_range(result, name)
+    if name in result.ranges:
+        return replace(result.ranges[name].cdf(level), name=name)
+    reach = normal_quantile(level)
+    estimate, curve = result.estimates[name], cumulative_shares(result, name, _EVEN)
+    # nobody is below the first edge, and everybody is below the last
+    below, spread = (np.pad(one, 1) for one in curve)
+    below[-1] = 1.0
+    shown = np.append(np.zeros(1), rising(curve.below))
+    ends = below - reach * spread, below + reach * spread
+    return CumulativeShares(estimate.n, domain.edges, shown, below, *ends, level, name)
+
+
+def look_up(result: Result, name: str) -> Any:
+    """What a result has of a name that is a parameter, and is refused as one."""
+    try:
+        return result[name]
+    except KeyError as problem:
+        raise InvalidParameter(problem.args[0]) from None
+
+
+def find_range(result: Result, name: str) -> Range:
+    """The values of a question, if these are a range that has been estimated."""
+    look_up(result, name)
+    domain = result.domains.get(name)
+    if not isinstance(domain, Range):
+        raise InvalidParameter(f"{name!r} is not a range of numbers, so that nothing is between two of them")
+    return domain

@@ -1,0 +1,174 @@
+"""Finds most likely shares and smoothed ones, where these were asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from deniable.domain import Domain, Range
+from deniable.domain.grid import Grid
+from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.mechanisms import ExactMechanism
+from deniable.metric import MetricMechanism
+from deniable.results.possible_shares import Question
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+    from deniable.results.result import Result
+
+_DRAWN = (
+    "most likely shares are of all reports, and values of people without an answer are random; what is shown "
+    "is of the others"
+)
+Progress = Callable[[int, int], None]
+"""Hears how much is found, and of how much."""
+
+
+_LEVELED = (
+    "most likely shares (mle) and smoothed ones are not shown: it is reported in levels, which are combined "
+    "by least squares; result.range(...) has the share of any range, result.cdf(...) a curve that never falls"
+)
+
+
+class Asked(NamedTuple):
+    """What was found beside the shares that are shown, and why it was not, by attribute."""
+
+    likely: dict[str, Likelihood]
+    smoothed: dict[str, Likelihood]
+    refused: dict[str, str]
+
+
+def search_shares(
+    result: Result,
+    mle: bool,
+    smooth: bool,
+    progress: Progress | None,
+    cells: bool,
+    likely: Mapping[str, Likelihood] | None = None,
+) -> Asked:
+    """The most likely shares of every attribute, and the smoothed ones of ranges and grids, as asked for.
+
+    Those that were found from reports already are `likely`.
+    """
+    found = Asked({}, {}, {})
+    if smooth:
+        refuse_unordered(result.domains.values())
+    names = [
+        name
+        for name in result.estimates
+        if (mle or (smooth and has_neighbors(result.domains[name])))
+        and (cells or not isinstance(result.domains[name], Grid))
+    ]
+    if mle or smooth:
+        found.refused.update(dict.fromkeys(result.ranges, _LEVELED))
+    for position, name in enumerate(names):
+        heard = partial(_hear, progress, position, len(names))
+        heard(0, 1)
+        try:
+            if mle:
+                _refuse_drawn(result, name)
+                known = {} if likely is None else likely
+                found.likely[name] = known[name] if name in known else _search_likely(result, name)
+            if smooth and has_neighbors(result.domains[name]):
+                found.smoothed[name] = smooth_shares(result, name, heard)
+                heard(1, 1)
+        except InvalidParameter as problem:
+            found.refused[name] = str(problem)
+    return found
+
+
+def _hear(progress: Progress | None, position: int, positions: int, done: int, most: int) -> None:
+    """So much is done of one attribute, which is one of several: in thousandths of each."""
+    if progress is not None:
+        progress(1000 * position + 1000 * done // most, 1000 * positions)
+
+
+def _search_likely(result: Result, name: str, **options: Any) -> Likelihood:
+    plan, tallies = result.plan, result.tallies
+    if plan is None or tallies is None:
+        raise InvalidParameter("most likely shares are found from tallies, and this result has none")
+    _refuse_drawn(result, name)
+    ordered = isinstance(result.domains[name], Range) or None
+    return plan.mle(tallies, name, ordered=ordered, **options)
+
+
+def _refuse_drawn(result: Result, name: str) -> None:
+    if result.is_drawn(name):
+        raise InvalidParameter(_DRAWN)
+
+
+def has_neighbors(domain: Domain) -> bool:
+    """Whether values of it are next to each other: of a range or a grid."""
+    return isinstance(domain, Range | Grid)
+
+
+def refuse_unordered(domains: Iterable[Domain]) -> None:
+    """Refuse to smooth where no attribute has neighboring values."""
+    if not any(map(has_neighbors, domains)):
+        raise InvalidParameter(
+            "only shares of ordered values can be smoothed, and no attribute here is a range or a grid"
+        )
+
+
+def list_smoothable(result: Result) -> list[str]:
+    """The attributes whose shares can be smoothed."""
+    domains = result.domains
+    names = [name for name in result.estimates if name in domains and has_neighbors(domains[name])]
+    return [name for name in names if find_obstacle(result, name) is None]
+
+
+def find_obstacle(result: Result, name: str) -> str | None:
+    """Why shares of an attribute with neighboring values cannot be smoothed, and what to do; or None."""
+    plan, tallies = result.plan, result.tallies
+    if plan is None or tallies is None:
+        return f"{name!r} cannot be smoothed: that takes tallies, and this result has none"
+    if result.is_drawn(name):
+        why = "people without an answer reported a random value, and smoothing would count these as answers"
+        return f"{name!r} cannot be smoothed: {why}"
+    if result.estimates[name].k > result.domains[name].k:
+        return f'{name!r} cannot be smoothed: "no answer" is one of its values, and has no neighbors'
+    source = plan.mechanism.source(plan.names.index(name))
+    if isinstance(source, MetricMechanism) or (isinstance(source, ExactMechanism) and source.names_value):
+        return None
+    return (
+        f"{name!r} cannot be smoothed: its reports do not name one value each, and smoothing needs to know "
+        "how many named each value; for that, ask it with protocol='grr' or privacy='metric' in a new plan"
+    )
+
+
+def smooth_shares(result: Result, name: str, progress: Progress | None = None) -> Likelihood:
+    """The smoothed shares of one attribute, without intervals; refused with a reason where there are none."""
+    obstacle = find_obstacle(result, name)
+    if obstacle is not None:
+        raise InvalidParameter(obstacle)
+    plan, tallies = result.plan, result.tallies
+    assert plan is not None
+    assert tallies is not None
+    return _smooth(_Smoothing(Question.of(plan, name, tallies[name]), result, progress))
+
+
+@final
+@dataclass(frozen=True)
+class _Smoothing:
+    """What is smoothed: that of equal tallies is found once, and read each time a result is shown."""
+
+    question: Question
+    result: Result = field(compare=False, repr=False)
+    progress: Progress | None = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=64)
+def _smooth(asked: _Smoothing) -> Likelihood:
+    plan, name = asked.question.plan, asked.question.key[1]
+    is_metric = isinstance(plan.mechanism.source(plan.names.index(name)), MetricMechanism)
+    quick = {"method": "em", "iterations": 1} if is_metric else {}
+    # smoothing begins with even shares, whatever was found before: the best of 2,000 cells takes a minute
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeniableWarning)  # that one step is not the best
+        begun = _search_likely(asked.result, name, **quick)
+    found = begun.smooth(progress=asked.progress)
+    found.frequencies.setflags(write=False)
+    return found

@@ -1,0 +1,224 @@
+"""Tallies tables of reports where they are: all of one, or each of its windows, such as days, by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.engines import Counted, TableForm, count_source, find_plan
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.formatting import format_count
+from deniable.frames import Show, frame_of_rows
+from deniable.plan.known_groups import Known, add_groups
+from deniable.reports.reports import Tallies, add_refused
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from deniable.results.result import Result
+    from deniable.show.window_findings import WindowFindings
+    from deniable.study.plan import Plan
+
+_REASONS = {
+    "plan": "of another plan",
+    "round": "of a round that was not asked for",
+    "form": "not in the form that devices send",
+    "repeated": "with an id that was counted already",
+}
+
+Window = Hashable
+"""The value of the column that windows are by; of several columns, a tuple of values."""
+
+
+@final
+@dataclass(frozen=True)
+class Windows(Mapping[Window, Tallies]):
+    """The tallies of each window of a table of reports."""
+
+    by: tuple[str, ...]
+    tallies: Mapping[Window, Tallies]
+
+    def __getitem__(self, window: Window) -> Tallies:
+        return self.tallies[window]
+
+    def __iter__(self) -> Iterator[Window]:
+        return iter(self.tallies)
+
+    def __len__(self) -> int:
+        return len(self.tallies)
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many rows of all windows were not counted, by reason."""
+        nothing: dict[str, int] = {}
+        return reduce(add_refused, (one.refused for one in self.values()), nothing)
+
+    def __str__(self) -> str:
+        lines = [
+            f"  {' '.join(name_values(window))}: {format_count(one.n, 'record')}"
+            for window, one in self.items()
+        ]
+        return "\n".join([f"Tallies by {' and '.join(self.by)}", *lines])
+
+
+@final
+@dataclass(frozen=True)
+class WindowResults(Mapping[Window, "Result"]):
+    """The result of each window that has reports."""
+
+    by: tuple[str, ...]
+    results: Mapping[Window, Result]
+
+    def __getitem__(self, window: Window) -> Result:
+        return self.results[window]
+
+    def __iter__(self) -> Iterator[Window]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def frame(self, level: float = 0.95, *, backend: str | None = None, **options: Any) -> Any:
+        """One table of all windows: their columns first, then those of `result.frame`."""
+        rows = []
+        for window, result in self.items():
+            values = window if len(self.by) > 1 and isinstance(window, tuple) else (window,)
+            named = dict(zip(self.by, values, strict=True))
+            table = result.frame(level, backend="pyarrow", **options)
+            rows += [named | row for row in table.to_pylist()]
+        return frame_of_rows(rows, backend)
+
+    def find(self, level: float = 0.95) -> WindowFindings:
+        """The estimates of all windows as people read them."""
+        from deniable.results.findings import Findings
+        from deniable.show.window_findings import WindowFindings
+
+        return WindowFindings.of(self, lambda result: Findings.read(result, level))
+
+    def text(self, level: float = 0.95) -> str:
+        """A table for each attribute, with a row for each window."""
+        return self.find(level).text()
+
+    def __str__(self) -> str:
+        return self.text() if self else f"no reports in any window of {' and '.join(self.by)}"
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Lines over windows, with a band for each interval."""
+        return self.find(level).plot()
+
+
+def name_values(window: Window) -> list[str]:
+    """The values of a window's columns in words."""
+    values = window if isinstance(window, tuple) else (window,)
+    return ["none" if value is None else str(value) for value in values]
+
+
+def describe_refused(refused: Mapping[str, int]) -> str:
+    """How many rows are not counted, and why.
+
+    >>> describe_refused({"plan": 10, "repeated": 2})
+    '12 rows are not counted: 10 of another plan, 2 with an id that was counted already'
+    """
+    total = sum(refused.values())
+    whys = ", ".join(f"{n:,} {_REASONS[why]}" for why, n in refused.items() if n)
+    return f"{format_count(total, 'row')} {'is' if total == 1 else 'are'} not counted: {whys}"
+
+
+def tally_source(
+    plan: Plan,
+    source: object,
+    table: str | None,
+    by: str | Sequence[str] | None,
+    number: int | None,
+    show: Show | None,
+) -> Tallies | Windows:
+    """Count a table of reports where it is; refuse one in which no report is of this plan."""
+    keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
+    if by is not None and not keys:
+        raise InvalidParameter('by names a column, such as by="day", or several')
+    tallies = count_windows(plan, source, table, keys, number, show)
+    refuse_nothing(plan.table_form, tallies.values(), source, table)
+    if by is None:
+        return tallies.get((), _gather(plan, {}, find_round(plan.table_form, (), (), number)))
+    return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
+
+
+def count_windows(
+    plan: Plan,
+    source: object,
+    table: str | None,
+    keys: Sequence[str],
+    number: int | None,
+    show: Show | None,
+    *,
+    kept: bool = False,
+    since: tuple[str, Any] | None = None,
+) -> dict[tuple[Hashable, ...], Tallies]:
+    """The tallies of each window, in order; `kept` ones are added to others, `since` a value of a column."""
+    if len(set(keys)) < len(keys):
+        raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
+    form = plan.table_form
+    found = count_source(form, source, table, keys, number, show, kept=kept, since=since)
+    windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
+    for key, counted in found.items():
+        group = (
+            None if form.group is None else dict(zip(form.list_keys(keys), key, strict=True))[form.group[0]]
+        )
+        one = windows.setdefault(key[: len(keys)], {})
+        one[group] = one[group] + counted if group in one else counted
+    ordered = sorted(windows.items(), key=order_window)
+    return {key: _gather(plan, groups, find_round(form, keys, key, number)) for key, groups in ordered}
+
+
+def find_round(
+    form: TableForm, keys: Sequence[str], key: tuple[Hashable, ...], number: int | None
+) -> int | None:
+    """The round of a window: the only one, the one that is asked for, or what the window is by."""
+    named = dict(zip(keys, key, strict=True)).get(form.round_column)
+    if form.rounds == 1 or number is not None:
+        return number or 1
+    return named if isinstance(named, int) else None
+
+
+def estimate_windows(plan: Plan, windows: object, smooth: bool) -> WindowResults:
+    """Estimate each window that has reports."""
+    if not isinstance(windows, Windows):
+        as_in = "plan.estimate(plan.tally(reports))"
+        raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
+    reported = {window: one for window, one in windows.items() if one.n}
+    return WindowResults(windows.by, {key: plan.estimate(one, smooth) for key, one in reported.items()})
+
+
+def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:
+    """Windows in order; those without a value last."""
+    return tuple((value is None, type(value).__name__, 0 if value is None else value) for value in item[0])
+
+
+def _gather(plan: Plan, groups: Mapping[Hashable, Counted], number: int | None) -> Tallies:
+    """The tallies of one window, from those of its known groups."""
+    nothing = plan.mechanism.tally_nothing()
+    everything = sum(groups.values(), Counted(0, nothing, {}, number))
+    known: Known | None = plan.content.known
+    if known is None:
+        return _name(plan, everything, ())
+    each = [groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size)]
+    return _name(plan, everything, tuple(dict(zip(plan.names, one, strict=True)) for one in each))
+
+
+def _name(plan: Plan, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
+    tallies = add_groups(groups) if groups else dict(zip(plan.names, counted.tallies, strict=True))
+    return Tallies(plan.id, counted.n, tallies, groups, counted.refused, counted.round)
+
+
+def refuse_nothing(form: TableForm, found: Any, source: object, table: str | None = None) -> None:
+    """Refuse a table that is of another plan altogether, and name that plan."""
+    other, n = sum(one.refused.get("plan", 0) for one in found), sum(one.n for one in found)
+    if other and not n and other == sum(sum(one.refused.values()) for one in found):
+        theirs = find_plan(form, source, table)
+        named = "" if theirs in (None, form.plan_id) else f", but for plan {str(theirs)[:12]}"
+        raise InvalidReport(
+            f"none of these {format_count(other, 'report')} was made for plan {form.plan_id[:12]}{named}; "
+            "give the plan that they were made for"
+        )

@@ -1,0 +1,1 @@
+"""Lays results out as text, tables and figures; computes nothing."""

@@ -1,0 +1,428 @@
+"""Draws what reports say, never computes: a panel per attribute, a line per value with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats
+from deniable.domain import Domain, Range
+from deniable.domain.grid import Grid
+from deniable.errors import InvalidParameter
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.formatting import round_digits
+from deniable.plot.charts import draw_mean, write_noisy
+from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
+from deniable.results.noise import find_noisy
+from deniable.results.possible_shares import Shares
+from deniable.show.panels import (
+    BELOW,
+    KEYS,
+    LETTER,
+    MAP_WIDE,
+    RIGHT,
+    TEXT,
+    WIDE,
+    Bar,
+    Panel,
+    height_of,
+    in_columns,
+    what_is_shown,
+)
+from deniable.summaries import Group, groups_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_PANELS = 24
+_MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
+_LARGEST_SHARES = 40
+_MANY_BINS = 20  # of a range with more, all are drawn side by side
+_LONG = 10_000  # numbers from here on have commas
+_RIGHT = 0.98  # of a panel's width, where marks of numbers are
+_GRAY = "#c8c8c8"  # of cells that are too noisy to read
+_LINES = ("-.", ":", "--", "-")  # of numbers that are marked in a panel
+_MARKS = "<Dso"  # and beside it
+
+
+class Part(NamedTuple):
+    """Shares of those who answered, beside shares of everybody."""
+
+    people: str
+    labels: Sequence[str]
+    shares: Shares
+
+
+class Shown(NamedTuple):
+    """What is drawn: shares of values and of groups, means, and whom they are about if not everybody.
+
+    Of means that are `noisy`, too noisy to read, only the interval is drawn.
+    """
+
+    values: Mapping[str, Shares]
+    groups: Mapping[str, Shares]
+    means: Mapping[str, tuple[float, float, float]]
+    people: Mapping[str, str]
+    noisy: frozenset[str] = frozenset()
+    counted: Mapping[str, str] = {}
+    """What was counted, in words, where that is more than a number of reports."""
+    answered: Mapping[str, Part] = {}
+    """The shares that have a panel more."""
+    ranges: Mapping[str, Sequence[Bar]] = {}
+    """The shares between two numbers that were asked for, which have one, too."""
+
+
+def shares_plot(
+    estimates: Mapping[str, Estimate],
+    title: str,
+    level: float = 0.95,
+    means: Mapping[str, MeanEstimate] | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    bins: bool = False,
+    likely: Mapping[str, Mapping[str, Floats]] | None = None,
+    positions: Mapping[str, Mapping[str, float]] | None = None,
+    shown: Shown | None = None,
+    leveled: Mapping[str, Sequence[Group]] | None = None,
+) -> Figure:
+    """Every attribute's shares, from top to bottom in the order of its values; means, a line each; locations,
+    a map.
+
+    Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
+    asked for. `shown` are shares and means, without which unbiased ones are drawn. `likely` are
+    other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and
+    a map of their own each, in place of the shares. `positions` are numbers of ranges, by attribute and name,
+    that are marked: means and quantiles. `leveled` are the groups of questions in levels, which have no
+    shares of single values. Panels go down one column and then the next, in the order of the
+    attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
+    """
+    require_matplotlib()
+    from deniable.plot.picture import Picture
+
+    found = len(estimates) + len(means or {}) + len(leveled or {})
+    if found > _MOST_PANELS:
+        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {found}; plot fewer")
+    panels = []
+    for name, estimate in estimates.items():
+        others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
+        for some in _divide_panels(estimate, (domains or {}).get(name), others):
+            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some, shown)
+            marked = {} if panel.edges is None else (positions or {}).get(name, {})
+            panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, shown)))
+        if shown is not None and name in shown.answered:
+            panels.append(_part_panel(name, estimate, shown.answered[name]))
+    for name, groups in (leveled or {}).items():
+        panel = _level_panel(name, groups, (domains or {}).get(name), shown)
+        people = "" if shown is None or name not in shown.people else f", of {shown.people[name]}"
+        panels.append(panel._replace(positions=(positions or {}).get(name, {}), note=panel.note + people))
+    for name, mean in (means or {}).items():
+        ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
+        noisy = shown is not None and name in shown.noisy
+        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown), noisy=noisy))
+    if shown is not None:
+        for name in [one for one in shown.ranges if one in estimates or one in (leveled or {})]:
+            asked = Panel(name, estimates.get(name), shown.ranges[name], ", ranges asked for")
+            panels.append(asked._replace(method=_find_method(name, shown)))
+        panels = [panel._replace(counted=shown.counted.get(panel.name, "")) for panel in panels]
+    order = {name: position for position, name in enumerate(domains or {})}
+    panels.sort(key=lambda panel: order.get(panel.name, len(order)))
+    columns = in_columns(panels)
+    lefts = [max(panel.left for panel in column) for column in columns]
+    wide = sum(lefts) + len(columns) * (WIDE + RIGHT)
+    heading = [*wrap(title, round(wide / LETTER / 1.15)), what_is_shown(panels, level)]
+    top = 0.2 + 1.15 * TEXT * len(heading)
+    tall = top + max(map(height_of, columns))
+    with style():
+        figure = Picture(figsize=(wide, tall))
+        figure.suptitle("\n".join(heading), x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
+        x = 0.0
+        for left, column in zip(lefts, columns, strict=True):
+            x, y = x + left, tall - top
+            for panel in column:
+                y -= panel.above + panel.body
+                width = WIDE if panel.grid is None else MAP_WIDE
+                axes = figure.add_axes((x / wide, y / tall, width / wide, panel.body / tall))
+                scale = None
+                if panel.grid is not None:
+                    scale = figure.add_axes(
+                        ((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall)
+                    )
+                _draw(axes, panel, scale)
+                y -= BELOW
+            x += WIDE + RIGHT
+    return figure
+
+
+def _name_people(name: str, shown: Shown | None) -> str:
+    if shown is None or name not in shown.people:
+        return ""
+    if name not in shown.counted:
+        return f", of {shown.people[name]}"
+    return ", shares of these" if name in shown.values else ", mean of these"
+
+
+def _divide_panels(
+    estimate: Estimate, domain: Domain | None, likely: Mapping[str, Floats]
+) -> list[Mapping[str, Floats]]:
+    """Which other shares go in one panel: all of them as marks on bars, and one only on a map."""
+    if isinstance(domain, Grid) and domain.k == estimate.k and likely:
+        return [{of: shares} for of, shares in likely.items()]
+    return [likely]
+
+
+def _panel(
+    name: str,
+    estimate: Estimate,
+    domain: Domain | None,
+    level: float,
+    bins: bool,
+    likely: Mapping[str, Floats],
+    shown: Shown | None,
+) -> Panel:
+    groups = [] if bins else groups_of(estimate, domain, level)
+    method = "unbiased" if shown is None else shown.values[name].method
+    if isinstance(domain, Grid) and domain.k == estimate.k:
+        of, others = next(iter(likely.items()), ("", None))
+        panel = Panel(name, estimate, grid=domain, method=method)
+        if others is not None:
+            return panel._replace(note=f", {of} shares", shares=others, has_intervals=False)
+        values = _shares_of(name, estimate, level, shown)
+        if groups:
+            bars = _group_bars(name, groups, {}, shown)
+            blocks = [(group.values, bar) for group, bar in zip(groups, bars, strict=True)]
+            note = f", {estimate.k:,} cells in {len(groups)} blocks"
+            return panel._replace(note=note, blocks=blocks, shares=values.share)
+        reach = 100 * float((values.high - values.low).mean()) / 2
+        clear = np.where(_judge(values), np.nan, values.share)
+        return panel._replace(note=f", ± {reach:.1f} points on average", shares=clear)
+    if groups:
+        bars = _group_bars(name, groups, likely, shown)
+        edges = None
+        if isinstance(domain, Range) and domain.k == estimate.k:
+            edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
+        note = f", {estimate.k:,} values in {len(bars)} groups"
+        return Panel(name, estimate, bars, note, edges=edges, method=method)
+    edges = domain.edges if isinstance(domain, Range) and domain.k == estimate.k else None
+    values = _shares_of(name, estimate, level, shown)
+    labels = [str(label) for label in (range(estimate.k) if estimate.labels is None else estimate.labels)]
+    if edges is not None and estimate.k > _MANY_BINS:
+        bars = _bars(labels, values, likely, range(estimate.k))
+        note = f", {estimate.k:,} bins"
+        return Panel(name, estimate, bars, note, edges=edges, side_by_side=True, method=method)
+    bars, note = _largest_bars(labels, values, likely)
+    return Panel(name, estimate, bars, note, edges=edges, method=method)
+
+
+def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, shown: Shown | None) -> Panel:
+    """The groups of a question in levels, which knows how many reports there are of all of them."""
+    assert isinstance(domain, Range), "only ranges are combined from levels"
+    method = "unbiased" if shown is None else shown.groups[name].method
+    bars = _group_bars(name, groups, {}, shown)
+    edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
+    return Panel(name, None, bars, f", {domain.k:,} values in {len(bars)} groups", edges=edges, method=method)
+
+
+def _find_method(name: str, shown: Shown) -> str:
+    """Which shares are drawn of an attribute."""
+    return (shown.groups[name] if name in shown.groups else shown.values[name]).method
+
+
+def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:
+    bars, note = _largest_bars(part.labels, part.shares, {})
+    return Panel(name, estimate, bars, f"{note}, of {part.people}", method=part.shares.method)
+
+
+def _largest_bars(
+    labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats]
+) -> tuple[list[Bar], str]:
+    """A bar for each value that there is room for, and which these are where they are not all."""
+    chosen, note, size = np.arange(len(labels)), "", len(labels)
+    if size > _MOST_VALUES:
+        chosen = np.sort(np.argsort(-shares.share, kind="stable")[:_LARGEST_SHARES])
+        note = f", the {len(chosen)} largest of {size:,} shares"
+    return _bars([labels[v] for v in chosen.tolist()], shares, likely, chosen.tolist()), note
+
+
+def _shares_of(name: str, estimate: Estimate, level: float, shown: Shown | None) -> Shares:
+    """The shares of single values: possible ones if these are shown, else unbiased ones."""
+    if shown is not None:
+        return shown.values[name]
+    return Shares(estimate.frequencies, *estimate.interval(level), "unbiased")
+
+
+def _group_bars(
+    name: str, groups: Sequence[Group], likely: Mapping[str, Floats], shown: Shown | None
+) -> list[Bar]:
+    value, low, high = (
+        np.array([getattr(one.share, of) for one in groups]) for of in ("value", "low", "high")
+    )
+    shares = Shares(value, low, high, "unbiased") if shown is None else shown.groups[name]
+    sums = {of: np.array([all_[one.values].sum() for one in groups]) for of, all_ in likely.items()}
+    labels = [group.label for group in groups]
+    return _bars(labels, shares, sums, range(len(groups)))
+
+
+def _bars(
+    labels: Sequence[str], shares: Shares, likely: Mapping[str, Floats], chosen: Sequence[int]
+) -> list[Bar]:
+    """A bar for each of the chosen ones."""
+    noisy = _judge(shares)
+    bars = []
+    for label, v in zip(labels, chosen, strict=True):
+        share, low, high = (float(each[v]) for each in (shares.share, shares.low, shares.high))
+        marks = {of: math.nan if noisy[v] else float(all_[v]) for of, all_ in likely.items()}
+        bars.append(Bar(_short(label), share, low, high, marks, bool(noisy[v])))
+    return bars
+
+
+def _judge(shares: Shares) -> npt.NDArray[np.bool_]:
+    """Which of these are too noisy to read; unbiased ones are not judged, whatever they are."""
+    return find_noisy(shares) & (shares.method != "unbiased")
+
+
+def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
+    axes.set_title("\n".join(panel.title), loc="left", pad=6 + 72 * panel.keyed)
+    if panel.grid is not None and scale is not None:
+        _draw_map(axes, scale, panel)
+        return
+    if isinstance(panel.estimate, MeanEstimate):
+        draw_mean(axes, None if panel.noisy else panel.ends[0], panel.ends[1:])
+        return
+    low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
+    if panel.side_by_side:
+        _draw_steps(axes, panel, low, middle, high)
+        return
+    positions = np.arange(len(panel.bars))
+    noisy = np.array([bar.noisy for bar in panel.bars])
+    axes.barh(positions[~noisy], middle[~noisy], height=0.8, color=TRUTH, alpha=0.6)
+    clear = ~noisy
+    axes.errorbar(
+        middle[clear],
+        positions[clear],
+        xerr=[(middle - low)[clear], (high - middle)[clear]],
+        color=ESTIMATE,
+        linestyle="none",
+        capsize=2,
+        elinewidth=1,
+    )
+    for at in positions[noisy].tolist():
+        write_noisy(axes, at, f" ({low[at]:.0f} to {high[at]:.0f} %)")
+    if not clear.any():
+        axes.set_xlim(0, 100)
+    for of, marker in zip(panel.bars[0].likely, "oD", strict=False):
+        marks = [100 * bar.likely[of] for bar in panel.bars]
+        axes.plot(
+            marks,
+            positions,
+            marker,
+            color=INK,
+            markersize=4,
+            markerfacecolor="none",
+            label=of,
+            linestyle="none",
+        )
+    for (name, position), marker in zip(panel.positions.items(), cycle(_MARKS), strict=False):
+        # as if people were even in a bar; at the right end, where the margin is
+        at = np.interp(position, np.asarray(panel.edges), np.arange(len(positions) + 1) - 0.5)
+        axes.plot(
+            [_RIGHT],
+            [float(at)],
+            marker,
+            transform=axes.get_yaxis_transform(),
+            color=INK,
+            markersize=5,
+            linestyle="none",
+            clip_on=False,
+            label=_name_position(name, position),
+        )
+    _draw_keys(axes, panel)
+    axes.axvline(0.0, color=INK, linewidth=0.8)
+    axes.set_yticks(positions, [bar.label for bar in panel.bars])
+    axes.set_ylim(len(positions) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("share of people, %")
+
+
+def _name_position(name: str, position: float) -> str:
+    """A mean or a quantile with four digits; years have four, and no comma."""
+    rounded = round_digits(position, 4)
+    return f"{name} {rounded:,.10g}" if abs(rounded) >= _LONG else f"{name} {rounded:.10g}"
+
+
+def _draw_keys(axes: Axes, panel: Panel) -> None:
+    """What marks and lines mean, between the title and the axes, where nothing else is."""
+    if panel.keyed:
+        axes.legend(
+            fontsize=7,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=KEYS,
+            borderaxespad=0.2,
+            borderpad=0.1,
+            frameon=False,
+        )
+
+
+def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Floats) -> None:
+    """Many bins side by side: a step each, their intervals as a band."""
+    edges = panel.edges
+    assert edges is not None
+    noisy = np.array([bar.noisy for bar in panel.bars])
+    for some, color in ((~noisy, ESTIMATE), (noisy, NOISE)):
+        ends = np.where(some, high, np.nan), np.where(some, low, np.nan)
+        axes.stairs(ends[0], edges, baseline=ends[1], fill=True, color=color, alpha=0.25)
+    axes.stairs(np.where(noisy, np.nan, middle), edges, baseline=None, color=ESTIMATE)
+    for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
+        marks = np.array([100 * bar.likely[of] for bar in panel.bars])
+        axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
+    for (name, position), line in zip(panel.positions.items(), cycle(_LINES), strict=False):
+        axes.axvline(position, color=INK, linewidth=1, linestyle=line, label=_name_position(name, position))
+    _draw_keys(axes, panel)
+    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))
+    axes.set_xlabel("value, in its own unit")
+    axes.set_ylabel("share of people, %")
+
+
+def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
+    """Cells, the north at the top, and a scale of their colors, with two if shares are below 0."""
+    grid = panel.grid
+    assert grid is not None
+    assert panel.shares is not None
+    shown = panel.shares.copy()
+    for cells, block in panel.blocks:
+        shown[cells] = np.nan if block.noisy else block.share
+    shares = 100 * shown.reshape(grid.rows, grid.columns)
+    # twice an even share at least: else the only one that can be read would be the darkest
+    most = max(200 / (len(panel.blocks) or grid.k), float(np.abs(np.nan_to_num(shares)).max()))
+    east = grid.east if grid.east > grid.west else grid.east + 360
+    box = (grid.west, east, grid.south, grid.north)
+    colors, least = ("Reds", 0.0) if not (shares < 0).any() else ("RdBu_r", -most)
+    axes.set_facecolor(_GRAY)  # which is seen where a share is too noisy to read
+    drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
+    axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
+    for values, block in panel.blocks:
+        down, across = (float(cells.mean()) + 0.5 for cells in np.divmod(values, grid.columns))
+        x, y = (
+            box[0] + (box[1] - box[0]) * across / grid.columns,
+            box[2] + (box[3] - box[2]) * down / grid.rows,
+        )
+        dark = abs(block.share) * 100 > 0.6 * most and not block.noisy
+        ends = f"{100 * block.low:.0f} to {100 * block.high:.0f}"
+        text = f"noisy\n{ends}" if block.noisy else f"{100 * block.share:.1f}\n{ends}"
+        axes.text(x, y, text, fontsize=6, ha="center", va="center", color="white" if dark else INK)
+    axes.grid(visible=False)
+    scale.grid(visible=False)
+    axes.set_xlabel("longitude")
+    axes.set_ylabel("latitude")
+    axes.locator_params(axis="x", nbins=5)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 30 else f"{label[:29]}…"

@@ -1,0 +1,403 @@
+"""Lays findings out as the text of a shell and as the tables of a notebook; computes nothing."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deniable.domain import Range
+from deniable.formatting import format_count, format_digits, format_percent
+from deniable.plan.attribute import Attribute, list_several
+from deniable.results.change import MEAN
+from deniable.results.findings import Findings
+from deniable.results.possible_shares import Method, describe_move
+from deniable.results.rows import MOVED, WORST, name_quantile
+from deniable.study.smooth import ONLY_IF_SMOOTH, list_smooth
+from deniable.summaries import Summary
+
+if TYPE_CHECKING:
+    from deniable.likelihood import Likelihood
+
+NOISY = "too noisy to read"
+_SHARES = {"share": "share", "low": "low", "high": "high"}
+_UNBIASED = {
+    "unbiased": "unbiased",
+    "stderr": "stderr",
+    "unbiased_low": "low",
+    "unbiased_high": "high",
+}
+_POINTS = ("share", "projected", "mle")  # columns that are withheld where they are too noisy to read
+_MORE = {one: one for one in (*WORST, "projected", "mle", "reports")}
+_PHRASES: dict[Method, str] = {
+    "most likely": "most likely shares",
+    "smoothed": "smoothed shares",
+    "projected": "nearest possible shares",
+    "unbiased": "unbiased shares",
+}
+_MOST_ROWS = 100  # of an attribute in a notebook
+_BAR = 240  # pixels
+
+
+def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbiased: bool) -> str:
+    """A plain table per attribute."""
+    result = found.result
+    records = format_count(result.n, "record")
+    lines = [f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"]
+    for question, options in _list_several(found).items():
+        rows = _option_rows(found, options)
+        lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
+        wide = _width_of(rows)
+        lines += [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(found, options)]
+        lines += [f"{'fit':>{wide}} {text}" for text in _option_fits(found, options)]
+        for people, mine in _option_answers(found, options):
+            lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
+    for name in _list_alone(found):
+        rows = _rows_of(found, name, bins)
+        grouped = name in found.groups and (not bins or name in found.leveled)
+        more = "--bins shows every one" if shell else "frame(bins=True) has them all"
+        if name in found.leveled:
+            more = (
+                "--range 10:20 shows any range" if shell else f"result.range({name!r}, ...) reads any range"
+            )
+        counted = (
+            f": {result[name].k:,} values in {format_count(len(rows), 'group')}; {more}" if grouped else ""
+        )
+        phrase = _phrase(found, name, unbiased)
+        where = more if shell or grouped else "frame() has them all"
+        title = f"{name} ({_count_reports(found, name)}), {phrase}{counted}"
+        lines += ["", title, *_first_lines(rows, most, unbiased, where)]
+        wide = _width_of(rows[:most])
+        lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
+        for people, mine in _list_answers(found, name):
+            lines += ["", f"{name}, of {people}", *_first_lines(mine, most, unbiased, where)]
+    tables = _name_tables(found, shell)
+    return "\n".join([*lines, *_lines_without_shares(found, unbiased), *(["", tables] if tables else [])])
+
+
+def _name_tables(found: Findings, shell: bool) -> str:
+    from deniable.explain.question_pairs import point_to_tables
+
+    plan = found.result.plan
+    return "" if plan is None else point_to_tables(plan.content, shell)
+
+
+def _first_lines(
+    rows: Sequence[Mapping[str, Any]], most: int | None, unbiased: bool, where: str
+) -> list[str]:
+    """The first rows as text, and where the others are."""
+    first = rows[:most]
+    lines = _share_lines(first, unbiased)
+    if len(first) < len(rows):
+        lines.append(f"{'...':>{_width_of(first)}} and {len(rows) - len(first):,} more; {where}")
+    return lines
+
+
+def _list_answers(found: Findings, name: str) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The rows of those who answered, and who these are, where there are such rows."""
+    rows = [row for row in found.rows.answered if row["attribute"] == name]
+    return [(found.answered[name].people, rows)] if rows else []
+
+
+def _option_answers(found: Findings, options: Sequence[Attribute]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The same of options, under their own names."""
+    all_ = [(one, *each) for one in options for each in _list_answers(found, one.name)]
+    rows = [
+        row | {"value": one.option, "reports": row["n"]}
+        for one, _, mine in all_
+        for row in mine
+        if row["value"] == "yes"
+    ]
+    return [(all_[0][1], rows)] if rows else []
+
+
+def _phrase(found: Findings, name: str, unbiased: bool) -> str:
+    """Which shares these are, and whose."""
+    people = "these" if name in found.respondents else found.among(name)
+    shares = found.group_shares if name in found.leveled else found.shares
+    which = _PHRASES["unbiased" if unbiased else shares[name].method]
+    return which if people is None else f"{which} of {people}"
+
+
+def _count_reports(found: Findings, name: str) -> str:
+    """How many reports were counted, and of how many people results are where that is not everybody."""
+    if name in found.respondents:
+        return str(found.respondents[name])
+    return format_count(found.result[name].n, "report")
+
+
+def _list_several(found: Findings) -> dict[str, list[Attribute]]:
+    """The options that have shares of every question with several answers, by its name."""
+    plan = found.result.plan
+    several = {} if plan is None else list_several(plan.content.attributes)
+    known = {name: [one for one in options if one.name in found.names] for name, options in several.items()}
+    return {name: options for name, options in known.items() if options}
+
+
+def _list_alone(found: Findings) -> list[str]:
+    """The attributes that are shown by themselves."""
+    options = {one.name for each in _list_several(found).values() for one in each}
+    shown = {*found.names, *found.leveled}
+    return [name for name in found.result if name in shown and name not in options]
+
+
+def _option_rows(found: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
+    """The row of those who chose it, for each option, under its own name; then who was not asked."""
+    rows = []
+    for one in options:
+        mine = [row | {"reports": row["n"]} for row in _rows_of(found, one.name, bins=True)]
+        rows += [row | {"value": one.option} for row in mine if row["value"] == "yes"]
+        if one is options[-1]:
+            rows += [row for row in mine if row["value"] not in ("yes", "no")]
+    return rows
+
+
+def _option_noise(found: Findings, options: Sequence[Attribute]) -> list[str]:
+    """What would mend options that are too noisy: the one that needs most, and how many there are."""
+    names = [one.name for one in options]
+    noise = [one for one in found.noise if one.attribute in names]
+    if not noise:
+        return []
+    worst = max(noise, key=lambda one: one.people)
+    many = f"{len(noise)} of {format_count(len(options), 'option')}"
+    return [f"{many} {'is' if len(noise) == 1 else 'are'} too noisy to read: {worst.ways}"]
+
+
+def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
+    grouped = name in found.groups and (not bins or name in found.leveled)
+    rows = found.rows.groups if grouped else found.rows.values
+    return [row for row in rows if row["attribute"] == name]
+
+
+def _width_of(rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many characters the values of these rows take."""
+    return max(12, *(len(str(row["value"])) for row in rows))
+
+
+def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]:
+    """An attribute's shares as text, with the columns that its rows have."""
+    wide, first = _width_of(rows), rows[0]
+    columns = {
+        one: name
+        for one, name in ((_UNBIASED if unbiased else _SHARES) | _MORE).items()
+        if first.get(one) is not None or (one in first and one in WORST)
+    }
+    lines = [f"{'value':>{wide}}" + "".join(f"{name:>11}" for name in columns.values())]
+    for row in rows:
+        noisy = row["noisy"] and not unbiased
+        cells = (f"{'-':>11}" if noisy and one in _POINTS else _format_cell(row[one]) for one in columns)
+        note = "" if unbiased else _note_move(row)
+        if noisy:
+            note = f"  {NOISY}"
+        lines.append(f"{row['value']!s:>{wide}}" + "".join(cells) + note)
+    return lines
+
+
+def _note_move(row: Mapping[str, Any]) -> str:
+    """What was done to the unbiased share, beside the one that is shown."""
+    moved_from = row.get(MOVED)
+    return "" if moved_from is None else f"  {describe_move(moved_from)}"
+
+
+def _option_fits(found: Findings, options: Sequence[Attribute]) -> list[str]:
+    """Of options, those whose reports fit honest people badly."""
+    fits = {one.option: found.fits.get(one.name) for one in options}
+    return [f"{option}: {fit}" for option, fit in fits.items() if fit is not None and fit.is_bad]
+
+
+def _format_cell(cell: float | None) -> str:
+    if cell is None:
+        return f"{'impossible':>11}"
+    return f"{cell:11,}" if isinstance(cell, int) else f"{cell:11.4f}"
+
+
+def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
+    """Below an attribute's shares: its mean, its quantiles, how good what is most likely is, and noise."""
+    domain = found.result.domains.get(name)
+    lines = []
+    whose = _whose(found, name)
+    mean = (found.unbiased_means if unbiased else found.means).get(name)
+    if mean is not None:
+        noisy = name in found.noisy_means and not unbiased
+        moved = "" if noisy or unbiased else _note_moved_mean(found, name)
+        lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}{moved}"))
+    elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
+        lines.append((MEAN, "not known, since an end of the range is open"))
+    lines += [
+        (name_quantile(share), f"{_format_summary(one, found.is_wide(name, one) and not unbiased)}{whose}")
+        for share, one in found.all_quantiles.get(name, {}).items()
+    ]
+    for row in found.rows.ranges:
+        if row["attribute"] == name:
+            lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
+    if found.result.plan is not None and name in list_smooth(found.result.plan.content):
+        lines.append(("smooth", ONLY_IF_SMOOTH))
+    if name in found.leveled and found.result.ranges[name].few:
+        lines.append(("few reports", found.result.ranges[name].few))
+    for of, likely in found.likelihoods:
+        if name in likely:
+            one = likely[name]
+            best = "no certificate"
+            if one.gap < math.inf:
+                best = f"log-likelihood per report within {one.gap:.2g} of the best"
+            ends = "" if one.smoothing is None else "; intervals are those of the unbiased shares"
+            lines.append((of, f"{_how(one)}; {best}{ends}"))
+    unexplained = found.find_unexplained()
+    if name in unexplained:
+        value, share = unexplained[name]
+        lines.append(
+            (
+                "fake reports",
+                f"at least {format_percent(share)} of all reports must have been made up to explain "
+                f"{value!r}; there may be more",
+            )
+        )
+    if not unbiased:
+        lines += [("noise", str(one)) for one in found.noise if one.attribute == name]
+    if name in found.fits and found.fits[name].is_bad:
+        lines.append(("fit", str(found.fits[name])))
+    return [*lines, *([("", found.refused[name])] if name in found.refused else [])]
+
+
+def _format_share(row: Mapping[str, Any], unbiased: bool) -> str:
+    """A share between two numbers, and where the true one is."""
+    columns = ("unbiased", "unbiased_low", "unbiased_high") if unbiased else ("share", "low", "high")
+    share, low, high = (100 * row[one] for one in columns)
+    told = NOISY if row["noisy"] and not unbiased else f"{share:.2f} % of people"
+    moved = "" if unbiased or row["noisy"] or row[MOVED] is None else f", {describe_move(row[MOVED])}"
+    return f"{told}, from {low:.2f} to {high:.2f} %{moved}"
+
+
+def _note_moved_mean(found: Findings, name: str) -> str:
+    """The unbiased mean, where the one that is shown is far from it."""
+    [row] = [row for row in found.rows.means if row["attribute"] == name]
+    if row[MOVED] is None:
+        return ""
+    return f", cut from {_format_number(row[MOVED], _count_digits(row['stderr']))}"
+
+
+def _whose(found: Findings, name: str) -> str:
+    """Whom a mean or a quantile is about, where that is not everybody."""
+    people = found.among(name, middle=True)
+    return "" if people is None else f", of {people}"
+
+
+def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
+    """The attributes that have a mean only, or nothing yet."""
+    lines, result = [], found.result
+    noise = {one.attribute: one for one in found.noise}
+    for name in result.means:
+        mean = (found.unbiased_means if unbiased else found.means)[name]
+        names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
+        noisy = name in found.noisy_means and not unbiased
+        digits = _count_digits(mean.stderr)
+        middle = "-" if noisy else f"{mean.value:.{digits}f}"
+        ends = (mean.stderr, mean.low, mean.high)
+        numbers = f"{middle:>13}" + "".join(f"{one:13.{digits}f}" for one in ends)
+        whose = ", mean of these" if name in found.respondents else _whose(found, name)
+        title = f"{name} ({_count_reports(found, name)}){whose}"
+        lines += ["", title, " " * 12 + names, " " * 12 + numbers]
+        moved = "" if noisy or unbiased else _note_moved_mean(found, name).removeprefix(", ")
+        lines += [f"{MEAN:>12} {moved}"] if moved else []
+        lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
+    for name, nothing in result.unreported.items():
+        lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
+    return lines
+
+
+def write_html(found: Findings) -> str:
+    """For a notebook: a table with bars for each attribute, and its mean and median below."""
+    result = found.result
+    records = format_count(result.n, "record")
+    about = f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"
+    parts = [f"<p>{about}</p>"]
+    for question, options in _list_several(found).items():
+        table = _write_table(_option_rows(found, options), "all that apply: who chose each")
+        parts.append(f"<h4>{html.escape(question)}</h4>{table}")
+        parts += [_paragraph(f"noise: {text}") for text in _option_noise(found, options)]
+        parts += [_paragraph(f"fit: {text}") for text in _option_fits(found, options)]
+        parts += [_write_table(mine, f"of {people}") for people, mine in _option_answers(found, options)]
+    for name in _list_alone(found):
+        rows = _rows_of(found, name, bins=False)
+        phrase = f"{_count_reports(found, name)}, {_phrase(found, name, False)}"
+        parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")
+        if len(rows) > _MOST_ROWS:
+            parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
+        parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
+        for people, mine in _list_answers(found, name):
+            parts.append(_write_table(mine[:_MOST_ROWS], f"of {people}"))
+    for name in result.means:
+        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(found, name))}")
+        mean = _format_summary(found.means[name], name in found.noisy_means)
+        moved = "" if name in found.noisy_means else _note_moved_mean(found, name)
+        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}{moved}"))
+        parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
+    for name, nothing in result.unreported.items():
+        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
+    tables = _name_tables(found, shell=False)
+    return "".join([*parts, *([_paragraph(tables)] if tables else [])])
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text.removeprefix(': '))}</p>"
+
+
+def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
+    """A bar and an interval for each value, drawn to one scale from 0."""
+    scale = _BAR / max(max(row["high"] for row in rows), 1e-12)
+    counted = "reports" in rows[0]
+    lines = []
+    for row in rows:
+        low, share, high = (row[of] for of in ("low", "share", "high"))
+        bar = "" if row["noisy"] else f'<rect y="3" width="{share * scale:.1f}" height="8" fill="#7aa6d8"/>'
+        shown = NOISY if row["noisy"] else f"{100 * share:.1f} %"
+        shown += "" if row["noisy"] else _note_move(row).replace("  ", ", ")
+        reports = f"<td>{row['reports']:,}</td>" if counted else ""
+        lines.append(
+            f"<tr><td>{html.escape(str(row['value']))}</td><td>{shown}</td>"
+            f"<td>{100 * low:.1f} to {100 * high:.1f} %</td>"
+            f"{reports}"
+            f'<td><svg width="{_BAR}" height="14" role="img" aria-label="{shown}">{bar}'
+            f'<line x1="{low * scale:.1f}" x2="{high * scale:.1f}" y1="7" y2="7" stroke="#1d3557" '
+            'stroke-width="2"/></svg></td></tr>'
+        )
+    return (
+        f"<table><caption>{html.escape(caption)}</caption><thead><tr><th>value</th><th>share</th>"
+        f"<th>interval</th>{'<th>reports</th>' if counted else ''}<th></th></tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _how(found: Likelihood) -> str:
+    """By which steps shares were found, in words."""
+    if found.smoothing is None:
+        return f"{found.method}, {found.stop}"
+    passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
+    if weight == 0:
+        return f"EM stopped early, after {passes}, chosen by held-out reports; neighbors are not averaged"
+    return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
+
+
+def _format_summary(found: Summary, noisy: bool) -> str:
+    """A number and where the true one is; only the latter if it is too noisy to read."""
+    within = f", and {describe_bins(found.within)}" if found.within else ""
+    digits = _count_digits(found.stderr)
+    value, low, high = (_format_number(number, digits) for number in (found.value, found.low, found.high))
+    return f"{NOISY if noisy else value}, from {low} to {high}{within}"
+
+
+def describe_bins(within: float) -> str:
+    """How much farther off than its interval says a mean of bins may be, in words."""
+    return f"up to {format_digits(within, 6)} more either way, since answers are counted in bins"
+
+
+def _count_digits(stderr: float) -> int:
+    """As many decimals as two digits of the error have: more would be noise."""
+    if not (math.isfinite(stderr) and stderr > 0):
+        return 2
+    return min(max(1 - math.floor(math.log10(stderr)), 0), 12)
+
+
+def _format_number(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}" if math.isfinite(number) else "beyond the open end"

@@ -1,0 +1,265 @@
+"""Lays out the estimates of windows, such as days: as a table, as JSON, and as lines with bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.errors import InvalidReport
+from deniable.formatting import format_count, format_digits, format_percent, format_table
+from deniable.results.change import MEAN
+from deniable.results.findings import Findings
+from deniable.results.possible_shares import describe_move
+from deniable.results.rows import AMONG, MLE, MOVED, PROJECTED, RANGE, WORST
+from deniable.results.windows import Window, WindowResults, name_values
+from deniable.show.text import describe_bins
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from deniable.frames import Show
+    from deniable.results.result import Result
+
+_COLUMNS = 6  # values of an attribute in the text and in a panel: the largest ones
+_TICKS = 8  # windows that are named below a panel
+_PANELS = 24
+_SHARES = ("value", "group", RANGE)  # kinds of rows
+
+Row = Mapping[str, Any]
+
+
+@final
+@dataclass(frozen=True)
+class WindowFindings:
+    """What was found in each window that has reports, at one confidence level."""
+
+    by: tuple[str, ...]
+    windows: Mapping[Window, Findings]
+
+    @staticmethod
+    def of(
+        results: WindowResults, read: Callable[[Result], Findings], show: Show | None = None
+    ) -> WindowFindings:
+        """The findings of each window, as a function reads them from its result."""
+        if not results:
+            raise InvalidReport(f"there are no reports in any window of {' and '.join(results.by)}")
+        found = {}
+        for window, result in results.items():
+            found[window] = read(result)
+            if show is not None:
+                show(len(found), len(results))
+        return WindowFindings(results.by, found)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One table of all windows: their columns first, then those of each window's own table."""
+        return [
+            self._name(window) | row for window, found in self.windows.items() for row in found.rows.table()
+        ]
+
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        first = next(iter(self.windows.values()))
+        windows = [{"window": self._name(window)} | found.about() for window, found in self.windows.items()]
+        told = {"plan": first.result.plan_id, "title": first.result.title, "level": first.level}
+        return told | {"by": list(self.by), "windows": windows}
+
+    def text(self, unbiased: bool = False) -> str:
+        """A table for each attribute: a row for each window, and a column for each of the largest shares."""
+        first = next(iter(self.windows.values()))
+        n = sum(found.result.n for found in self.windows.values())
+        parts = [
+            f"{format_count(n, 'record')} in {format_count(len(self.windows), 'window')} reported for plan "
+            f"{first.result.plan_id[:12]}; {format_percent(first.level)} intervals of each window by itself"
+        ]
+        for name in self._shown:
+            shown, more = self._choose(name)
+            rows = [
+                [
+                    *name_values(window),
+                    f"{self._count(found, name):,}",
+                    *self._cells(window, name, shown, unbiased),
+                ]
+                for window, found in self.windows.items()
+            ]
+            lines = format_table([*self.by, "reports", *map(str, shown)], rows, self.by, "  ")
+            if more:
+                lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
+            caveats = *self._list_caveats(name), *self._list_bad_fits(name), *self._list_refused(name)
+            lines += [f"  {why}" for why in caveats]
+            smoothed = any(name in found.smoothed for found in self.windows.values())
+            parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
+            parts += [self._write_others(name, shown, of) for of in self._list_others(name)]
+        return "\n\n".join(parts)
+
+    def _list_caveats(self, name: str) -> list[str]:
+        """How much farther off the means of bins may be than their intervals say."""
+        means = (rows.get((name, MEAN)) for rows in self._rows.values())
+        widest = max((row["within"] for row in means if row is not None), default=0.0)
+        return [f"means: and {describe_bins(widest)}"] if widest else []
+
+    def _list_bad_fits(self, name: str) -> list[str]:
+        """The windows whose reports fit honest people badly."""
+        fits = [(window, found.fits.get(name)) for window, found in self.windows.items()]
+        return [f"{' '.join(name_values(at))}: {fit}" for at, fit in fits if fit is not None and fit.is_bad]
+
+    def _list_refused(self, name: str) -> list[str]:
+        """Why what was asked for cannot be found, each reason once."""
+        reasons = [found.refused[name] for found in self.windows.values() if name in found.refused]
+        return list(dict.fromkeys(reasons))
+
+    def _list_others(self, name: str) -> list[str]:
+        """What was asked for beside the shares that are shown, if any window has it."""
+        rows = [row for some in self._rows.values() for (one, _), row in some.items() if one == name]
+        found = [of for of in (PROJECTED, MLE) if any(row.get(of) is not None for row in rows)]
+        fakes = WORST[0] in rows[0] and any(row["kind"] == "value" for row in rows)
+        return [*found, *(WORST[:1] if fakes else ())]
+
+    def _write_others(self, name: str, shown: Sequence[str], of: str) -> str:
+        """A table of other shares, or of their worst case, in every window."""
+        first = next(iter(self.windows.values()))
+        values = [value for value in shown if not self._is_number(name, value)]
+        rows = []
+        for window, some in self._rows.items():
+            cells = [_format_other(some.get((name, value)), of) for value in values]
+            rows.append([*name_values(window), *cells])
+        titles = {PROJECTED: f"made consistent ({first.project})", MLE: "most likely shares"}
+        title = titles.get(of) or f"if up to {format_percent(first.fakes or 0.0)} of reports are fake"
+        lines = format_table([*self.by, *map(str, values)], rows, self.by, "  ")
+        if of == MLE:
+            gaps = [found.likely[name].gap for found in self.windows.values() if name in found.likely]
+            best = f"log-likelihood per report within {max(gaps):.2g} of the best in every window"
+            lines.append(f"  {best if max(gaps) < math.inf else 'some windows have no certificate'}")
+        return "\n".join([f"{name}, {title}", *lines])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def plot(self, unbiased: bool = False) -> Figure:
+        """Lines over windows, with a band for each interval; a panel for each attribute."""
+        from deniable.plot.figure import panels
+
+        first = next(iter(self.windows.values()))
+        title = first.result.title or "Estimates"
+        drawn = {name: name for name in self._shown}
+        return panels(
+            drawn,
+            lambda axes, name: self._draw(axes, name, unbiased),
+            f"{title} by {' and '.join(self.by)}, {format_percent(first.level)} intervals",
+            columns=2,
+            most=_PANELS,
+            what="attributes",
+            size=(5.2, 3.0),
+        )
+
+    def _draw(self, axes: Axes, name: str, unbiased: bool) -> None:
+        from deniable.plot.figure import format_tick
+        from deniable.plot.looks import looks
+
+        shown, _ = self._choose(name)
+        windows = list(self.windows)
+        means = [value for value in shown if self._is_number(name, value)]
+        values = [value for value in shown if value not in means] or means[:1]
+        for value, look in looks(map(str, values)).items():
+            points = [(i, self._rows[window].get((name, value))) for i, window in enumerate(windows)]
+            seen = [(i, *_read_point(row, unbiased)) for i, row in points if row is not None]
+            here = [one for one in seen if None not in one]
+            at, middle, low, high = (
+                (list(column) for column in zip(*here, strict=True)) if here else ([],) * 4
+            )
+            if len(self.by) > 1:  # neighbors are of other regions, so that no line leads from one to the next
+                axes.vlines(at, low, high, color=look["color"], alpha=0.5)
+                axes.plot(at, middle, label=value, **(look | {"linestyle": "none"}))
+                continue
+            axes.fill_between(at, low, high, color=look["color"], alpha=0.16, linewidth=0)
+            axes.plot(at, middle, label=value, **look)
+        if values != means[:1]:
+            axes.yaxis.set_major_formatter(format_tick)
+        step = -(-len(windows) // _TICKS)
+        named = [" ".join(name_values(one)) for one in windows[::step]]
+        axes.set_xticks(range(0, len(windows), step), named, rotation=30, ha="right", rotation_mode="anchor")
+        axes.set_xlim(-0.4, len(windows) - 0.6)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+
+    def _name(self, window: Window) -> dict[str, Any]:
+        values = window if isinstance(window, tuple) else (window,)
+        return {name: _plain(value) for name, value in zip(self.by, values, strict=True)}
+
+    @cached_property
+    def _rows(self) -> dict[Window, dict[tuple[str, str], Row]]:
+        """What is shown of each window, by attribute and value; long ranges have groups."""
+        return {
+            window: {
+                (row["attribute"], str(row["value"])): row
+                for row in found.rows.table(bins=False)
+                if row["kind"] != AMONG
+            }
+            for window, found in self.windows.items()
+        }
+
+    @cached_property
+    def _shown(self) -> list[str]:
+        return list(dict.fromkeys(name for rows in self._rows.values() for name, _ in rows))
+
+    def _choose(self, name: str) -> tuple[list[str], int]:
+        """The values that are shown, and how many others there are: the largest shares, then means."""
+        total: dict[str, float] = {}
+        numbers: dict[str, None] = {}
+        for rows in self._rows.values():
+            for (attribute, value), row in rows.items():
+                if attribute == name and row["kind"] in ("value", "group"):
+                    total[value] = total.get(value, 0.0) + (row["share"] or 0.0)
+                elif attribute == name:
+                    numbers[value] = None
+        largest = sorted(total, key=total.__getitem__, reverse=True)[:_COLUMNS]
+        shown = [value for value in total if value in largest]
+        return [*shown, *numbers], len(total) - len(shown)
+
+    def _is_number(self, name: str, value: str) -> bool:
+        found = (rows.get((name, value)) for rows in self._rows.values())
+        return any(row is not None and row["kind"] not in _SHARES for row in found)
+
+    def _count(self, found: Findings, name: str) -> int:
+        known = found.result.unreported.get(name) or found.result[name]
+        return int(known.n)
+
+    def _cells(self, window: Window, name: str, shown: Sequence[str], unbiased: bool) -> list[str]:
+        return [_format_cell(self._rows[window].get((name, value)), unbiased) for value in shown]
+
+
+def _plain(value: object) -> object:
+    """What JSON can hold of a column's value."""
+    return value if value is None or isinstance(value, int | str) else str(value)
+
+
+def _read_point(row: Row, unbiased: bool) -> tuple[float | None, float | None, float | None]:
+    """An estimate and the ends of its interval."""
+    if unbiased and row.get("unbiased") is not None:
+        return row["unbiased"], row["unbiased_low"], row["unbiased_high"]
+    value = next((row[of] for of in ("share", "mean", "quantile") if row.get(of) is not None), None)
+    return value, row["low"], row["high"]
+
+
+def _format_other(row: Row | None, of: str) -> str:
+    if row is None or row["kind"] == RANGE or (row["kind"] == "group" and of == WORST[0]):
+        return ""
+    if row[of] is None:
+        return "impossible"
+    if of == WORST[0]:
+        return f"{100 * row[WORST[0]]:.1f} to {100 * row[WORST[1]]:.1f} %"
+    return f"{100 * row[of]:.1f} %"
+
+
+def _format_cell(row: Row | None, unbiased: bool) -> str:
+    if row is None:
+        return ""
+    value, low, high = _read_point(row, unbiased)
+    if value is None or low is None or high is None:
+        return "not known"
+    if row["kind"] in _SHARES:
+        moved = "" if unbiased or row.get(MOVED) is None else f", {describe_move(row[MOVED])}"
+        return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f}){moved}"
+    return f"{format_digits(value, 4)} ({format_digits(low, 4)} to {format_digits(high, 4)})"

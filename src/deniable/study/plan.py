@@ -1,0 +1,418 @@
+"""Holds a plan: the compiled study, in integers only. A client in any language needs no mathematics.
+
+It states what a report gives away; whoever holds it can recompute that from its thresholds and refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final, overload
+
+import numpy as np
+
+from deniable.arrays import Integers
+from deniable.domain.answer import to_list
+from deniable.domain.parsed import as_domain
+from deniable.engines import is_source, is_spark_frame, parquet
+from deniable.errors import InvalidParameter
+from deniable.explain import references
+from deniable.explain.summary import describe_plan, summarize_plan, write_html
+from deniable.frames import Backend, files
+from deniable.frames import answers as table
+from deniable.mechanisms import ExactMechanism, Tally
+from deniable.plan.attribute import Attribute, Missing
+from deniable.plan.document import Content
+from deniable.plan.known_groups import add_groups
+from deniable.plan.losses import Loss, Stated
+from deniable.plan.strict_json import InvalidPlan
+from deniable.plan.terms import Terms
+from deniable.plan.texts import Texts
+from deniable.randomness import Words
+from deniable.records import RecordMechanism, Records, as_record_mechanism
+from deniable.reports.privatize import encode_answers, make_reports, privatize_answers
+from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_round
+from deniable.results.estimates import estimate_tallies
+from deniable.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pyspark.sql import DataFrame
+
+    from deniable.choose import Considered, Precision
+    from deniable.cross import CrossTable, LikelyTable, TableChange
+    from deniable.crowd import Shuffled
+    from deniable.discovery import Discovery
+    from deniable.likelihood import Likelihood
+    from deniable.results.most_likely import RecordLikelihood
+    from deniable.results.windows import WindowResults, Windows
+
+__all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
+
+
+@final
+@dataclass(frozen=True)
+class Plan(Terms):
+    """What is asked, how a record becomes a report, and what that gives away.
+
+    Plans are made by `Study.plan`, read from a file, or put together from mechanisms of your own by
+    `Plan.of`.
+    """
+
+    considered: tuple[Considered, ...] = field(default=(), repr=False, compare=False)
+    """What the study chose from, best first; a plan that is read from a file does not know."""
+
+    @staticmethod
+    def of(
+        attributes: Mapping[str, object],
+        mechanism: RecordMechanism | ExactMechanism,
+        people: int,
+        title: str = "",
+        missing: Missing = "refuse",
+        rounds: int | None = None,
+        considered: Sequence[Considered] = (),
+        texts: Texts | None = None,
+    ) -> Plan:
+        """A plan for these attributes by this record mechanism (or, for one attribute, this mechanism), which
+        states its true losses.
+
+        >>> from deniable.records import smp
+        >>> asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
+        >>> plan = Plan.of(asked, smp([3, 2], 1.0, "grr"), people=1000)
+        >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
+        (True, True)
+        """
+        asked = tuple(
+            values if isinstance(values, Attribute) else Attribute(name, as_domain(values, name).plain)
+            for name, values in attributes.items()
+        )
+        content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts)
+        return Plan(content, Stated.of(content.loss()), tuple(considered))
+
+    def explain(self) -> str:
+        """In plain words: protocols, expected errors, an attacker's best guess, sizes, and losses."""
+        from deniable.explain import explain  # and so the planner, which a device does not need
+
+        return explain.explain_plan(self.content, self.loss, self.stated, self.id, self.considered)
+
+    def precisions(self) -> list[Precision]:
+        """How well everything will be known that is read of the answers, question by question.
+
+        >>> from deniable.mechanisms import grr
+        >>> [one] = Plan.of({"smokes": ["yes", "no"]}, grr(2, 1.0), people=1000).precisions()
+        >>> one.attribute, one.describe(), one.format_margin()
+        ('smokes', 'shares of 2 values', '6.7 points')
+        """
+        from deniable.choose import list_precisions
+        from deniable.explain.explain import reconsider
+
+        return list(list_precisions(reconsider(self.content, self.considered)))
+
+    def shuffled(self, delta: float = 1e-6, people: int | None = None) -> Shuffled:
+        """What a whole collection guarantees once a shuffler strips names and order, by the best bound known.
+
+        >>> from deniable.mechanisms import grr
+        >>> plan = Plan.of({"color": ["red", "green", "blue"]}, grr(3, 1.0), people=10_000)
+        >>> print(plan.shuffled())
+        Shuffled: epsilon 0.03... with delta 1e-06 (privacy blanket of Balle and others 2019, ...)
+        """
+        from deniable.explain.shuffled import shuffle_plan
+
+        return shuffle_plan(self.content, self.loss, delta, people)
+
+    def cite(self) -> str:
+        """BibTeX of what the plan uses."""
+        from deniable.plan.levels import list_references
+
+        return references.bibliography(self.content.mechanism, list_references(self.content.attributes))
+
+    def encode(self, answers: object, asked: Collection[str] | None = None) -> Integers:
+        """Answers as integers, a row per attribute, and the known group last, where there is one. No answer
+        is a value, or -1 where it is to be random.
+
+        A question with several options takes lists of them, or texts such as `tv;web`, in one column. If only
+        some attributes are asked, all others are 0: for reports that do not hold them.
+        """
+        return encode_answers(self, answers, asked)
+
+    @overload
+    def privatize(  # type: ignore[overload-overlap]  # a dataframe is an object, too
+        self, answers: DataFrame, *, into: str | None = None, beside: Sequence[str] = ()
+    ) -> DataFrame: ...
+
+    @overload
+    def privatize(self, answers: object, words: Words | None = None, people: object = None) -> Reports: ...
+
+    def privatize(
+        self,
+        answers: object,
+        words: Words | None = None,
+        people: object = None,
+        *,
+        into: str | None = None,
+        beside: Sequence[str] = (),
+    ) -> Reports | DataFrame:
+        """One report per row of a dataframe (pandas, polars, pyarrow), a dictionary of columns, or a list of
+        dictionaries.
+
+        A plan that asks again needs words that remember: a device's, or those of simulated people,
+        `dn.remembering(seed)`. There `people`, a name or number for each row, says whose first answers are
+        kept; without it row i is person i.
+
+        Of a dataframe of Spark, tasks make the reports, with the random words of their operating systems. It
+        gives another dataframe, a table of reports, which is kept in the folder `into`, or by the executors.
+        Columns that are to stand `beside` the reports, such as the day, are copied as they are.
+        """
+        if is_spark_frame(answers):
+            from deniable.reports.spark import privatize_frame
+
+            made: DataFrame = privatize_frame(self, answers, words, people, into, beside)
+            return made
+        if into is not None or beside:
+            raise InvalidParameter(
+                "into and beside are for dataframes of Spark; plan.write_reports writes other reports, and "
+                "takes columns beside them"
+            )
+        return privatize_answers(self, answers, words, people)
+
+    def privatize_codes(
+        self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None
+    ) -> Reports:
+        """Makes reports of answers that `encode` has made integers."""
+        return make_reports(self, codes, words, people)
+
+    @overload
+    def tally(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        number: int | None = None,
+        show: table.Show | None = None,
+    ) -> Tallies: ...
+
+    @overload
+    def tally(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        by: str | Sequence[str],
+        number: int | None = None,
+        show: table.Show | None = None,
+    ) -> Windows: ...
+
+    def tally(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        number: int | None = None,
+        show: table.Show | None = None,
+    ) -> Tallies | Windows:
+        """Count each attribute's reports, wherever they are.
+
+        Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/wire.md): Parquet
+        files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
+        a dataframe of Spark, Polars, pandas or pyarrow, or a table of Ibis. Engines count their tables
+        themselves. `by` names columns of a table, whose values are windows that are counted by themselves;
+        `number` is the one round that counts.
+        """
+        if is_source(reports):
+            from deniable.results.windows import tally_source
+
+            return tally_source(self, reports, table, by, number, show)
+        if table is not None or by is not None or number is not None:
+            raise InvalidParameter("table, by and number are for tables of reports, and these are reports")
+        nothing = Records(0, tuple(part.blank(0) for part in self.content.parts))
+        if self.content.known is not None:
+            nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))
+        blocks = blocks_of(reports, self.id)
+        return sum(map(self._tally, blocks), self._tally(next(blocks, Reports(self.id, nothing))))
+
+    def _tally(self, reports: Reports) -> Tallies:
+        records, number = reports.records, 1 if self.table_form.rounds == 1 else reports.round
+        if self.content.known is None or records.groups is None:
+            return Tallies(self.id, records.n, self._count(records), round=number)
+        groups = tuple(map(self._count, self.content.known.split(records)))
+        return Tallies(self.id, records.n, add_groups(groups), groups, round=number)
+
+    def _count(self, records: Records) -> dict[str, Tally]:
+        return dict(zip(self.names, self.mechanism.tally(records), strict=True))
+
+    @overload
+    def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
+
+    @overload
+    def estimate(self, tallies: Windows, smooth: bool = False) -> WindowResults: ...
+
+    def estimate(self, tallies: Tallies | Windows, smooth: bool = False) -> Result | WindowResults:
+        """Estimates every attribute's shares, with error bars and labels; names those without reports. Of
+        windows, those of each that has reports.
+
+        With `smooth`, the shares of ranges and grids are shown smoothed. Their intervals stay those of the
+        unbiased shares.
+        """
+        if not isinstance(tallies, Tallies):
+            from deniable.results.windows import estimate_windows
+
+            return estimate_windows(self, tallies, smooth)
+        return estimate_tallies(self, tallies, smooth)
+
+    def discover(
+        self,
+        reports: object,
+        table: str | None = None,
+        *,
+        name: str | None = None,
+        words: object = None,
+        alpha: float = 0.05,
+        least: int = 50,
+        show: table.Show | None = None,
+    ) -> Discovery:
+        """The texts or codes that many people have, with shares and intervals, wherever reports are.
+
+        A value that nobody has is among them with probability `alpha` at most. Values of fewer than `least`
+        people, by their plain shares, are not shown: they are somebody's words. Given that a value is shown,
+        its share is smaller, and may be of fewer people. `words` is a public list that was not made from
+        these reports; of it, rarer values are found. `name` says which question is meant, where there are
+        several.
+
+        >>> import deniable as dn
+        >>> study = dn.Study({"word": dn.Text("a-z", longest=3)}, epsilon=4.0)
+        >>> plan = study.plan(people=3000)
+        >>> reports = plan.privatize({"word": ["cat"] * 2000 + ["dog"] * 1000}, dn.seeded(1))
+        >>> plan.discover(reports).names
+        ('cat', 'dog')
+        """
+        from deniable.discovery import Query
+        from deniable.results.discoveries import discover_values
+
+        listed = None if words is None else to_list(words, "words")
+        return discover_values(self, reports, Query(name, listed, alpha, least), table, show)
+
+    @overload
+    def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...
+
+    @overload
+    def mle(
+        self, data: Reports | Iterable[Reports], name: None = None, **options: Any
+    ) -> RecordLikelihood: ...
+
+    def mle(
+        self, data: Tallies | Reports | Iterable[Reports], name: str | None = None, **options: Any
+    ) -> Likelihood | RecordLikelihood:
+        """The most likely shares of one attribute's values, or of all attributes', with a certificate.
+
+        From tallies, each attribute is found alone: `dn.mle` for a tally of this plan. From reports with
+        fakes all attributes are found together, by the likelihood of whole reports: `dn.mle_record`. For a
+        metric attribute what is most likely is often the better histogram, since its unbiased shares scatter
+        widely.
+        """
+        from deniable.results.most_likely import find_likely
+
+        found: Likelihood | RecordLikelihood = find_likely(self, data, name, **options)
+        return found
+
+    def mle_rounds(self, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
+        """The most likely shares from several rounds of the same people, whose answers do not change.
+
+        Row i of the reports of every round is person i. What people keep is summed over: `dn.mle_rounds`. A
+        collector does not know who sent what, so that only simulated people, and people who say who they are,
+        have linked rounds; otherwise each round has the shares of its own, `plan.mle`.
+        """
+        from deniable.results.most_likely import find_from_rounds
+
+        return find_from_rounds(self, rounds, **options)
+
+    def cross(
+        self, reports: Reports | Iterable[Reports], of: str, by: str, level: float = 0.95
+    ) -> CrossTable:
+        """The table of two questions: what share of each row's people, `by`, gave each answer to `of`.
+
+        Where a report holds both as one value, this is `plan.estimate(plan.tally(reports)).cross(of, by)`.
+        Reports that hold both apart (mechanism "split") are read in pairs; these tell far less.
+        """
+        from deniable.explain.question_pairs import list_tables
+        from deniable.results.crossing import cross_reports
+
+        if any({of, by} == set(pair) for pair in list_tables(self.content)):
+            return self.estimate(self.tally(reports)).cross(of, by, level)
+        return cross_reports(self, records_of_round(reports, self.id, self.table_form.rounds), of, by, level)
+
+    def mle_cross(
+        self, data: Tallies | Reports | Iterable[Reports], of: str, by: str, **options: Any
+    ) -> LikelyTable:
+        """The most likely table of two questions, from all reports that hold one of them, or both.
+
+        It is for display, with a certificate: where cells are rare, the unbiased ones may be negative. Sums,
+        error bars and tests are of the unbiased table, `cross`. Where reports are sets of values, it takes
+        the reports themselves.
+        """
+        from deniable.results.likely_tables import find_likely_table
+
+        return find_likely_table(self, data, of, by, **options)
+
+    def cross_rounds(
+        self,
+        earlier: Reports | Iterable[Reports],
+        later: Reports | Iterable[Reports],
+        of: str,
+        by: str,
+        level: float = 0.95,
+    ) -> TableChange:
+        """The change of a table between two rounds of the same people: row i of both is person i.
+
+        The variance is that of each person's own change, so that noise that is kept cancels. A collector does
+        not know who sent what; from tallies, `later.change(earlier).cross(of, by)` is the valid change.
+        """
+        from deniable.results.linked_rounds import compare_linked
+
+        return compare_linked(self, earlier, later, of, by, level)
+
+    def write_reports(
+        self,
+        path: str | Path,
+        reports: Reports | Iterable[Reports],
+        overwrite: bool = False,
+        beside: object = None,
+    ) -> int:
+        """Write reports, or blocks of them, to a Parquet file that names this plan; how many there were.
+
+        Columns that stand `beside` them, such as the day, are a table with a row for each report. They are
+        written as they are, and no loss counts them: `plan.tally(path, by="day")` counts by them. Reports of
+        a plan with rounds must know their round, which is written in a column.
+        """
+        from deniable.reports.extra_columns import align_blocks
+
+        files.refuse_existing(Path(path), overwrite)
+        blocks = align_blocks(blocks_of(reports, self.id), beside)
+        return parquet.write_reports(Path(path), self.table_form, blocks)
+
+    def read_reports(self, path: str | Path, show: table.Show | None = None) -> Iterator[Reports]:
+        """Blocks of reports from a Parquet file, which must have been made for this plan.
+
+        A file that is not is refused at once, and a report that is damaged when its block is read.
+        """
+        blocks = parquet.read_reports(Path(path), self.table_form, show)
+        return (Reports(self.id, records, number) for records, number in blocks)
+
+    def describe(self) -> str:
+        return describe_plan(self)
+
+    def _repr_html_(self) -> str:
+        return write_html(self)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how well everything will be known that is read of the answers.
+
+        What reports lose is drawn by `plan.mechanism.plot(plan.names)`.
+        """
+        from deniable.explain.choice_reasons import plot_precisions
+
+        return plot_precisions(self.precisions(), self.content.title)
+
+    def __repr__(self) -> str:
+        return summarize_plan(self)

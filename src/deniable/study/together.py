@@ -1,0 +1,135 @@
+"""Makes one attribute of questions whose answers are wanted together, so that tables of them can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from deniable.choose import Alone, Wanted, choose_views
+from deniable.domain import Product, Range
+from deniable.domain.number import Number
+from deniable.errors import InvalidParameter, not_among
+from deniable.plan.attribute import Attribute
+from deniable.study.importance import list_pairs, weigh_attribute, weigh_pairs
+from deniable.study.questionnaire import list_extras
+
+Together = tuple[tuple[str, ...], ...]
+
+
+def read_together(given: object, questions: Sequence[str]) -> Together:
+    """The questions that are wanted together: pairs, or more of which every pair is wanted."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter(_explain(given))
+    found = []
+    for some in given:
+        if isinstance(some, str) or not isinstance(some, Sequence) or len(some) < 2:
+            raise InvalidParameter(_explain(given))
+        for name in some:
+            if name not in questions:
+                raise InvalidParameter(
+                    "together: " + not_among(str(name), "a question of this study", questions)
+                )
+        if len(set(some)) < len(some):
+            raise InvalidParameter(f"together: {list(some)} names a question twice")
+        found.append(tuple(some))
+    return tuple(found)
+
+
+def read_target(
+    target: object, together: Sequence[Sequence[str]], known: Sequence[str], questions: Sequence[str]
+) -> Sequence[Sequence[str]]:
+    """What is asked together: the pairs of a target with each other question, where one is named."""
+    if target is None:
+        return together
+    if target not in questions:
+        raise InvalidParameter(not_among(str(target), "a question that can be the target", questions))
+    if together:
+        raise InvalidParameter("a target has its own tables: give target or together, not both")
+    if known:
+        raise InvalidParameter(f"people are not simulated with known groups ({known[0]!r}); leave out target")
+    if len(questions) < 2:
+        raise InvalidParameter("a target needs other questions beside it, got none")
+    return tuple((str(target), name) for name in questions if name != target)
+
+
+def _explain(given: object) -> str:
+    return f'together is a list of pairs of questions, such as [["age", "smoker"]], got {given!r}'
+
+
+def join_attributes(
+    attributes: Mapping[str, Attribute],
+    together: Sequence[Sequence[str]],
+    wanted: Wanted,
+    importance: Mapping[str, float],
+) -> dict[str, Attribute]:
+    """The same attributes; those that are wanted together in tables, by which these err least.
+
+    `wanted` has what is asked of all of them.
+    """
+    pairs = list_pairs(together)
+    asked = list(dict.fromkeys(name for pair in pairs for name in pair))
+    for name in asked:
+        _refuse_unfit(name, attributes)
+    ordered = [name for name in attributes if name in asked]
+    # a question that others depend on is asked by itself, too: its answer decides what applies
+    parents = {one.only_if.name for one in attributes.values() if one.only_if is not None}
+    alone = {name: one for name, one in attributes.items() if name not in asked or name in parents}
+    weights = weigh_pairs(together, importance)
+    wanted = replace(
+        wanted,
+        sizes=tuple(attributes[name].domain.k for name in ordered),
+        pairs=tuple((ordered.index(one), ordered.index(other)) for one, other in pairs),
+        weights=tuple(weights[frozenset(pair)] for pair in pairs),
+        alone=tuple(_stand_alone(one, importance) for one in alone.values()),
+        beside=tuple(len(list_extras(attributes[name])) for name in ordered),
+    )
+    # a table is called as it was asked for
+    named = {frozenset(pair): pair for pair in pairs}
+    found: dict[str, Attribute] = {}
+    for table in choose_views(wanted).tables:
+        names: tuple[str, ...] = tuple(ordered[j] for j in table)
+        one = _join([attributes[name] for name in named.get(frozenset(names), names)])
+        if one.name in attributes:
+            raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
+        found[one.name] = one
+    return found | alone
+
+
+def _stand_alone(one: Attribute, importance: Mapping[str, float]) -> Alone:
+    """What a question takes that is asked by itself; the mean of a number is known about as well as a share
+    of two.
+    """
+    k = 2 if isinstance(one.domain, Number) else one.domain.k + len(list_extras(one))
+    return Alone(k, weigh_attribute(one, importance))
+
+
+def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
+    """Refuse what no table can hold."""
+    one = attributes.get(name)
+    if one is None:
+        raise InvalidParameter(
+            f"{name!r} asks for all that apply, so that it is no column of a table; ask a yes/no question "
+            "for each option that is wanted in one. By known groups, every option has a table"
+        )
+    if one.only_if is not None:
+        raise InvalidParameter(
+            f"{name!r} cannot be in a table, since it applies only to some; ask it of everybody, with an "
+            "answer for those to whom it does not apply. By known groups, it has a table of those to whom it "
+            "applies"
+        )
+    if isinstance(one.domain, Range) and one.domain.queries == "ranges":
+        raise InvalidParameter(
+            f"{name!r} cannot be in a table, since queries = 'ranges' asks for levels, which are no cells of "
+            "one; give it fewer values, by a larger step, and queries = 'values', or ask for it by itself"
+        )
+
+
+def _join(some: Sequence[Attribute]) -> Attribute:
+    domain = Product([(one.name, one.domain) for one in some])
+    policies = {one.missing for one in some}
+    if len(policies) > 1:
+        raise InvalidParameter(
+            f"{' and '.join(repr(one.name) for one in some)} are asked together, so that a missing answer "
+            "must mean the same for all of them; give them the same missing"
+        )
+    return Attribute(domain.name, domain, policies.pop())

@@ -1,0 +1,108 @@
+"""Categorical columns, tables of locations, and what is said where a column does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import deniable as dn
+from deniable.choose import epsilon_needed, people_needed
+from deniable.frames.categories import read_categories
+
+LABELS = ["b", "c", "a", "b"]
+COLUMNS: dict[str, Any] = {
+    "pandas series": pd.Series(LABELS, dtype="category"),
+    "pandas array": pd.Categorical(LABELS),
+    "pandas index": pd.CategoricalIndex(LABELS),
+    "polars categorical": pl.Series(LABELS, dtype=pl.Categorical),
+    "polars enum": pl.Series(LABELS, dtype=pl.Enum(["a", "b", "c"])),
+    "arrow": pa.DictionaryArray.from_arrays([1, 2, 0, 1], ["a", "b", "c"]),
+    "arrow, two chunks": pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays([1, 2], ["a", "b", "c"]),
+            pa.DictionaryArray.from_arrays([0, 1], ["a", "b", "c"]),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_categorical_columns_are_their_codes(kind: str) -> None:
+    m = dn.grr(3, 1.0)
+    made = m.privatize(COLUMNS[kind], dn.seeded(1))
+    np.testing.assert_array_equal(made, m.privatize([1, 2, 0, 1], dn.seeded(1)))
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_domains_read_categorical_columns_by_their_labels(kind: str) -> None:
+    assert dn.Categories(["c", "b", "a"]).encode(COLUMNS[kind]).tolist() == [1, 0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [pd.CategoricalDtype(["a", "b", "c"]), pl.Enum(["a", "b", "c"]), pd.Categorical([], ["a", "b", "c"])],
+)
+def test_a_question_takes_its_values_from_a_dtype(dtype: object) -> None:
+    assert dn.Study({"letter": dtype}, epsilon=1.0) == dn.Study({"letter": ["a", "b", "c"]}, epsilon=1.0)
+
+
+def test_categories_that_are_numbers_are_values() -> None:
+    m, column = dn.grr(3, 1.0), pd.Series([2, 0, 2], dtype="category")
+    np.testing.assert_array_equal(m.privatize(column, dn.seeded(1)), m.privatize([2, 0, 2], dn.seeded(1)))
+
+
+def test_other_categories_than_values_are_refused() -> None:
+    with pytest.raises(dn.InvalidValue, match="'a', 'b', 'c', and the mechanism has 4 values; list them all"):
+        dn.grr(4, 1.0).privatize(COLUMNS["pandas series"])
+    with pytest.raises(dn.InvalidValue, match=r"^1 of 3 answers are missing; leave them out"):
+        dn.grr(2, 1.0).privatize(pd.Series(["a", None, "b"], dtype="category"))
+    assert dn.grr(4, 1.0).privatize(pd.Series([], dtype="category")).size == 0
+
+
+def test_an_empty_arrow_column_has_no_categories() -> None:
+    nothing = read_categories(pa.chunked_array([], type=pa.dictionary(pa.int8(), pa.string())))
+    assert nothing is not None
+    assert nothing.categories == nothing.codes.tolist() == []
+    assert read_categories(["a"]) is None
+
+
+GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=4, columns=4)
+PAIRS = [(40.5, -3.5), (40.2, -3.2)]
+
+
+@pytest.mark.parametrize("names", [("latitude", "longitude"), ("lat", "lon"), ("Lat", "LNG")])
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_grids_take_tables(names: tuple[str, str], library: Any) -> None:
+    table = library({names[1]: [-3.5, -3.2], names[0]: [40.5, 40.2]})
+    assert GRID.encode(table).tolist() == GRID.encode(PAIRS).tolist() == [10, 3]
+
+
+def test_grids_say_which_columns_they_need() -> None:
+    with pytest.raises(
+        dn.InvalidValue, match="latitude and longitude, or lat and lon, got x, y; rename them"
+    ):
+        GRID.encode(pd.DataFrame({"x": [40.5], "y": [-3.5]}))
+
+
+def test_a_range_has_steps_of_one_unless_it_says_otherwise() -> None:
+    assert dn.Range(0, 10) == dn.Range(0, 10, step=1)
+    assert dn.Range(0, 10).encode([0, 9]).tolist() == [0, 9]
+    with pytest.raises(dn.InvalidParameter, match=r"step 1 does not divide .* 0 to 2.5 .*; give a step"):
+        dn.Range(0, 2.5)
+
+
+def test_people_and_epsilon_are_found_for_a_study() -> None:
+    study = dn.Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0)
+    assert people_needed(study, 0.01) == study.people_needed(0.01) == 31290
+    assert epsilon_needed(study, 0.02, 10_000) == study.epsilon_needed(10_000, 0.02)
+    with pytest.raises(dn.InvalidParameter, match=r"people_needed\(study, 0.01\); got None"):
+        people_needed(study)
+    with pytest.raises(dn.InvalidParameter, match=r"give a study, or the numbers of values .*, got int"):
+        people_needed(3, 0.01, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidParameter, match=r"people_needed\(\[3, 5\], 0.01, epsilon=1.0\)"):
+        people_needed([3, 5], 0.01)
