@@ -107,7 +107,7 @@ SECTIONS = (
         "Learning",
         ("learn",),
         "`dn.learn` is loaded when it is first used. It learns from reports and from noisy counts. See "
-        "[Reports in a scikit-learn pipeline](applications/privatizer.md).",
+        "[Reports in a scikit-learn pipeline](privatizer.md).",
     ),
     Section(
         "Public data",
