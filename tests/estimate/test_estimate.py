@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.estimate import consistency
+from deniable.estimate import consistency, normal_quantile
 from deniable.frames import Backend
 from tests import statistics
 from tests.mechanisms.test_every_mechanism import SHARES, made
@@ -33,6 +33,11 @@ SMALL = [20, 50, 200]
 def estimate_of(counts: list[int], n: int) -> dn.Estimate:
     """By a law whose p = 3/4 and q = 1/4 make for round numbers."""
     return dn.Estimate(n, np.array(counts), dn.Law.independent(len(counts), Fraction(3, 4), Fraction(1, 4)))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_a_normal_interval_leaves_half_of_the_rest_on_either_side(level: float) -> None:
+    assert normal_quantile(level) == pytest.approx(-stats.norm.ppf((1 - level) / 2))
 
 
 def test_frequencies_are_unbiased_by_their_formula() -> None:

@@ -283,6 +283,8 @@ def test_a_bound_on_changes_says_that_it_is_one() -> None:
     assert not l_grr(5, 1.0, 2.0).losses(rounds=MOST_ROUNDS + 1).changing_values_exact
     assert loloha(100, 1.0, 2.0).losses(rounds=10).changing_values_exact
     assert not loloha(3, 1.0, 2.0, g=4).losses(rounds=2).changing_values_exact  # one bucket is never reached
+    both = dn.Split((l_grr(5, 1.0, 2.0), l_osue(5, 1.0, 2.0))).losses(rounds=10)
+    assert not both.changing_values_exact  # one part has only a bound, and so has the whole
 
 
 def test_the_bound_on_changing_values() -> None:
