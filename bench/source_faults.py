@@ -237,7 +237,10 @@ def try_fault(tree: Tree, fault: Fault, whole: bool = False) -> tuple[Outcome, s
     problem = fault.find_problem(tree.root)
     if problem:
         return "unclear", problem
-    is_built = fault.file.startswith("js/")
+    in_python = [name for name in fault.first_tests if not name.startswith("js/")]
+    is_built = fault.file.startswith("js/") and bool(
+        in_python or whole
+    )  # the client's tests take its sources
     left_out: list[str] = []
     try:
         while True:
