@@ -8,8 +8,15 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { hexadecimal } from "./hexadecimal.js";
-import { Client, type ClientOptions, DeniableError, InvalidParameter, NotSent } from "./index.js";
-import { type Answers, Plan } from "./plan/plan.js";
+import {
+  type Answers,
+  Client,
+  type ClientOptions,
+  DeniableError,
+  InvalidParameter,
+  NotSent,
+  Plan,
+} from "./index.js";
 import { isObject } from "./strict.js";
 
 const USAGE = `usage: node node.js PLAN.json [--send URL] [--round N] [--concurrency N] [--plan-cap N] [--fresh] < answers.jsonl

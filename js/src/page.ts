@@ -2,7 +2,7 @@
 
 export { Client } from "./client/client.js";
 export { browserStore, Ledger, memoryStore } from "./client/ledger.js";
-export { fromBytes } from "./client/wire.js";
+export { fromBytes } from "./client/report.js";
 export {
   AboveCap,
   DeniableError,

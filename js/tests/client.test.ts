@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../src/client/client.js";
 import { Ledger, memoryStore, refuseAboveCap, type Store } from "../src/client/ledger.js";
-import { fromBytes } from "../src/client/wire.js";
+import { fromBytes } from "../src/client/report.js";
 import { AboveCap, InvalidParameter, InvalidValue, NotSent } from "../src/errors.js";
 import { Plan } from "../src/plan/plan.js";
 import { type Document, FRESH, FULL, small } from "./helpers.js";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { Categories, Range } from "../src/domains/domain.js";
+import { Categories } from "../src/domains/categories.js";
+import { Range } from "../src/domains/range.js";
 import { InvalidPlan, InvalidValue } from "../src/errors.js";
 
 const age = new Range(0, 10, 10, 0, false, true);

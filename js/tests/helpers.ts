@@ -1,5 +1,5 @@
 import { makeReport } from "../src/client/client.js";
-import type { Report } from "../src/client/wire.js";
+import type { Report } from "../src/client/report.js";
 import { fromHexadecimal } from "../src/hexadecimal.js";
 import { Plan } from "../src/plan/plan.js";
 import { fixedRow } from "../src/randomness/words_testing.js";

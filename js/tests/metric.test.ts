@@ -6,10 +6,10 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../src/client/client.js";
 import { Ledger } from "../src/client/ledger.js";
-import type { Said } from "../src/client/wire.js";
 import { Grid } from "../src/domains/grid.js";
-import { Numbers } from "../src/domains/number.js";
+import { Numbers } from "../src/domains/numbers.js";
 import { AboveCap, InvalidPlan, InvalidValue } from "../src/errors.js";
+import type { Said } from "../src/mechanisms/mechanism.js";
 import { Plan } from "../src/plan/plan.js";
 import { type Case, type Document, FRESH, FULL, reported, small, units } from "./helpers.js";
 

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../src/client/client.js";
-import { decode } from "../src/client/wire.js";
+import { decode } from "../src/client/report.js";
 import { hexadecimal } from "../src/hexadecimal.js";
 import { Plan } from "../src/plan/plan.js";
 import { type Case, type Document, reported, tampered } from "./helpers.js";

@@ -3,23 +3,18 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../src/client/client.js";
 import { Ledger } from "../src/client/ledger.js";
-import { decode } from "../src/client/wire.js";
+import { decode } from "../src/client/report.js";
 import { AboveCap, InvalidPlan, InvalidReport } from "../src/errors.js";
 import { type Loss, logUp, toNano } from "../src/exact.js";
 import type { Mechanism, Part } from "../src/mechanisms/mechanism.js";
+import { readMechanism } from "../src/mechanisms/mechanism_json.js";
 import { direct, unary } from "../src/mechanisms/shapes.js";
 import { Plan } from "../src/plan/plan.js";
 import { Row, remembered } from "../src/randomness/words.js";
 import { halves } from "../src/randomness/words_testing.js";
-import {
-  RECORDS,
-  type RecordKind,
-  type RecordMechanism,
-  sample,
-  single,
-  split,
-} from "../src/records/records.js";
-import { checkedList } from "../src/strict.js";
+import { PARTS, type Reader } from "../src/records/record_json.js";
+import { type RecordMechanism, sample, single, split } from "../src/records/records.js";
+import { checkedFields, checkedList } from "../src/strict.js";
 import { type Document, FRESH, FULL, sealed, small } from "./helpers.js";
 
 const MOST = 2 ** 53 - 1;
@@ -194,22 +189,19 @@ describe("a split of record mechanisms", () => {
 });
 
 it("a fourth kind is one entry in the registry", async () => {
-  const registry = RECORDS as Record<string, RecordKind>;
-  registry.first = {
-    fields: ["parts"],
-    isPart: true,
-    read: ({ parts }, read) => {
-      const mechanisms = checkedList(parts, "parts").map(read.mechanism);
-      const [own] = mechanisms as [Mechanism, ...Mechanism[]];
-      return {
-        ...split(mechanisms.map(single)),
-        groups: [{ size: mechanisms.length, named: 1, real: 1 }],
-        words: own.words,
-        loss: (of) => of(own),
-        encode: async ([value], row) =>
-          mechanisms.map((one, j) => (j ? undefined : (one.encode(value as number, row) as Part))),
-      };
-    },
+  const registry = PARTS as Record<string, Reader>;
+  registry.first = (data) => {
+    const { parts } = checkedFields(data, "a first mechanism", ["kind", "parts"]);
+    const mechanisms = checkedList(parts, "parts").map(readMechanism);
+    const [first] = mechanisms as [Mechanism, ...Mechanism[]];
+    return {
+      ...split(mechanisms.map(single)),
+      groups: [{ size: mechanisms.length, named: 1, real: 1 }],
+      words: first.words,
+      loss: (of) => of(first),
+      encode: async ([value], row) =>
+        mechanisms.map((part, j) => (j ? undefined : (part.encode(value as number, row) as Part))),
+    };
   };
   const first = { kind: "first", parts: [grr(50n), grr(60n)] };
   for (const [mechanism, attributes] of [

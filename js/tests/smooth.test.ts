@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import vectors from "../../spec/vectors/smooth.json" with { type: "json" };
-import { decode } from "../src/client/wire.js";
+import { decode } from "../src/client/report.js";
 import { Plan } from "../src/plan/plan.js";
 import type { Document } from "./helpers.js";
 

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import { makeReport } from "../src/client/client.js";
-import { decode } from "../src/client/wire.js";
+import { decode } from "../src/client/report.js";
 import { Coarse } from "../src/domains/coarse.js";
-import { Range } from "../src/domains/domain.js";
 import { Codes, FreeText } from "../src/domains/free_text.js";
+import { Range } from "../src/domains/range.js";
 import { InvalidPlan, type InvalidReport, InvalidValue } from "../src/errors.js";
 import { logUp, toNano } from "../src/exact.js";
 import { linear } from "../src/mechanisms/linear.js";

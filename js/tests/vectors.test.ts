@@ -4,13 +4,14 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../src/client/client.js";
 import { Ledger } from "../src/client/ledger.js";
-import { decode } from "../src/client/wire.js";
+import { decode } from "../src/client/report.js";
+import type { Answers } from "../src/domains/attribute.js";
 import { AboveCap, InvalidParameter, InvalidPlan, InvalidReport, InvalidValue } from "../src/errors.js";
 import { largest, logUp, toNano } from "../src/exact.js";
 import { fromHexadecimal, hexadecimal } from "../src/hexadecimal.js";
 import { lossOfAll } from "../src/losses/losses.js";
 import { rateProtection } from "../src/losses/protection.js";
-import { type Answers, Plan } from "../src/plan/plan.js";
+import { Plan } from "../src/plan/plan.js";
 import { type Case, reported } from "./helpers.js";
 
 interface Hostile {
@@ -132,7 +133,7 @@ describe.each(ratings)("a plan with $name", (one) => {
     expect(lossOfAll(plan.stated)).toEqual({ counted, unchanged });
     expect(lossOfAll(plan.verify())).toEqual({ counted, unchanged });
     const { answer: loss, level, percent } = one;
-    expect(rateProtection(plan)).toEqual({ level, loss, percent });
+    expect(rateProtection(plan.verify())).toEqual({ level, loss, percent });
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Client } from "../src/client/client.js";
-import { decode, fromBytes } from "../src/client/wire.js";
+import { decode, fromBytes } from "../src/client/report.js";
 import { InvalidReport } from "../src/errors.js";
 import { Plan } from "../src/plan/plan.js";
 import { randomBytes } from "../src/randomness/words.js";

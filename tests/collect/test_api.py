@@ -342,9 +342,9 @@ def of_everybody(running: Running) -> Iterator[Exchange]:
     yield asked("list_rounds", f"/plans/{'0' * 64}/rounds", 404, "plan")
     yield asked("show_survey", "/", 200, html)
     yield asked("show_dashboard", "/dashboard", 200, html)
-    icon = asked("show_asset", "/assets/icon.svg", 200, "*/*")
-    yield icon
-    yield asked("show_asset", "/assets/icon.svg", 304, "", **{"If-None-Match": icon.answer.headers["etag"]})
+    style = asked("show_asset", "/assets/pages.css", 200, "*/*")
+    yield style
+    yield asked("show_asset", "/assets/pages.css", 304, "", **{"If-None-Match": style.answer.headers["etag"]})
     yield asked("show_asset", "/assets/none.svg", 404, "path")
 
 

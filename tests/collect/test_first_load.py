@@ -1,29 +1,27 @@
-"""What a survey loads before its first question, in a real browser; and files that are sent compressed."""
+"""What a survey loads, in a real browser; and files that are sent compressed."""
 
 from __future__ import annotations
 
 import gzip
 import http.client
-import re
 import secrets
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 import deniable as dn
 from deniable.collect.files import FOLDER, accepts_gzip, read_files
 from tests.cases import check_each
-from tests.collect.test_pages import PATIENCE, Visit, post, visiting
+from tests.collect.test_pages import Visit, visiting
 from tests.collect.test_pages import browser as browser
 from tests.collector import HTTP, OPERATOR, Running, collecting
 
 MOST = 120_000
-"""Bytes of script, as they are sent, until the first question is seen."""
+"""Bytes of all that a survey loads, as they are sent."""
 LANGUAGES = {"en": "en-US", "de": "de-DE", "fr": "fr-FR", "es": "es-ES", "pt": "pt-PT"}
 
 PLAIN = dn.Study(
@@ -73,42 +71,28 @@ TEXT = dn.Study(
     {"site": dn.Text("a-z0-9.-", longest=10), "smokes": ["yes", "no"]}, epsilon=2.0, title="Sites"
 ).plan(people=10_000)
 
-SEEN = """
-new MutationObserver((_, watch) => {
-  if (!document.querySelector("form .question")) return;
-  watch.disconnect();
-  const mark = () => { window.seen ??= performance.now(); };
-  requestAnimationFrame(() => setTimeout(mark));
-  setTimeout(mark, 1000); // where no frame is drawn in a second, the page does not wait for one either
-}).observe(document, { childList: true, subtree: true });
-"""
-
 
 @final
 @dataclass(frozen=True)
 class Load:
-    """Scripts that were asked for until the first question was seen: how many, and their bytes."""
+    """Files of the pages that were asked for: their names, and their bytes."""
 
-    files: int
+    names: tuple[str, ...]
     sent: int
     raw: int
 
 
 def load(visit: Visit, plan: dn.Plan, *others: dn.Plan) -> Load:
-    """Open the survey of one or several plans, and count until its first question is seen."""
-    visit.context.add_init_script(SEEN)
+    """Open the survey of one or several plans, and count what it loads."""
     page = visit.survey(plan, "".join(f"&plan={other.id}" for other in others))
     expect(page.locator("form .question").first).to_be_visible()
     expect(page.locator("#device")).to_be_visible()  # all has been loaded
-    page.wait_for_function("window.seen")
     entries = page.evaluate(
-        "performance.getEntriesByType('resource').filter(one => /\\.js$/.test(one.name))"
-        ".map(one => [one.startTime < window.seen, one.encodedBodySize, one.decodedBodySize])"
+        "performance.getEntriesByType('resource').filter(one => one.name.includes('/assets/'))"
+        ".map(one => [one.name, one.encodedBodySize, one.decodedBodySize])"
     )
-    first = [(sent, raw) for early, sent, raw in entries if early]
-    assert first
-    assert len(first) < len(entries), "nothing is loaded on demand"
-    return Load(len(first), sum(sent for sent, _ in first), sum(raw for _, raw in first))
+    names = tuple(sorted(name.rpartition("/")[2] for name, _, _ in entries))
+    return Load(names, sum(sent for _, sent, _ in entries), sum(raw for _, _, raw in entries))
 
 
 @pytest.fixture(scope="module")
@@ -118,50 +102,38 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("plan", [PLAIN, MANY, PLACES], ids=["plain", "many", "places"])
-def test_little_script_is_sent_before_the_first_question(
+@pytest.mark.parametrize("plan", [MANY, PLACES, TEXT], ids=["many", "places", "text"])
+def test_a_survey_loads_three_small_files(
     browser: Browser, collector: Running, plan: dn.Plan, language: str
 ) -> None:
     with visiting(browser, collector, locale=LANGUAGES[language]) as visit:
-        found = load(visit, plan)
-    assert found.sent <= MOST, found
-    assert found.raw > 2 * found.sent, "it is sent compressed"
+        loaded = load(visit, plan)
+    assert loaded.names == tuple(sorted((f"{language}.json", "pages.css", "survey.js")))
+    assert loaded.sent <= MOST, loaded
+    assert loaded.raw > 2 * loaded.sent, "it is sent compressed"
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_little_script_is_sent_for_text(browser: Browser, collector: Running, language: str) -> None:
-    with visiting(browser, collector, locale=LANGUAGES[language]) as visit:
-        found = load(visit, TEXT)
-    assert found.sent <= MOST, found
-
-
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_little_script_is_sent_for_several_plans(browser: Browser, collector: Running, language: str) -> None:
-    """A question of every week, and others that are asked once: what follows the questions comes later."""
-    with visiting(browser, collector, locale=LANGUAGES[language]) as visit:
-        found = load(visit, WEEKLY, PLAIN)
-    assert found.sent <= MOST, found
+def test_several_plans_load_the_same_files(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, locale="en-US") as visit:
+        assert load(visit, WEEKLY, PLAIN).names == ("en.json", "pages.css", "survey.js")
 
 
 def test_a_larger_bundle_would_be_found(browser: Browser, collector: Running) -> None:
     def enlarge(route: Route) -> None:
-        text = (FOLDER / "survey-chunk.js").read_text(encoding="utf-8")
+        text = (FOLDER / "survey.js").read_text(encoding="utf-8")
         route.fulfill(body=f"{text}\n// {secrets.token_hex(120_000)}", content_type="text/javascript")
 
     with visiting(browser, collector, locale="en-US") as visit:
-        visit.context.route("**/survey-chunk.js", enlarge)
+        visit.context.route("**/survey.js", enlarge)
         assert load(visit, PLAIN).sent > MOST
 
 
 def test_every_language_is_small() -> None:
-    names = ["survey.js", "survey-chunk.js"]
-    assert re.findall(r'(?:import|from)"\./([\w-]+\.js)"', (FOLDER / "survey.js").read_text()) == names[1:]
+    """With tickets, which only some studies load, and with the page itself."""
     for language in LANGUAGES:
-        files = [FOLDER / name for name in (*names, f"survey-{language}.js")]
-        assert sum(len(gzip.compress(file.read_bytes())) for file in files) < MOST
-        for part in (language, f"{language}_more"):
-            text = (FOLDER / f"survey-{part}.js").read_text(encoding="utf-8")
-            assert re.fullmatch(r"[^<]*", text)  # no HTML
+        names = ("survey.html", "survey.js", "pages.css", "tickets.js", f"{language}.json")
+        assert sum(len(gzip.compress((FOLDER / name).read_bytes())) for name in names) < MOST
+        assert "<" not in (FOLDER / f"{language}.json").read_text(encoding="utf-8")  # no HTML
 
 
 def answer(visit: Visit) -> None:
@@ -197,58 +169,6 @@ def test_an_answer_that_was_corrected_is_not_red(browser: Browser, collector: Ru
         expect(page.locator("#complaint-2")).to_be_empty()
 
 
-def test_what_cannot_be_loaded_is_said_and_tried_again(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="en-US") as visit:
-        visit.context.route("**/survey-report.js", lambda route: route.abort())
-        page = visit.survey(PLAIN)
-        answer(visit)
-        expect(page.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
-        visit.context.unroute("**/survey-report.js")
-        page.locator("main form button.main").click()
-        expect(page.get_by_role("heading", name="Your answers", exact=True)).to_be_focused()
-        visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
-
-
-def take(page: Page, held: list[Route]) -> Route:
-    """The request that is held. It may reach this process later than the page shows that it waits."""
-    deadline = time.monotonic() + PATIENCE / 1000
-    while not held:
-        assert time.monotonic() < deadline, "nothing was asked for"
-        page.wait_for_timeout(10)
-    return held.pop()
-
-
-def test_a_map_comes_after_the_first_question_with_words_meanwhile(
-    browser: Browser, collector: Running
-) -> None:
-    with visiting(browser, collector, locale="de-DE") as visit:
-        held: list[Route] = []
-        visit.context.route("**/survey-location.js", lambda route: held.append(route))
-        page = visit.survey(PLACES)
-        expect(page.locator("#device")).to_be_visible()
-        expect(page.get_by_text("Die Karte wird geladen…")).to_be_visible()
-        expect(page.get_by_label("Ja", exact=True)).to_be_enabled()
-        take(page, held).abort()
-        expect(page.get_by_role("alert").filter(has_text="nicht erreichbar")).to_be_visible()
-        visit.context.unroute("**/survey-location.js")
-        page.get_by_role("button", name="Noch einmal versuchen").click()
-        expect(page.get_by_text("Stattdessen Breite und Länge eintippen")).to_be_visible()
-        expect(page.locator("svg.box")).to_be_visible()
-        visit.problems = [text for text in visit.problems if "ERR_FAILED" not in text]
-
-
-def test_the_dashboard_loads_its_charts_beside_the_results(browser: Browser, collector: Running) -> None:
-    post(collector, PLAIN, 200, age=40)
-    with visiting(browser, collector, locale="en-US") as visit:
-        held: list[Route] = []
-        visit.context.route("**/dashboard-attribute_panel.js", lambda route: held.append(route))
-        page = visit.dashboard(PLAIN)
-        expect(page.get_by_text("The charts are loading…")).to_be_visible()
-        expect(page.get_by_text("of 1,000 expected")).to_be_visible()
-        take(page, held).continue_()
-        expect(page.get_by_role("img", name="Estimates of color")).to_be_visible()
-
-
 # What is sent compressed.
 
 
@@ -275,7 +195,7 @@ def test_files_of_the_pages_are_sent_compressed(collector: Running) -> None:
         for answer in (plain, packed):
             assert answer.headers["vary"] == "accept-encoding"
             assert answer.headers["content-type"] == file.kind
-    path = "/assets/survey-chunk.js"
+    path = "/assets/survey.js"
     etag = ask(collector, path, "Accept-Encoding: gzip").headers["etag"]
     again = ask(collector, path, "Accept-Encoding: gzip", f"If-None-Match: {etag}")
     said = again.status, again.headers["vary"], again.headers["content-encoding"]

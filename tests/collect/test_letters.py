@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import re
 import stat
 from pathlib import Path
@@ -113,8 +114,8 @@ def test_no_line_of_a_french_letter_begins_with_a_colon() -> None:
 
 def test_no_line_of_a_french_page_or_consent_begins_with_a_colon() -> None:
     plain = re.compile(r"(?<!//) [:;!?»]|« ")
-    catalog = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages" / "fr.ts"
-    strings = re.findall(r'"((?:[^"\\]|\\.)*)"', catalog.read_text(encoding="utf-8"))
+    catalog = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages" / "fr.json"
+    strings = json.loads(catalog.read_text(encoding="utf-8")).values()
     assert len(strings) > 200
     assert [text for text in strings if plain.search(text)] == []
     once = dn.Study({"tea": ["yes", "no"]}, epsilon=1.0)

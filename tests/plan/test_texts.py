@@ -234,10 +234,8 @@ def test_what_the_page_says_of_itself_is_refused_in_every_language() -> None:
     from deniable.plan.protection import RATINGS
 
     messages = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages"
-    said = [re.search(r'verified: "(.*?)"', (messages / f"{one}.ts").read_text("utf-8")) for one in LANGUAGES]
-    texts = [found[1] for found in said if found] + [
-        text for one in RATINGS.values() for text in one.values()
-    ]
+    said = [json.loads((messages / f"{tag}.json").read_text("utf-8"))["verified"] for tag in LANGUAGES]
+    texts = said + [text for ratings in RATINGS.values() for text in ratings.values()]
     assert len(texts) == 4 * len(LANGUAGES)
     for text in texts:
         with pytest.raises(InvalidParameter, match="imitates"):

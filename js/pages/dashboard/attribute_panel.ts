@@ -1,18 +1,16 @@
-/** Builds the panel of one attribute, with its drawings. It is loaded when there is something to draw. */
+/** Builds the panel of one attribute, with its drawings. */
 
 import type { Attribute, Grid } from "../../src/index.js";
+import type { Estimates, Mean, Row } from "../kit/api.js";
 import { type Child, h, quoted } from "../kit/dom.js";
-import { count, sentence, several } from "../kit/phrases.js";
+import { count, NOISY, sentence, several } from "../kit/phrases.js";
 import { change } from "./change_panel.js";
 import { type Kind, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
 import { map } from "./map.js";
 import { type Mode, optionsOf, shown } from "./panels.js";
-import { around, besides, figured, inside, moved, NOISY, percent, signed, within } from "./readings.js";
-import type { Estimates, Mean, Row, View } from "./results.js";
+import { around, besides, figured, inside, moved, percent, signed, within } from "./readings.js";
+import type { View } from "./results.js";
 import { table } from "./tables.js";
-
-export { cross, fetchCross, pairsOf } from "./cross_panel.js";
-export { found } from "./found_panel.js";
 
 const GROUPED =
   "Estimates of single values scatter widely here, so this page shows groups of neighboring values.";
@@ -159,7 +157,9 @@ function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[]
       .filter(({ value }) => value === "yes")
       .map((row) => ({ ...row, value: option })),
   );
-  const others = rowsOf(found, options.at(-1)?.name ?? "").filter(({ value }) => !/^(yes|no)$/.test(value));
+  const others = rowsOf(found, options.at(-1)?.name ?? "").filter(
+    ({ value }) => !/^(yes|no)$/.test(String(value)),
+  );
   return [...yes, ...others];
 }
 
@@ -203,7 +203,7 @@ function spanOf(reports: readonly number[]): string {
 }
 
 /** Whom a number is about, where that is not everybody. */
-function whose(found: { readonly among?: string } | undefined): string {
+function whose(found: { readonly among?: string | null } | undefined): string {
   return found?.among ? ` of ${found.among}` : "";
 }
 
@@ -233,7 +233,7 @@ function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
   return table(
     `Estimates of ${name}`,
     heads,
-    rows.map((row) => [row.value, ...cells(row)]),
+    rows.map((row) => [String(row.value), ...cells(row)]),
   );
 }
 
@@ -250,15 +250,15 @@ function meansTable(
 }
 
 function stepsTable(name: string, what: string, along: readonly Step[]): HTMLElement {
-  const names = along.at(-1)?.rows.map((row) => row.value) ?? [];
+  const values = along.at(-1)?.rows.map((row) => row.value) ?? [];
   const cell = (row: Row | undefined): string => (row ? within(row) : "");
-  const line = (name: string): string[] => [
-    name,
-    ...along.map(({ rows }) => cell(rows.find((row) => row.value === name))),
+  const line = (value: Row["value"]): string[] => [
+    String(value),
+    ...along.map(({ rows }) => cell(rows.find((row) => row.value === value))),
   ];
   return table(
     `${name} by ${what.toLowerCase()}`,
     [what, ...along.map(({ at }) => count(at))],
-    names.map(line),
+    values.map(line),
   );
 }

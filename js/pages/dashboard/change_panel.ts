@@ -1,9 +1,11 @@
 /** Says what changed since the round before. */
 
 import type { Domain } from "../../src/index.js";
+import type { Estimates, Mean, Row } from "../kit/api.js";
 import { type Child, h } from "../kit/dom.js";
-import { figured, NOISY, signed } from "./readings.js";
-import type { Estimates, Mean, Row, View } from "./results.js";
+import { NOISY } from "../kit/phrases.js";
+import { figured, signed } from "./readings.js";
+import type { View } from "./results.js";
 import { table } from "./tables.js";
 
 const WIDEST = 0.5; // of the interval of a change, in shares or parts of a range: a wider one is not read
@@ -27,7 +29,7 @@ export function change(
     const old = before.get(row.value);
     if (!old) return [];
     const [by, low, high] = changeOf(old, row, 1);
-    return [[row.value, high - low > WIDEST ? NOISY : points(by), points(low), points(high)]];
+    return [[String(row.value), high - low > WIDEST ? NOISY : points(by), points(low), points(high)]];
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
   const domain = view.plan.attributes.find((one) => one.name === name)?.domain;

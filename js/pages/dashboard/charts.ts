@@ -13,10 +13,10 @@ import {
   text,
   tickX,
 } from "@observablehq/plot";
+import type { Mean, Row } from "../kit/api.js";
 import { h, quoted } from "../kit/dom.js";
 import { count } from "../kit/phrases.js";
 import { around, moved, percent, signed, spoken, within } from "./readings.js";
-import type { Mean, Row } from "./results.js";
 
 const ROW = 46; // pixels for one value
 const LINE = 18; // and for another line of text
@@ -38,12 +38,12 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
   const shown = rows.length > MOST_ROWS ? largest(rows, MOST_ROWS) : rows;
   const where = { y: "value" } as const;
   const label = { fill: TEXT, stroke: "var(--card)", strokeWidth: 4, fontSize: 14 } as const;
-  const projected = shown.filter((row) => row.projected !== undefined);
+  const projected = shown.filter((row) => typeof row.projected === "number");
   // letters of a name that fit next to the numbers; longer ones get a line of their own
   const said = (row: Row): string => [within(row), !row.noisy && moved(row)].filter(Boolean).join(", ");
   const numbers = NUMBERS + (shown.some((row) => !row.noisy && moved(row)) ? MOVED : 0);
   const room = (width - numbers) / 7;
-  const more = shown.some((row) => row.value.length > room) ? LINE : 0;
+  const more = shown.some((row) => String(row.value).length > room) ? LINE : 0;
   const below = 25 + more; // names and numbers have lines of their own, which no other line crosses
   const scale = outward(reach(shown));
   const clear = shown.filter(({ noisy }) => !noisy);
@@ -184,7 +184,7 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
           label: null,
           tickSize: 4,
           fill: SOFT,
-          tickFormat: (i: number) => rows[i]?.value.split(" to ")[0] ?? "",
+          tickFormat: (i: number) => String(rows[i]?.value ?? "").split(" to ")[0] ?? "",
         },
       ),
       ruleY([0], { stroke: SOFT }),
@@ -304,15 +304,15 @@ export interface Step {
 /** How each value's interval changed from step to step: a small drawing for each value, all on one scale. */
 export function steps(title: string, along: readonly Step[], width: number, kind: Kind): HTMLElement {
   const last = along.at(-1)?.rows ?? [];
-  const names = (last.length > MOST_SMALL ? largest(last, MOST_SMALL) : last).map((row) => row.value);
+  const values = (last.length > MOST_SMALL ? largest(last, MOST_SMALL) : last).map((row) => row.value);
   const all = along.flatMap(({ at, rows }) => rows.map((row) => ({ ...row, at })));
   const domain = reach(all);
   const position = positionOf(kind);
   const [first, end] = [along[0]?.at ?? 0, along.at(-1)?.at ?? 1];
-  const columns = Math.max(2, Math.min(names.length, Math.floor(width / 165)));
+  const columns = Math.max(2, Math.min(values.length, Math.floor(width / 165)));
   const small = Math.floor((width - (columns - 1) * 14) / columns);
-  const one = (name: string): HTMLElement => {
-    const own = all.filter((row) => row.value === name);
+  const drawValue = (value: Row["value"]): HTMLElement => {
+    const ofValue = all.filter((row) => row.value === value);
     const drawing = drawn(
       {
         width: small,
@@ -341,7 +341,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
           fontSize: 11,
         }),
         ruleY([0], { stroke: GRID }),
-        areaY(own, {
+        areaY(ofValue, {
           x: ({ at }: { at: number }) => position(at),
           y1: "low",
           y2: "high",
@@ -350,14 +350,14 @@ export function steps(title: string, along: readonly Step[], width: number, kind
           curve: "linear",
           clip: true,
         }),
-        lineY(own, {
+        lineY(ofValue, {
           x: ({ at }: { at: number }) => position(at),
           y: "share",
           stroke: STRONG,
           strokeWidth: 1.75,
           clip: true,
         }),
-        dot(kind === "rounds" || own.length === 1 ? own : own.slice(-1), {
+        dot(kind === "rounds" || ofValue.length === 1 ? ofValue : ofValue.slice(-1), {
           x: ({ at }: { at: number }) => position(at),
           y: "share",
           r: 2.5,
@@ -367,7 +367,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
       ],
     );
     drawing.setAttribute("aria-hidden", "true");
-    return h("div", { class: "small" }, h("p", { title: name }, quoted(name)), drawing);
+    return h("div", { class: "small" }, h("p", { title: value }, quoted(String(value))), drawing);
   };
   const text = along
     .map(
@@ -378,7 +378,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
   return h(
     "figure",
     { class: "steps", role: "group", "aria-label": title },
-    names.map(one),
+    values.map(drawValue),
     h("figcaption", { class: "unseen" }, text),
   );
 }
@@ -389,7 +389,7 @@ function largest(rows: readonly Row[], count: number): Row[] {
 }
 
 function reach(rows: readonly Row[]): [number, number] {
-  const ends = rows.flatMap(({ low, high, projected = 0 }) => [low, high, projected]);
+  const ends = rows.flatMap(({ low, high, projected }) => [low, high, projected ?? 0]);
   return [Math.max(-1, Math.min(0, ...ends)), Math.min(2, Math.max(0.05, ...ends))];
 }
 

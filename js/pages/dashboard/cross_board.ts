@@ -1,32 +1,15 @@
 /** Lets whoever reads the dashboard choose a table of two answers, and an earlier round to compare it with. */
 
 import type { Plan } from "../../src/index.js";
+import type { Cross, CrossChange } from "../kit/api.js";
 import { askJson, Refused } from "../kit/collector.js";
 import { type Child, h } from "../kit/dom.js";
-import { sentence } from "../kit/phrases.js";
-import type * as Panels from "./attribute_panel.js";
-import type { Cross, Pair } from "./cross_panel.js";
+import { NOISY, sentence } from "../kit/phrases.js";
+import { cross, fetchCross, type Pair, pairsOf } from "./cross_panel.js";
 import { keep, type Mode } from "./panels.js";
-import { NOISY, signed } from "./readings.js";
+import { signed } from "./readings.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
-
-/** What the collector says of the change of a table. */
-interface Change {
-  readonly of: string;
-  readonly by: string;
-  readonly since: number;
-  readonly validity: string;
-  readonly cells: readonly {
-    readonly row: string;
-    readonly column: string;
-    readonly difference: number | null;
-    readonly low: number;
-    readonly high: number;
-    readonly known: boolean;
-  }[];
-  readonly test: { readonly sentence: string };
-}
 
 interface Shown {
   readonly level: string;
@@ -53,14 +36,14 @@ export class CrossBoard {
   #since = 0; // the earlier round; none where it is 0
   #who: keyof typeof WHO = "unknown";
   #table: Fetched<Cross> | null = null;
-  #change: Fetched<Change> | null = null;
+  #change: Fetched<CrossChange> | null = null;
 
   constructor(readonly redraw: () => void) {}
 
   /** Draw one of the tables that reports hold; it is fetched when there are more reports, or another is chosen. */
-  draw(section: HTMLElement, view: View, part: typeof Panels, shown: Shown): void {
+  draw(section: HTMLElement, view: View, shown: Shown): void {
     const { plan, estimates, round } = view;
-    const pairs = part.pairsOf(plan);
+    const pairs = pairsOf(plan);
     section.hidden = !estimates || !pairs.length;
     if (section.hidden) return;
     const chosen = pairs.find(({ of, by }) => of === this.#pair?.of && by === this.#pair.by) ?? pairs[0];
@@ -69,7 +52,7 @@ export class CrossBoard {
     const key = JSON.stringify([plan.id, pair, round, shown.level, estimates?.n]);
     if (this.#table?.key !== key) {
       this.#table = { key, found: this.#table?.found ?? null };
-      void this.#fetch(part.fetchCross(plan, pair, round, shown.level, shown.token)).then((found) => {
+      void this.#fetch(fetchCross(plan, pair, round, shown.level, shown.token)).then((found) => {
         if (this.#table?.key !== key) return;
         this.#table = found === null ? null : { key, found };
         if (found !== null) this.redraw();
@@ -89,7 +72,7 @@ export class CrossBoard {
       h("h2", {}, "Two answers at once"),
       h("div", { class: "controls" }, this.#controls(pairs, pair, columns, earlier, shown.mode)),
       ours
-        ? part.cross(ours, this.#answer, shown.mode, width)
+        ? cross(ours, this.#answer, shown.mode, width)
         : h("p", { class: "soft", role: "status" }, typeof found === "string" ? sentence(found) : "Loading…"),
       this.#since > 0 && this.#showChange(changed, pair, shown.mode),
     ]);
@@ -108,7 +91,7 @@ export class CrossBoard {
       people: this.#who,
       level,
     });
-    const asked = askJson<Change>(`plans/${plan.id}/cross/change?${query}`, { token });
+    const asked = askJson<CrossChange>(`plans/${plan.id}/cross/change?${query}`, { token });
     void this.#fetch(asked).then((found) => {
       if (this.#change?.key !== key) return;
       this.#change = found === null ? null : { key, found };
@@ -187,8 +170,8 @@ export class CrossBoard {
   }
 
   /** The change of the answer that is drawn, or of all of them. */
-  #showChange(found: Change | string | null, pair: Pair, mode: Mode): Child {
-    const title = h("h3", {}, `Change since round ${this.#since}`);
+  #showChange(found: CrossChange | string | null, pair: Pair, mode: Mode): Child {
+    const title = h("h3", {}, `CrossChange since round ${this.#since}`);
     if (typeof found === "string") return [title, h("p", { class: "soft", role: "status" }, sentence(found))];
     if (!isOf(found, pair)) return [title, h("p", { class: "soft", role: "status" }, "Loading…")];
     const points = (share: number): string => signed((100 * share).toFixed(1));
@@ -213,8 +196,8 @@ export class CrossBoard {
         `In percentage points of the people in each row. ${sentence(found.validity.replace(/^they/, "the intervals"))}`,
       ),
       table(
-        `Change since round ${found.since}: ${answers} by ${pair.by}`,
-        [pair.by, ...(isDrawn ? [] : [pair.of]), "Change", "From", "To"],
+        `CrossChange since round ${found.since}: ${answers} by ${pair.by}`,
+        [pair.by, ...(isDrawn ? [] : [pair.of]), "CrossChange", "From", "To"],
         lines,
       ),
       h("p", { class: "test" }, sentence(found.test.sentence)),

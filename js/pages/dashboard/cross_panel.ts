@@ -2,35 +2,14 @@
 
 import type { Plan } from "../../src/index.js";
 import { isFull, type Mechanism } from "../../src/mechanisms/mechanism.js";
+import type { Cross, Row } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
 import { type Child, h } from "../kit/dom.js";
-import { sentence, several } from "../kit/phrases.js";
+import { NOISY, sentence, several } from "../kit/phrases.js";
 import { shares } from "./charts.js";
 import type { Mode } from "./panels.js";
-import { NOISY, percent } from "./readings.js";
-import type { Row } from "./results.js";
+import { percent } from "./readings.js";
 import { table } from "./tables.js";
-
-/** What the collector says of one table. */
-export interface Cross {
-  readonly of: string;
-  readonly by: string;
-  readonly n: number;
-  readonly level: number;
-  readonly rows: readonly string[];
-  readonly columns: readonly string[];
-  readonly cells: readonly {
-    readonly row: string;
-    readonly column: string;
-    readonly share: number | null;
-    readonly shown: number;
-    readonly low: number;
-    readonly high: number;
-    readonly known: boolean;
-  }[];
-  readonly note: string;
-  readonly test: { readonly sentence: string };
-}
 
 /** One question by another. */
 export interface Pair {
@@ -85,7 +64,9 @@ export function cross(found: Cross, column: string, mode: Mode, width: number): 
     const { low, high, known, shown: share } = one;
     const figures = { share, low, high, unbiased: share, unbiased_low: low, unbiased_high: high };
     const noisy = !known || one.share === null;
-    return [{ ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, n }];
+    return [
+      { ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, moved_from: null, n },
+    ];
   });
   return [
     h(

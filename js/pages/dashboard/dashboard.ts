@@ -1,17 +1,19 @@
 /** Shows operators and readers, by token, the results with error bars as reports arrive. */
 
-import { ask, askJson, fragment, Refused, type Round, remember } from "../kit/collector.js";
+import type { Access, Rounds } from "../kit/api.js";
+import { ask, askJson, fragment, Refused, remember } from "../kit/collector.js";
 import { announce, find, h, skipping } from "../kit/dom.js";
-import { en } from "../kit/messages/en.js";
+import en from "../kit/messages/en.json" with { type: "json" };
 import { speak } from "../kit/messages.js";
 import { moment, sentence, several } from "../kit/phrases.js";
+import { attribute } from "./attribute_panel.js";
 import { collector } from "./collector_panel.js";
 import { CrossBoard } from "./cross_board.js";
 import { health } from "./health.js";
 import { losses } from "./losses_panel.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { RangeBoard } from "./range_board.js";
-import { type Access, type Choice, type Past, queryOf, Results, unbiasedOf, type View } from "./results.js";
+import { type Choice, type Past, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind, STEPS } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
@@ -35,8 +37,6 @@ let timer = 0;
 let turn = 0;
 let shown: View | null = null;
 let shell: Shell | null = null;
-let panels: typeof import("./attribute_panel.js") | null = null; // with all drawings, once they are loaded
-let loading: Promise<void> | null = null;
 const crossBoard = new CrossBoard(draw);
 const textBoard = new TextBoard(draw);
 const rangeBoard = new RangeBoard(draw);
@@ -68,23 +68,7 @@ function start(): void {
     [token, results] = [secret, new Results(secret, complete)];
     shell = shown = null; // another token may allow less
   }
-  void load();
   void refresh();
-}
-
-/** Load what draws results while the results are on their way. */
-function load(): Promise<void> {
-  loading ??= import("./attribute_panel.js").then(
-    (part) => {
-      panels = part;
-      draw();
-    },
-    () => {
-      loading = null; // it is asked for again with the next results
-      trouble.textContent = "The charts could not be loaded. This page tries again.";
-    },
-  );
-  return loading;
 }
 
 function signIn(problem: string): void {
@@ -192,9 +176,9 @@ function draw(): void {
   sections.smoothed.hidden = !estimates?.smoothable.length;
   drawHealth(view, sections.health);
   drawResults(view, sections.results);
-  textBoard.draw(sections.texts, view, panels, { mode, token });
+  textBoard.draw(sections.texts, view, { mode, token });
   rangeBoard.draw(sections.ranges, view, { level: choice.level, token });
-  if (panels) crossBoard.draw(sections.cross, view, panels, { level: choice.level, mode, token });
+  crossBoard.draw(sections.cross, view, { level: choice.level, mode, token });
   keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
     rounds(view, (number, open) => void setRound(view, number, open)),
   );
@@ -225,13 +209,6 @@ function drawResults(view: View, section: HTMLElement): void {
   const names = listPanels(plan);
   if (!names.length) return keep(section, "text", () => null); // all of it is text
   if (!estimates) return keep(section, [plan.id, view.round, view.reports, view.few], () => waiting(view));
-  const part = panels;
-  if (!part) {
-    void load();
-    return keep(section, "loading", () =>
-      h("p", { class: "soft", role: "status" }, "The charts are loading…"),
-    );
-  }
   keep(section, [plan.id, "results"], () =>
     names.map((name) => h("section", { class: "panel attribute", "aria-label": name })),
   );
@@ -243,14 +220,14 @@ function drawResults(view: View, section: HTMLElement): void {
       [...rows, ...means, ...groups].filter((one) => own.includes(one.attribute));
     const past = [history.map(of), view.late];
     const key = [of(estimates), estimates.refused[name], past, series.map(of), mode, room];
-    keep(section.children[i] as HTMLElement, key, () => part.attribute(view, name, mode, room));
+    keep(section.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
   }
 }
 
 async function setRound(view: View, number: number, open: boolean): Promise<void> {
   try {
     // others may have closed it
-    const { rounds: found } = await askJson<{ rounds: Round[] }>(`plans/${view.plan.id}/rounds`);
+    const { rounds: found } = await askJson<Rounds>(`plans/${view.plan.id}/rounds`);
     const before = found.find((one) => one.number === number);
     const now = new Date();
     if (!open && before?.closes && Date.parse(before.closes) <= now.getTime()) {

@@ -1,40 +1,17 @@
 /** Draws the text that many people gave, with intervals, and says what may be wrong. */
 
+import type { Discovered, Row } from "../kit/api.js";
 import { type Child, h } from "../kit/dom.js";
 import { count, several } from "../kit/phrases.js";
 import { shares } from "./charts.js";
 import type { Mode } from "./panels.js";
 import { percent } from "./readings.js";
-import type { Row } from "./results.js";
 import { table } from "./tables.js";
 
-/** What the collector found of one question. */
-export interface Found {
-  /** Everybody who reported. */
-  readonly people: number;
-  /** Reports of the group that decides. */
-  readonly reports: number;
-  /** The share of people at which a text is found about half of the time. */
-  readonly limit: number;
-  /** A text of fewer people, by its plain share, is not shown. */
-  readonly least: number;
-  /** What may be wrong, and what cannot be seen. */
-  readonly sentences: readonly string[];
-  readonly found: readonly {
-    readonly value: string;
-    readonly share: number;
-    readonly low: number;
-    readonly high: number;
-    readonly low_at_once: number;
-    readonly high_at_once: number;
-    readonly people: number;
-  }[];
-}
-
 /** The texts that were found, the most common first, and the sentences about them. */
-export function found(
+export function showFound(
   name: string,
-  { found: rows, people, least, sentences }: Found,
+  { found: rows, people, least, sentences }: Discovered,
   mode: Mode,
   width: number,
 ): Child {
@@ -48,6 +25,7 @@ export function found(
       high,
       count: many,
       noisy: false,
+      moved_from: null,
       method: "found",
       unbiased: share,
       stderr: 0,
@@ -68,7 +46,7 @@ export function found(
   return [
     h("h3", {}, heading),
     rows.length > 0 &&
-      (mode === "tables" ? table(`Found of ${name}`, heads, lines) : shares(name, drawn, width)),
+      (mode === "tables" ? table(`Discovered of ${name}`, heads, lines) : shares(name, drawn, width)),
     sentences.map((sentence) => h("p", { class: "soft" }, sentence)),
   ];
 }

@@ -1,53 +1,24 @@
 /** Says whether the reports look as honest ones do: one line where they do, and otherwise what was seen. */
 
+import type { HealthCheck, ReportHealth } from "../kit/api.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { sentence, several } from "../kit/phrases.js";
 import { table } from "./tables.js";
 
 const BURST = "answers of one minute"; // notices fake reports only if they all come in it
 
-export interface Check {
-  /** Empty where it is about the reports as a whole. */
-  readonly attribute: string;
-  readonly name: string;
-  readonly p_value: number;
-  readonly saw: string;
-  readonly noticed: number;
-  /** The kind of fake reports that `noticed` is about. */
-  readonly fakes: string;
-  readonly alarm: boolean;
-  readonly means: string;
-}
-
-/** What the collector found at its last look. */
-export interface Health {
-  readonly n: number;
-  readonly level: number;
-  readonly alarms: number;
-  /** The result in a few words. */
-  readonly verdict: string;
-  /** The same with how many checks and reports it is from, in the words of the shell. */
-  readonly summary: string;
-  /** The questions with too few reports to be checked. */
-  readonly too_few: readonly string[];
-  readonly checks: readonly Check[];
-  readonly advice: string;
-  /** What no check notices, and what it gains. */
-  readonly unseen?: string;
-}
-
-export function health(found: Health | null): Child {
+export function health(found: ReportHealth | null): Child {
   if (!found) return null;
   const { checks, alarms } = found;
   if (checks.length === 0)
-    return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`, unjudged(found));
+    return h("p", { class: "soft" }, `ReportHealth of the reports: ${found.verdict}.`, unjudged(found));
   const summary = `${found.summary.slice(found.verdict.length)}. ${noticed(checks)}`;
   if (alarms === 0)
     return [
       h(
         "p",
         { class: "soft" },
-        h("strong", {}, `Health of the reports: ${found.verdict}`),
+        h("strong", {}, `ReportHealth of the reports: ${found.verdict}`),
         summary,
         unjudged(found),
       ),
@@ -57,7 +28,7 @@ export function health(found: Health | null): Child {
   return h(
     "section",
     { class: "notice bad", "aria-labelledby": "health" },
-    h("h2", { id: "health" }, `Health of the reports: ${several(alarms, "alarm")}`),
+    h("h2", { id: "health" }, `ReportHealth of the reports: ${several(alarms, "alarm")}`),
     checks.filter(({ alarm }) => alarm).map(describe),
     h("p", {}, found.advice),
     h("p", { class: "soft" }, found.verdict, summary, unjudged(found)),
@@ -67,12 +38,12 @@ export function health(found: Health | null): Child {
 }
 
 /** What no check notices. */
-function unseen({ unseen: text }: Health): Child {
+function unseen({ unseen: text }: ReportHealth): Child {
   return text ? h("p", { class: "soft" }, text) : null;
 }
 
 /** Which questions could not be checked; where all could, nothing. */
-function unjudged({ too_few: names }: Health): Child {
+function unjudged({ too_few: names }: ReportHealth): Child {
   return names.length > 0 && [" Too few reports to judge: ", quoted(names.join(", ")), "."];
 }
 
@@ -80,13 +51,13 @@ function unjudged({ too_few: names }: Health): Child {
 const rare = (share: number): string =>
   share < 0.001 ? "less than 0.1 %" : `${Number((100 * share).toPrecision(2))} %`;
 
-function describe({ attribute, name, saw, means }: Check): HTMLElement {
+function describe({ attribute, name, saw, means }: HealthCheck): HTMLElement {
   const about = attribute ? [" of “", quoted(attribute), "”"] : "";
   return h("p", {}, h("strong", {}, sentence(name).slice(0, -1), about, ": "), sentence(saw), " ", means);
 }
 
 /** From what share on fake reports of which kind are noticed, by the best check; others may go unnoticed. */
-function noticed(checks: readonly Check[]): string {
+function noticed(checks: readonly HealthCheck[]): string {
   const some = checks.filter(
     ({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1,
   );
@@ -95,7 +66,7 @@ function noticed(checks: readonly Check[]): string {
   return `Fake reports raise an alarm nine times in ten if they are ${rare(best.noticed)} of the reports to a question, and are ${best.fakes}. Other kinds may need more, or go unnoticed.`;
 }
 
-function details(checks: readonly Check[]): HTMLElement {
+function details(checks: readonly HealthCheck[]): HTMLElement {
   const lines = checks.map(({ attribute, name, saw, p_value, noticed: share, fakes }): Child[] => [
     [sentence(name).slice(0, -1), attribute && [", ", quoted(attribute)]],
     sentence(saw),

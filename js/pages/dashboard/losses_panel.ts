@@ -9,8 +9,9 @@ import type { View } from "./results.js";
 
 /** What the plan gives away, as verified in this browser. */
 export function losses({ plan }: View): Child {
-  const { record, attribute: one, repeated, metric } = plan.verify();
-  const answer = answerLoss(plan);
+  const truth = plan.verify();
+  const { record, attribute: perAttribute, repeated, metric } = truth;
+  const answer = answerLoss(plan, truth);
   const line = (what: Child, nano: number | null): HTMLElement[] => [
     h("dt", {}, what),
     h("dd", {}, loss(nano)),
@@ -28,7 +29,8 @@ export function losses({ plan }: View): Child {
         metric.units.length < plan.attributes.length &&
         line("One report, all other answers together", metric.rest),
       line(metric ? "One report, in the worst case" : "One report", record),
-      plan.attributes.length > 1 && line("One report, between people who differ in one attribute", one),
+      plan.attributes.length > 1 &&
+        line("One report, between people who differ in one attribute", perAttribute),
       answer !== null && line("One report, between people who differ in one answer", answer),
       repeated && [
         line(

@@ -2,12 +2,13 @@
 
 import type { Grid } from "../../src/index.js";
 import type { PlanMap } from "../../src/plan/maps.js";
+import type { Row } from "../kit/api.js";
 import { h, svg } from "../kit/dom.js";
 import type { View } from "../kit/map_labels.js";
 import { outlineOf } from "../kit/map_outline.js";
+import { NOISY } from "../kit/phrases.js";
 import { legend, townsOf } from "./map_legend.js";
-import { NOISY, percent, spoken } from "./readings.js";
-import type { Row } from "./results.js";
+import { percent, spoken } from "./readings.js";
 
 const TALLEST = 420;
 const WORDS = 60; // pixels across that the numbers of a block take
@@ -62,7 +63,7 @@ export function map(
   const [high, broad] = grid.meters; // so that it has the shape that it has on the ground
   const scale = Math.min((width - 4) / (grid.columns * broad), TALLEST / (grid.rows * high));
   const [cell, tall] = [broad * scale, high * scale];
-  const isAbove = ({ low_together: low }: Row): boolean => low !== undefined && low > 0;
+  const isAbove = ({ low_together: low }: Row): boolean => (low ?? 0) > 0;
   const clear = rows.filter(({ noisy }) => !noisy);
   const parts = boxesOf(rows, grid, blocks);
   const peak = Math.max(...clear.map(({ share }) => share), 0);

@@ -3,7 +3,8 @@
 import { type PlanMap, SIDE } from "../../src/plan/maps.js";
 import { h, svg } from "../kit/dom.js";
 import { LETTER, measureName, placeLabels, type View } from "../kit/map_labels.js";
-import { NOISY, percent } from "./readings.js";
+import { NOISY } from "../kit/phrases.js";
+import { percent } from "./readings.js";
 
 const STEPS = [0, 0.25, 0.5, 0.75, 1]; // of the darkest share, in the legend
 const SWATCH = 22; // pixels

@@ -1,9 +1,10 @@
 /** Builds the head of the dashboard and what is there before results are. */
 
 import type { Attribute, Plan } from "../../src/index.js";
+import type { Estimates, Row } from "../kit/api.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { atMost, count, loss, moment, sentence, titleOf } from "../kit/phrases.js";
-import type { Estimates, Row, View } from "./results.js";
+import type { View } from "./results.js";
 import { table } from "./tables.js";
 
 const UNDRAWN = ["coarse", "text", "code"]; // a level is drawn with its question, text by itself

@@ -1,11 +1,12 @@
 /** Lets whoever reads the dashboard ask for the share of people between two numbers. */
 
 import type { Plan } from "../../src/index.js";
+import type { Between } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
 import { announce, type Child, h } from "../kit/dom.js";
-import { sentence } from "../kit/phrases.js";
+import { NOISY, sentence } from "../kit/phrases.js";
 import { keep } from "./panels.js";
-import { moved, NOISY, percent } from "./readings.js";
+import { moved, percent } from "./readings.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -14,16 +15,6 @@ interface Wanted {
   readonly name: string;
   readonly low: string;
   readonly high: string;
-}
-
-/** What the collector says of it. */
-interface Between {
-  readonly range: string;
-  readonly share: number;
-  readonly low: number;
-  readonly high: number;
-  readonly noisy: boolean;
-  readonly moved_from: number | null;
 }
 
 interface Shown {

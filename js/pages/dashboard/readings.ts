@@ -1,9 +1,7 @@
 /** Says estimates in words: a number, where the true one is, and whether it can be read. */
 
-import { count } from "../kit/phrases.js";
-import type { Mean, Quantile, Row } from "./results.js";
-
-export const NOISY = "too noisy to read";
+import type { Mean, Quantile, Row } from "../kit/api.js";
+import { count, NOISY } from "../kit/phrases.js";
 
 /** A written number with a true minus; what is rounded to zero has none. */
 export function signed(number: string): string {

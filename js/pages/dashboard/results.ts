@@ -1,114 +1,27 @@
 /** Fetches what the dashboard shows when something has arrived, and otherwise remembers it. */
 
 import { Plan } from "../../src/index.js";
-import { ask, askJson, Refused, type Round, type Summary } from "../kit/collector.js";
-import type { Health } from "./health.js";
+import type {
+  Access,
+  Action,
+  Actions,
+  Estimates,
+  History,
+  Plans,
+  ReportHealth,
+  Round,
+  Rounds,
+  Row,
+  Summary,
+} from "../kit/api.js";
+import { ask, askJson, Refused } from "../kit/collector.js";
 
 const PATIENCE = 500; // milliseconds in which what may take long is waited for; then it is shown later
 const LONG = 120_000; // milliseconds until a history is given up: another one would take as long
 const LATE = "How results narrow with more reports is still being computed.";
 const LOST = "How results narrow with more reports could not be loaded. This page tries again.";
 
-export interface Row {
-  readonly attribute: string;
-  readonly value: string;
-  /** A possible share, inside its interval. */
-  readonly share: number;
-  readonly low: number;
-  readonly high: number;
-  readonly count: number;
-  /** Whether the interval is too wide for the share to be read. */
-  readonly noisy: boolean;
-  /** How it was found: "most likely", "smoothed", or "projected" to possible shares. */
-  readonly method: string;
-  readonly unbiased: number;
-  readonly stderr: number;
-  /** The unbiased share, if the one that is shown is more than two standard errors from it. */
-  readonly moved_from?: number | null;
-  readonly unbiased_low: number;
-  readonly unbiased_high: number;
-  /** Reports about this attribute. */
-  readonly n: number;
-  readonly projected?: number;
-  /** For a cell: the low end, if the intervals of all cells are to hold at once. */
-  readonly low_together?: number;
-  /** Whom it is about, where that is not everybody: "those who answered". */
-  readonly among?: string;
-}
-
-/** Of a number, or of a range without open ends. */
-export interface Mean {
-  readonly attribute: string;
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-  /**
-   * How far these may be off in addition, since answers are known by their bins: half a bin, 0 for a
-   * number.
-   */
-  readonly within: number;
-  readonly noisy: boolean;
-  readonly unbiased: number;
-  /** The unbiased mean, if the one that is shown is more than two standard errors from it. */
-  readonly moved_from?: number | null;
-  readonly unbiased_low: number;
-  readonly unbiased_high: number;
-  /** Reports about this attribute. */
-  readonly n: number;
-  /** Whom it is about, where that is not everybody: "those who answered". */
-  readonly among?: string;
-}
-
-/** The median of a range; null is beyond an open end. */
-export interface Quantile {
-  readonly attribute: string;
-  readonly share: number;
-  readonly quantile: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly noisy: boolean;
-  /** Whom it is about, where that is not everybody: "those who answered". */
-  readonly among?: string;
-}
-
-/** What is too noisy to read, and what would mend it. */
-export interface Noise {
-  readonly attribute: string;
-  /** About how many it takes to be readable at all. */
-  readonly people: number;
-  readonly text: string;
-}
-
-/** How badly the reports about an attribute fit honest people, from their tally alone. */
-export interface Fit {
-  readonly attribute: string;
-  readonly badly: boolean;
-  readonly text: string;
-}
-
-export interface Estimates {
-  readonly round: number | null;
-  readonly n: number;
-  readonly level: number;
-  /** The values' shares; a number has none, and is among the means only. */
-  readonly rows: readonly Row[];
-  readonly means: readonly Mean[];
-  /** Neighboring bins or cells together, where there are many: single ones scatter widely. */
-  readonly groups: readonly Row[];
-  readonly quantiles: readonly Quantile[];
-  readonly noise: readonly Noise[];
-  readonly fit: readonly Fit[];
-  /** Why shares of an attribute are not smoothed, although that was asked for. */
-  readonly refused: Readonly<Record<string, string>>;
-  /** The attributes whose shares can be smoothed. */
-  readonly smoothable: readonly string[];
-  /** What was counted, in words, of attributes that everybody reports and not everybody has an answer to. */
-  readonly respondents: readonly { readonly attribute: string; readonly text: string }[];
-  /** Shares of those who answered, where "not applicable" or "no answer" is a value of its own. */
-  readonly among: readonly Row[];
-}
-
-/** The same in unbiased numbers, of every value: they may be impossible, and are not judged. */
+/** Estimates in unbiased numbers, of every value: they may be impossible, and are not judged. */
 export function unbiasedOf(found: Estimates): Estimates {
   const ends = { noisy: false, method: "unbiased", moved_from: null };
   const raw = (row: Row): Row => ({
@@ -168,22 +81,6 @@ export interface Counters {
   readonly reports: ReadonlyMap<string, number>;
 }
 
-/** Whose token the page has, and what it allows. */
-export interface Access {
-  readonly name: string;
-  readonly role: "operator" | "reader" | "metrics";
-}
-
-/** What an operator did. */
-export interface Action {
-  readonly time: string;
-  readonly who: string;
-  readonly through: "shell" | "web";
-  readonly what: string;
-  readonly plan: string | null;
-  readonly detail: string;
-}
-
 /** How the estimates of a round narrow. */
 export interface Past {
   readonly history: readonly Estimates[];
@@ -213,7 +110,7 @@ export interface View extends Past {
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
   /** Null where there are too few reports, or before the first look. */
-  readonly health: Health | null;
+  readonly health: ReportHealth | null;
 }
 
 function later<T>(found: T): Promise<T> {
@@ -224,7 +121,7 @@ function later<T>(found: T): Promise<T> {
 export class Results {
   private readonly plans = new Map<string, Promise<Plan>>();
   private kept = new Map<string, unknown>();
-  private readonly looks = new Map<string, Health>();
+  private readonly looks = new Map<string, ReportHealth>();
   private looking: Promise<void> | null = null;
   /** With how many reports there were; null where it is to be asked for again. */
   private readonly pasts = new Map<string, Past & { readonly reports: number | null }>();
@@ -242,17 +139,14 @@ export class Results {
     const access = this.who;
     const operates = access.role === "operator";
     const [{ plans }, counters, { actions }] = await Promise.all([
-      askJson<{ plans: Summary[] }>("plans"),
+      askJson<Plans>("plans"),
       operates ? this.counters() : null,
-      operates ? askJson<{ actions: Action[] }>("actions", { token: this.token }) : { actions: [] },
+      operates ? askJson<Actions>("actions", { token: this.token }) : { actions: [] },
     ]);
     const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
     if (!summary) return null;
     const { id } = summary;
-    const [plan, { rounds }] = await Promise.all([
-      this.plan(id),
-      askJson<{ rounds: Round[] }>(`plans/${id}/rounds`),
-    ]);
+    const [plan, { rounds }] = await Promise.all([this.plan(id), askJson<Rounds>(`plans/${id}/rounds`)]);
     const reported = (number: number): number | null =>
       counters && (counters.reports.get(`${id} ${number}`) ?? 0);
     const round =
@@ -346,7 +240,7 @@ export class Results {
     if (kept && kept.reports !== null && kept.reports === reports) return Promise.resolve(kept);
     const before = this.coming.get(path);
     if (before) return before;
-    const made = askJson<{ snapshots: Estimates[] }>(path, { token: this.token, patience: LONG })
+    const made = askJson<History>(path, { token: this.token, patience: LONG })
       .then(
         ({ snapshots }) => ({ history: snapshots, late: "", reports }),
         () => ({ history: kept?.history ?? [], late: LOST, reports: null }),
@@ -361,8 +255,8 @@ export class Results {
   }
 
   /** What the last look at the reports found. The first one may take long, and nothing waits for it. */
-  private async health(path: string): Promise<Health | null> {
-    this.looking ??= askJson<Health>(path, { token: this.token })
+  private async health(path: string): Promise<ReportHealth | null> {
+    this.looking ??= askJson<ReportHealth>(path, { token: this.token })
       .then((found) => void this.looks.set(path, found))
       .catch(() => undefined) // the last look is shown
       .finally(() => {

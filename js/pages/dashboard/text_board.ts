@@ -1,11 +1,11 @@
 /** Lets an operator find the text that many people gave. Nobody listed it, so it is looked for on demand. */
 
 import type { Plan } from "../../src/index.js";
+import type { Discovered, TextLimit, TextLimits } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
 import { announce, type Child, h, quoted } from "../kit/dom.js";
 import { sentence, several } from "../kit/phrases.js";
-import type * as Panels from "./attribute_panel.js";
-import type { Found } from "./found_panel.js";
+import { showFound } from "./found_panel.js";
 import { keep, type Mode } from "./panels.js";
 import { percent } from "./readings.js";
 import type { View } from "./results.js";
@@ -23,14 +23,7 @@ interface Shown {
 /** What was asked for, and the answer: a sentence where it was refused, null while it is looked for. */
 interface Asked {
   readonly key: string;
-  readonly answer: Found | string | null;
-}
-
-/** How common a value of a question must be to be found. */
-interface Limit {
-  readonly attribute: string;
-  readonly reports: number;
-  readonly limit: number;
+  readonly answer: Discovered | string | null;
 }
 
 /** The questions for text and codes. */
@@ -43,13 +36,13 @@ export function listTexts(plan: Plan): readonly string[] {
 /** The panel of every such question, and what was found. */
 export class TextBoard {
   readonly #asked = new Map<string, Asked>();
-  #limits: readonly Limit[] = [];
+  #limits: readonly TextLimit[] = [];
   #limited = ""; // what the limits are of
 
   constructor(readonly redraw: () => void) {}
 
   /** Draw the questions; what was found stays until another round or study is shown. */
-  draw(section: HTMLElement, view: View, part: typeof Panels | null, shown: Shown): void {
+  draw(section: HTMLElement, view: View, shown: Shown): void {
     const { plan, round, access, reports } = view;
     const names = listTexts(plan);
     section.hidden = !names.length;
@@ -57,8 +50,8 @@ export class TextBoard {
     void this.#limit(plan, round, reports, shown.token);
     const width = Math.max(240, Math.min(760, section.clientWidth - 40));
     const found = names.map((name) => this.#find(plan, round, name));
-    keep(section, [plan.id, round, this.#limits, access.role, found, shown.mode, width, part !== null], () =>
-      names.map((name, i) => this.#panel(view, name, found[i] ?? null, part, shown, width)),
+    keep(section, [plan.id, round, this.#limits, access.role, found, shown.mode, width], () =>
+      names.map((name, i) => this.#panel(view, name, found[i] ?? null, shown, width)),
     );
   }
 
@@ -71,7 +64,6 @@ export class TextBoard {
     { plan, round, access }: View,
     name: string,
     asked: Asked | null,
-    part: typeof Panels | null,
     { mode, token }: Shown,
     width: number,
   ): Child {
@@ -135,7 +127,7 @@ export class TextBoard {
         : h("p", {}, "An operator can look for them."),
       isLooking && h("p", { class: "soft", role: "status" }, "Looking through all reports…"),
       typeof answer === "string" && h("p", { class: "complaint", role: "alert" }, sentence(answer)),
-      answer && typeof answer !== "string" && part?.found(name, answer, mode, width),
+      answer && typeof answer !== "string" && showFound(name, answer, mode, width),
     );
   }
 
@@ -146,7 +138,7 @@ export class TextBoard {
     this.#limited = key;
     try {
       const path = `plans/${plan.id}/discover?round=${round}`;
-      const { questions } = await askJson<{ questions: readonly Limit[] }>(path, { token });
+      const { questions } = await askJson<TextLimits>(path, { token });
       if (this.#limited !== key) return;
       this.#limits = questions;
     } catch {
@@ -171,7 +163,7 @@ export class TextBoard {
     try {
       const query = new URLSearchParams({ round: String(round), name });
       const body = JSON.stringify(words.length ? { words } : {});
-      const answer = await askJson<Found>(`plans/${plan.id}/discover?${query}`, {
+      const answer = await askJson<Discovered>(`plans/${plan.id}/discover?${query}`, {
         method: "POST",
         token,
         body,

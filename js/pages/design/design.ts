@@ -1,7 +1,7 @@
 /** Makes a study: writes its file, and shows what it will tell and give away as it is written. */
 
 import { announce, find, h, skipping } from "../kit/dom.js";
-import { en } from "../kit/messages/en.js";
+import en from "../kit/messages/en.json" with { type: "json" };
 import { speak } from "../kit/messages.js";
 import { sentence, several } from "../kit/phrases.js";
 import { FOLLOWS } from "./asking.js";

@@ -1,8 +1,7 @@
 /** Shows what a study will tell and give away, and results of simulated people. */
 
-import { NOISY } from "../dashboard/readings.js";
 import { type Child, h, quoted, svg } from "../kit/dom.js";
-import { count, sentence, several } from "../kit/phrases.js";
+import { count, NOISY, sentence, several } from "../kit/phrases.js";
 import { expected, type Table } from "./together.js";
 
 /** How well one thing will be known, as `deniable people` says it. */

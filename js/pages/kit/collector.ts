@@ -5,22 +5,6 @@ import { t } from "./messages.js";
 /** The collector's address: both pages lie directly below it. */
 export const HERE = new URL(".", location.href).href;
 
-export interface Summary {
-  readonly id: string;
-  readonly title: string;
-  /** In other languages, by their tags. */
-  readonly titles: Readonly<Record<string, string>>;
-  readonly invited: boolean;
-  readonly round: number | null;
-}
-
-export interface Round {
-  readonly number: number;
-  readonly opens: string | null;
-  readonly closes: string | null;
-  readonly open: boolean;
-}
-
 /** The collector refused, or could not be reached. */
 export class Refused extends Error {
   constructor(

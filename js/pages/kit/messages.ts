@@ -1,7 +1,7 @@
 /** Speaks one language at a time: looks a message up by its name, and fills in what is in braces. */
 
 import type { Child } from "./dom.js";
-import type { en } from "./messages/en.js";
+import type en from "./messages/en.json";
 
 export type Key = keyof typeof en;
 /** All messages of one language: a missing one does not compile. */

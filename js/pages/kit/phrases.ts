@@ -4,6 +4,9 @@ import { count, t } from "./messages.js";
 
 export { count, moment } from "./messages.js";
 
+/** What is said in place of an estimate whose error is larger than what it tells. */
+export const NOISY = "too noisy to read";
+
 /** A loss in billionths of a nat, as people read it. */
 export function loss(nano: number | null): string {
   return nano === null ? t("no_limit") : count(Math.max(0, Math.ceil(nano / 1e6 - 1e-6)) / 1e3);

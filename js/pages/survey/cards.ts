@@ -7,7 +7,7 @@ import { count, rich, t } from "../kit/messages.js";
 import { localized } from "./labels.js";
 import { asking } from "./language.js";
 import { levelsOf, nameGroup, nameLevel, sayHash } from "./levels.js";
-import type { Given } from "./questions.js";
+import type { Reply } from "./question.js";
 
 const MOST = 12;
 const HEADER = 29; // bytes before those of the answers
@@ -16,35 +16,35 @@ const HEADER = 29; // bytes before those of the answers
 export function cards(
   plan: Plan,
   report: Report,
-  given: readonly Given[] | null,
+  replies: readonly Reply[] | null,
   sent = false,
   key = "",
 ): HTMLElement {
   const left = leaves(plan, report, t(sent ? "left" : "leaves"), key);
-  return h("div", { class: "cards" }, stays(plan, given, key), left);
+  return h("div", { class: "cards" }, stays(plan, replies, key), left);
 }
 
 /** The headings that name a card: its own and, among several, that of the study. */
 const named = (id: string, key: string): string => (key ? `${id}${key} part${key}` : id);
 
-function stays(plan: Plan, given: readonly Given[] | null, key: string): HTMLElement {
+function stays(plan: Plan, replies: readonly Reply[] | null, key: string): HTMLElement {
   return h(
     "section",
     { class: "card stays", "aria-labelledby": named("stays", key) },
-    h("h3", { id: `stays${key}` }, t(given ? "stays" : "stayed")),
-    given
+    h("h3", { id: `stays${key}` }, t(replies ? "stays" : "stayed")),
+    replies
       ? answersOf(
           plan,
-          given.filter(({ name }) => !plan.known?.names.includes(name)),
+          replies.filter(({ name }) => !plan.known?.names.includes(name)),
         )
       : h("p", {}, t("stayed_hint")),
-    given && h("p", { class: "soft" }, t("stays_hint")),
+    replies && h("p", { class: "soft" }, t("stays_hint")),
   );
 }
 
 /** The answers next to their questions. */
-export function answersOf(plan: Plan, given: readonly Given[], edit?: (name: string) => void): HTMLElement {
-  const line = ({ name, shown, isKnown }: Given): HTMLElement[] => {
+export function answersOf(plan: Plan, replies: readonly Reply[], edit?: (name: string) => void): HTMLElement {
+  const line = ({ name, shown, isKnown }: Reply): HTMLElement[] => {
     const question = asking(plan, name);
     const label = `${t("change_one")}: ${question.textContent}`;
     const back =
@@ -57,11 +57,11 @@ export function answersOf(plan: Plan, given: readonly Given[], edit?: (name: str
       );
     return [h("dt", {}, question, back), h("dd", {}, h("bdi", {}, shown))];
   };
-  return h("dl", {}, given.map(line));
+  return h("dl", {}, replies.map(line));
 }
 
 function leaves(plan: Plan, report: Report, title: string, key: string): HTMLElement {
-  const said = new Map(report.readable.map((one) => [one.attribute, one]));
+  const said = new Map(report.readable.map((part) => [part.attribute, part]));
   return h(
     "section",
     { class: "card leaves", "aria-labelledby": named("leaves", key) },
@@ -83,19 +83,19 @@ function leaves(plan: Plan, report: Report, title: string, key: string): HTMLEle
         ),
       ],
       levelsOf(plan).map((levels) => {
-        const one = levels.find(({ name }) => said.has(name)) ?? (levels[0] as Attribute);
-        const drawn = levels.length > 1 && said.has(one.name);
+        const level = levels.find(({ name }) => said.has(name)) ?? (levels[0] as Attribute);
+        const drawn = levels.length > 1 && said.has(level.name);
         return [
           h(
             "dt",
             {},
-            one.parts.map(({ name }, i) => [i > 0 && " × ", asking(plan, name)]),
+            level.parts.map(({ name }, i) => [i > 0 && " × ", asking(plan, name)]),
           ),
           h(
             "dd",
             {},
-            drawn && [soft("level_drawn", { level: nameLevel(one) }), " "],
-            spoken(plan, said.get(one.name), one),
+            drawn && [soft("level_drawn", { level: nameLevel(level) }), " "],
+            spoken(plan, said.get(level.name), level),
           ),
         ];
       }),
@@ -124,7 +124,9 @@ function spoken(plan: Plan, said: Said | undefined, attribute: Attribute): HTMLE
       return localized(plan, attribute, single ? label.replace(/^(-?\d+) to under -?\d+$/, "$1") : label);
     if (attribute.extras.includes(label)) return localized(plan, attribute.parts[0] as Attribute, label);
     const codes = domain.split(attribute.labels.indexOf(label));
-    return attribute.parts.map((one, i) => localized(plan, one, one.label(codes[i] as number))).join(" × ");
+    return attribute.parts
+      .map((part, i) => localized(plan, part, part.label(codes[i] as number)))
+      .join(" × ");
   };
   if (!supports.length)
     return h("span", { class: "soft" }, about ? t("points_none_of", { n: about.length }) : t("points_none"));

@@ -199,7 +199,7 @@ function forgetting(ledger: Ledger, changed: Changed): HTMLElement {
 }
 
 function grouped(entries: readonly Entry[]): Map<string, Entry[]> {
-  const found = new Map<string, Entry[]>();
-  for (const entry of entries) found.set(entry.plan, [...(found.get(entry.plan) ?? []), entry]);
-  return found;
+  const byPlan = new Map<string, Entry[]>();
+  for (const entry of entries) byPlan.set(entry.plan, [...(byPlan.get(entry.plan) ?? []), entry]);
+  return byPlan;
 }

@@ -1,41 +1,54 @@
 /** Explains what a plan promises. Only plans that were verified on this device get here. */
 
-import type { Attribute, Plan } from "../../src/index.js";
+import type { Attribute, BestGuess, Domain, Plan } from "../../src/index.js";
 import { type Level, rateProtection } from "../../src/losses/protection.js";
-import { byDistance } from "../kit/distances.js";
-import { type Child, h, seen, svg } from "../kit/dom.js";
-import { rich, t } from "../kit/messages.js";
-import { allRounds, often } from "../kit/phrases.js";
-import { asking, loadMore } from "./language.js";
-import { shared } from "./shared.js";
+import type { Mechanism } from "../../src/mechanisms/mechanism.js";
+import type { Group } from "../../src/records/records.js";
+import { type ByDistance, byDistance } from "../kit/distances.js";
+import { type Child, h, svg } from "../kit/dom.js";
+import { plural, rich, spoken, t } from "../kit/messages.js";
+import { allRounds, atMost, count, loss, often, sentence } from "../kit/phrases.js";
+import { exceptKnown } from "./known_group.js";
+import { asking } from "./language.js";
+import { nameLevel, nameOf } from "./levels.js";
+
+const MOST_NAMED = 4; // questions that are named in a sentence
+const MOST_SHOWN = 3; // metric attributes, of which all is said at once
 
 /** That only some questions are asked, and who chose them. */
 export function drawnFirst(asked: number, all: number): HTMLElement {
   return h("p", { class: "drawn-first" }, t(asked === 1 ? "ask_one" : "ask_some", { n: asked, all }));
 }
 
-export function inQuotes(plan: Plan, name: string): Child {
+function inQuotes(plan: Plan, name: string): Child {
   return rich("in_quotes", { name: asking(plan, name) });
 }
 
 /** How often an answer is guessed right, in words; and from the reports of all rounds. */
 function guessed(plan: Plan, name: string): Guessed {
-  const found = plan.bestGuess(name);
-  const { domain } = plan.asked.find((one) => one.name === name) as Attribute;
-  const among = Math.round(1e6 / found.blind) / 1e6; // where more people have one answer, no whole number
+  const guess = plan.bestGuess(name);
+  const { domain } = plan.asked.find((question) => question.name === name) as Attribute;
+  const among = Math.round(1e6 / guess.blind) / 1e6; // where more people have one answer, no whole number
   const values = {
-    what: domain.kind === "number" ? t("guess_half") : (shared.texts?.nameGuess(domain, found) ?? ""),
-    whole: often(found.wholeReport),
-    known: often(found.oneReport),
-    blind: Number.isInteger(among) ? t("one_in", { n: among }) : often(found.blind),
+    what: nameGuess(domain, guess),
+    whole: often(guess.wholeReport),
+    known: often(guess.oneReport),
+    blind: Number.isInteger(among) ? t("one_in", { n: among }) : often(guess.blind),
   };
-  const isDrawn = found.wholeReport !== found.oneReport;
+  const isDrawn = guess.wholeReport !== guess.oneReport;
   const isAgain = plan.rounds !== null;
-  const all = { rounds: allRounds(plan.rounds), all: often(found.allRounds), same: often(found.allReports) };
+  const all = { rounds: allRounds(plan.rounds), all: often(guess.allRounds), same: often(guess.allReports) };
   const once = t(isDrawn ? "guess_headline_known" : "guess_headline", values);
   const headline = isAgain ? t("guess_rounds", { ...values, ...all }) : once;
   const again = isAgain ? t("guess_again", { ...values, ...all }) : null;
-  return { ...found, name, kind: domain.kind, headline, again };
+  return { ...guess, name, kind: domain.kind, headline, again };
+}
+
+/** What is guessed: half of a number, a text out of two, or a group of values; empty where it is the answer itself. */
+function nameGuess({ kind }: Domain, { groups }: BestGuess): string {
+  if (kind === "number") return t("guess_half");
+  if (groups) return t("guess_groups", { n: groups });
+  return kind === "text" || kind === "code" ? t("guess_two") : "";
 }
 
 export interface Guessed {
@@ -58,14 +71,14 @@ export function promise(plan: Plan, key = ""): HTMLElement {
   const guesses = listGuesses(plan);
   const easiest = largest(guesses);
   const alone = guesses.length === 1;
-  const distant = guesses
-    .flatMap(({ name }) => byDistance(plan, name) ?? [])
-    .sort((one, other) => other.loss - one.loss);
-  const more = h("details", { class: "more" }, h("summary", {}, t("promise_more")));
-  unfold(more, async () =>
-    (await loadMore(import("./guarantee_full.js"))).promiseInFull(plan, guesses, easiest, distant),
+  const distant = guesses.flatMap(({ name }) => byDistance(plan, name) ?? []).sort((a, b) => b.loss - a.loss);
+  const more = h(
+    "details",
+    { class: "more" },
+    h("summary", {}, t("promise_more")),
+    promiseInFull(plan, guesses, easiest, distant),
   );
-  const { level, percent } = rateProtection(plan);
+  const { level, percent } = rateProtection(plan.verify());
   return h(
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": `promise-title${key}${key && ` part${key}`}` },
@@ -75,17 +88,17 @@ export function promise(plan: Plan, key = ""): HTMLElement {
     plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
     h("p", { class: "again" }, t("picks", { n: percent })),
-    shared.known?.exceptKnown(plan),
+    exceptKnown(plan),
     distant
       .slice(0, 1)
-      .map((one) =>
+      .map(({ name, near, worst }) =>
         h(
           "p",
           { class: "again distant" },
-          !alone && [inQuotes(plan, one.name), ": "],
-          one.near,
+          !alone && [inQuotes(plan, name), ": "],
+          near,
           " ",
-          strongly(one.worst),
+          strongly(worst),
         ),
       ),
     more,
@@ -117,7 +130,7 @@ export function rated(level: Level, id: string): HTMLElement {
 
 /** The promise again where answers are reviewed: the level, what is guessed most often, and nothing folded. */
 export function promiseAgain(plan: Plan, key = "-again"): HTMLElement {
-  const { level, percent } = rateProtection(plan);
+  const { level, percent } = rateProtection(plan.verify());
   const easiest = largest(listGuesses(plan));
   return h(
     "section",
@@ -139,26 +152,15 @@ export function askedBy(): HTMLElement {
   return h("p", { class: "by" }, t("written_by_questions"));
 }
 
-/** Fill what is folded once the page is seen, and again when it is unfolded where that was not possible. */
-export function unfold(more: HTMLElement, make: () => Promise<readonly HTMLElement[]>): void {
-  const fill = async (): Promise<void> => {
-    if (more.childElementCount > 1) return;
-    const made = await make().catch(() => []); // without a connection
-    if (more.childElementCount === 1) more.append(...made);
-  };
-  more.addEventListener("toggle", () => void fill());
-  void seen().then(seen).then(fill); // a frame later than what is asked
-}
-
-export const strongly = (text: string): HTMLElement => h("strong", {}, text);
+const strongly = (text: string): HTMLElement => h("strong", {}, text);
 
 /** The easiest guess, by the reports of all rounds. */
-export function largest<One extends { readonly allRounds: number }>(guesses: readonly One[]): One {
-  return guesses.reduce((most, one) => (one.allRounds > most.allRounds ? one : most));
+export function largest<Guess extends { readonly allRounds: number }>(guesses: readonly Guess[]): Guess {
+  return guesses.reduce((most, guess) => (guess.allRounds > most.allRounds ? guess : most));
 }
 
 /** Two bars: a guess from the report, and a blind one. */
-export function bars(oneReport: number, blind: number, label?: string): SVGElement {
+function bars(oneReport: number, blind: number, label?: string): SVGElement {
   const width = (share: number): string => `${(100 * share).toFixed(1)}%`;
   return svg(
     "svg",
@@ -200,5 +202,194 @@ function sign(level: Level): SVGElement {
       "stroke-linecap": "round",
       "stroke-linejoin": "round",
     }),
+  );
+}
+
+/** What is folded below a promise: the easiest guess, what distances reveal, and all numbers. */
+function promiseInFull(
+  plan: Plan,
+  guesses: readonly Guessed[],
+  easiest: Guessed,
+  distant: readonly ByDistance[],
+): HTMLElement[] {
+  const answers = guesses.filter(({ kind }) => kind !== "number"); // of a number only its half is guessed
+  const answer = easiest.kind === "number" && answers.length > 0 ? largest(answers) : null;
+  const alone = guesses.length === 1;
+  const drawn = drawing(plan);
+  const folded = distant.slice(MOST_SHOWN);
+  return [
+    !alone && h("p", { class: "soft" }, rich("easiest", { name: asking(plan, easiest.name) })),
+    answer &&
+      h(
+        "p",
+        { class: "again" },
+        rich("easiest_answer", { name: asking(plan, answer.name), guess: answer.headline }),
+      ),
+    distant
+      .slice(1, MOST_SHOWN)
+      .map(({ name, near, worst }) =>
+        h("p", { class: "again distant" }, [inQuotes(plan, name), ": "], near, " ", strongly(worst)),
+      ),
+    folded.length > 0 && h("p", { class: "again" }, plural("more_questions", folded.length)),
+    drawn !== null && h("p", { class: "drawing" }, drawn),
+    !alone &&
+      h(
+        "details",
+        {},
+        h("summary", {}, t("question_by_question")),
+        h(
+          "ul",
+          { class: "guesses" },
+          guesses.map((guess) =>
+            h(
+              "li",
+              {},
+              h("strong", {}, asking(plan, guess.name)),
+              bars(guess.allRounds, guess.blind),
+              h("p", {}, guess.headline, guess.again && ` ${guess.again}`),
+              folded
+                .filter(({ name }) => name === guess.name)
+                .map(({ near, worst }) => h("p", {}, near, " ", worst)),
+            ),
+          ),
+        ),
+      ),
+    exact(plan),
+  ]
+    .flat()
+    .filter((element) => element instanceof HTMLElement);
+}
+
+/** Which of the answers are sent, where not all of them are; for people to read before they answer. */
+function drawing(plan: Plan): Child {
+  const always: string[] = [];
+  const drawn: { names: readonly string[]; group: Group; attributes: readonly Attribute[] }[] = [];
+  const leveled: Child[] = [];
+  let first = 0;
+  for (const group of plan.mechanism.groups) {
+    const attributes = plan.attributes.slice(first, (first += group.size));
+    const names = [...new Set(attributes.map(nameOf))];
+    if (group.real === group.size) always.push(...names);
+    else if (names.length > 1) drawn.push({ names, group, attributes });
+    for (const name of names) leveled.push(...sayLevels(plan, name, attributes));
+  }
+  if (!drawn.length) return leveled.length ? leveled : null;
+  const which = (names: readonly string[]): Child => {
+    if (always.length && drawn.length > 1) return listed(plan, names);
+    const n = names.length;
+    if (areQuestions(plan)) return t(always.length ? "other_questions" : "these_questions", { n });
+    return t(always.length ? "other_answers" : "these_answers", { n });
+  };
+  return [
+    always.length > 0 && [rich("everybody_reports", { names: listed(plan, always) }), " "],
+    drawn.map(({ names, group, attributes }) => [
+      rich(always.length ? "draws_also" : "draws", {
+        n: group.real === 1 ? t("one") : count(group.real),
+        names: which(names),
+      }),
+      ` ${sentTo(group)} `,
+      uneven(plan, names, group, attributes),
+    ]),
+    leveled,
+    plan.rounds !== null && t("draws_same"),
+  ];
+}
+
+/** On which levels a question is reported, where it has several, and what is guessed from each. */
+function sayLevels(plan: Plan, name: string, attributes: readonly Attribute[]): Child[] {
+  const levels = attributes.filter((attribute) => nameOf(attribute) === name);
+  if (levels.length < 2) return [];
+  const describe = (level: Attribute): string => {
+    if (level.domain.isUnlisted) return nameLevel(level); // of text it is said once, which of two answers it is
+    const times = often(guessLevel(plan, level));
+    return t("level_guessed", { level: nameLevel(level), times });
+  };
+  const all = [...new Set(levels.map(describe))].join(", ");
+  return [rich("draws_level", { name: inQuotes(plan, name), levels: all }), " "];
+}
+
+/** How often a group or value of one level is guessed right from a report that holds it, at most. */
+function guessLevel(plan: Plan, level: Attribute): number {
+  const { k, ratio } = plan.mechanisms[plan.attributes.indexOf(level)] as Mechanism;
+  const { domain } = level;
+  const blind = domain.kind === "coarse" ? domain.divisor / (domain.factors[0]?.domain.k ?? 1) : 1 / k;
+  const odds = (Number(ratio[0]) / Number(ratio[1])) * blind;
+  return odds / (odds + 1 - blind);
+}
+
+/** How often each question is drawn, where that differs. */
+function uneven(
+  plan: Plan,
+  names: readonly string[],
+  { chance }: Group,
+  attributes: readonly Attribute[],
+): Child {
+  if (!chance) return null;
+  const share = (name: string): number => {
+    const all = attributes.map((attribute, j) => (nameOf(attribute) === name ? chance(j) : [0n, 1n]));
+    return all.reduce((total, [n, d]) => total + Number(n) / Number(d), 0);
+  };
+  const shares = names.map(share);
+  if (shares.every((each) => Math.abs(each * names.length - 1) < 1e-9)) return null; // only levels differ
+  const written = (part = 0): string =>
+    part.toLocaleString(spoken().tag, { style: "percent", maximumFractionDigits: 1 });
+  const each = names.map((name, j) => [j > 0 && ", ", inQuotes(plan, name), " ", written(shares[j])]);
+  return [rich("draws_uneven", { names: each }), " "];
+}
+
+/** What becomes of the answers that are drawn, and of the others. */
+function sentTo({ named, real }: Group): string {
+  if (named > 0) return t(real === 1 ? "sent_one" : "sent_some");
+  return t(real === 1 ? "faked_one" : "faked_some");
+}
+
+/** Names in a sentence; of many, how many they are. */
+function listed(plan: Plan, names: readonly string[]): Child {
+  const n = names.length;
+  if (n > MOST_NAMED) return t(areQuestions(plan) ? "some_questions" : "some_answers", { n });
+  const between = (i: number): string => (i === 0 ? "" : i === names.length - 1 ? t("and") : ", ");
+  return names.map((name, i) => [between(i), inQuotes(plan, name)]);
+}
+
+/** Whether every attribute is a question; a box to tick is none, nor is whether a question is answered. */
+function areQuestions(plan: Plan): boolean {
+  return plan.attributes.every((attribute) => attribute.questions[0] === nameOf(attribute));
+}
+
+function exact(plan: Plan): HTMLElement {
+  const { record, repeated, metric } = plan.verify();
+  const line = (what: Child, nano: number | null, more = ""): HTMLElement[] => [
+    h("dt", {}, what),
+    h("dd", {}, loss(nano), more),
+  ];
+  const perUnit = (name: string): Child => {
+    const domain = plan.attributes.find((attribute) => attribute.name === name)?.domain;
+    const values = { name: asking(plan, name) };
+    if (domain?.kind !== "range") return rich("loss_kilometer", values);
+    return rich("loss_step", { ...values, step: count(domain.step / 10 ** domain.digits) });
+  };
+  return h(
+    "details",
+    {},
+    h("summary", {}, t("exact_loss")),
+    h("p", {}, rich(metric ? "exact_worst" : "exact_recomputed", { times: strongly(atMost(record)) })),
+    h(
+      "dl",
+      { class: "figures" },
+      metric?.units.map(({ name, loss: nano }) => line(perUnit(name), nano)),
+      metric && metric.units.length < plan.attributes.length && line(t("loss_rest"), metric.rest),
+      line(t(metric ? "loss_report_worst" : "loss_report"), record),
+      repeated && [
+        line(
+          sentence(t("loss_changing", { rounds: allRounds(plan.rounds) })).slice(0, -1),
+          repeated.changing_values,
+          ` (${atMost(repeated.changing_values)})`,
+        ),
+        line(t("loss_unchanged"), repeated.one_value_forever),
+      ],
+    ),
+    metric && h("p", { class: "soft" }, t("loss_metric")),
+    plan.known && h("p", { class: "soft" }, t("loss_group")),
+    h("p", { class: "soft" }, rich("plan", { id: h("code", { class: "whole" }, plan.id) })),
   );
 }

@@ -1,15 +1,16 @@
 /** Asks for an invitation before anything else, where a study takes them and the link had none. */
 
 import { CODE_LENGTH, deriveInvitation, findPlans, readCode, stripMarks } from "../../src/client/codes.js";
-import { askJson, invitationIn, type Summary } from "../kit/collector.js";
+import type { Plans } from "../kit/api.js";
+import { askJson, invitationIn } from "../kit/collector.js";
 import { find, h } from "../kit/dom.js";
 import { t } from "../kit/messages.js";
 import { groupsIn } from "./known_group.js";
 import { isSamePlan, type Linked, plansIn } from "./plans_link.js";
-import { shared } from "./shared.js";
+import type { Visit } from "./visit.js";
 
 /** The form for a code or a link; once that is right, the page goes on with the studies that it opens. */
-export function askInvitation(wanted: readonly string[], isDamaged = false): HTMLElement {
+export function askInvitation(visit: Visit, wanted: readonly string[], isDamaged = false): HTMLElement {
   const problem = isDamaged ? t("invitation_damaged") : "";
   const complaint = h("p", { class: "complaint", id: "invitation-complaint", role: "alert" }, problem);
   const field = h("input", {
@@ -29,9 +30,9 @@ export function askInvitation(wanted: readonly string[], isDamaged = false): HTM
   const take = async (event: Event): Promise<void> => {
     event.preventDefault();
     try {
-      const found = await readInvitations(field.value, wanted);
-      if (typeof found !== "string") return await goOn(found, wanted, field.value);
-      complain(found);
+      const opened = await readInvitations(field.value, wanted);
+      if (typeof opened !== "string") return await goOn(visit, opened, wanted, field.value);
+      complain(opened);
     } catch (refused) {
       complain((refused as Error).message);
     }
@@ -49,28 +50,28 @@ export function askInvitation(wanted: readonly string[], isDamaged = false): HTM
 
 /** The plans that a text opens, each with its invitation; or what is wrong with it. */
 async function readInvitations(text: string, wanted: readonly string[]): Promise<Linked[] | string> {
-  const given = text.trim();
-  if (!given) return t("invitation_needed");
-  if (given.includes("#") || given.includes("invitation=")) {
-    const alone = invitationIn(given);
-    const linked = plansIn(given).filter(({ invitation }) => invitation !== null);
+  const written = text.trim();
+  if (!written) return t("invitation_needed");
+  if (written.includes("#") || written.includes("invitation=")) {
+    const alone = invitationIn(written);
+    const linked = plansIn(written).filter(({ invitation }) => invitation !== null);
     if (linked.length) return linked;
     return alone && wanted[0] ? [{ plan: wanted[0], invitation: alone }] : t("invitation_none");
   }
-  const parts = given.split(/[\s,;]+/).map(invitationIn); // as they were before there were codes for typing
-  const each = parts.filter((one) => one !== null);
+  const parts = written.split(/[\s,;]+/).map(invitationIn); // as they were before there were codes for typing
+  const each = parts.filter((part) => part !== null);
   if (each.length && each.length === parts.length) {
     if (!wanted.length) return t("invitation_choose");
     if (each.length < wanted.length) return t("invitation_partly", { n: each.length, all: wanted.length });
     return wanted.map((plan, i) => ({ plan, invitation: each[i] as string }));
   }
-  const code = readCode(given);
+  const code = readCode(written);
   if (code === "length") {
-    const n = [...stripMarks(given)].length;
+    const n = [...stripMarks(written)].length;
     return t("invitation_length", { n, all: CODE_LENGTH });
   }
   if (typeof code === "string") return t("invitation_slip");
-  const { plans } = await askJson<{ plans: Summary[] }>("plans");
+  const { plans } = await askJson<Plans>("plans");
   const opened = findPlans(
     code,
     plans.filter(({ invited }) => invited).map(({ id }) => id),
@@ -81,21 +82,27 @@ async function readInvitations(text: string, wanted: readonly string[]): Promise
 }
 
 /** Go on with these plans, and with those that are shown already where they are among them. */
-async function goOn(found: readonly Linked[], wanted: readonly string[], link: string): Promise<void> {
-  const isHere = wanted.every((plan) => found.some((one) => isSamePlan(one.plan, plan)));
-  const others = plansIn(location.hash).filter(
-    ({ plan }) => isHere && !found.some((one) => isSamePlan(one.plan, plan)),
-  );
-  const all = [...others, ...found].map(({ plan, invitation }) => {
-    const given = groupsIn(link, plan);
-    const groups = given.length ? given : groupsIn(location.hash, plan);
+async function goOn(
+  visit: Visit,
+  opened: readonly Linked[],
+  wanted: readonly string[],
+  link: string,
+): Promise<void> {
+  const isOpened = (plan: string): boolean => opened.some((linked) => isSamePlan(linked.plan, plan));
+  const isHere = wanted.every(isOpened);
+  const others = plansIn(location.hash).filter(({ plan }) => isHere && !isOpened(plan));
+  const all = [...others, ...opened].map(({ plan, invitation }) => {
+    const named = groupsIn(link, plan);
+    const groups = named.length ? named : groupsIn(location.hash, plan);
     const known = groups.map((group) => `&group=${encodeURIComponent(group)}`).join("");
     return `plan=${plan}${invitation ? `&invitation=${invitation}` : ""}${known}`;
   });
   history.pushState(null, "", `${location.pathname}${location.search}#${all.join("&")}`);
-  await shared.start();
+  await visit.start();
   const shown = find("study");
-  const next = [".part h2", "form", "h1"].map((one) => shown.querySelector<HTMLElement>(one)).find(Boolean);
+  const next = [".part h2", "form", "h1"]
+    .map((selector) => shown.querySelector<HTMLElement>(selector))
+    .find(Boolean);
   if (!next) return;
   next.tabIndex = -1;
   next.focus();

@@ -5,29 +5,29 @@ import { h } from "../kit/dom.js";
 import { rich, t } from "../kit/messages.js";
 import { localized } from "./labels.js";
 import { asking } from "./language.js";
-import type { Given } from "./questions.js";
+import type { Reply } from "./question.js";
 
 /** The groups that a link names for a plan: `group=A` after the plan, or in a link without plans. */
 export function groupsIn(link: string, plan: string): string[] {
-  const found: string[] = [];
+  const groups: string[] = [];
   let isHere = true;
   for (const [name, value] of new URLSearchParams(link.slice(link.indexOf("#") + 1))) {
     if (name === "plan") isHere = plan.startsWith(value) || value.startsWith(plan);
-    else if (name === "group" && isHere) found.push(value);
+    else if (name === "group" && isHere) groups.push(value);
   }
-  return found;
+  return groups;
 }
 
 /** The answers that the link names, one for each known question; none where one is not a right one. */
-export function knownAnswers(plan: Plan): Given[] {
+export function knownReplies(plan: Plan): Reply[] {
   const groups = groupsIn(location.hash, plan.id);
-  const asked = plan.open;
-  if (!asked.length || groups.length !== asked.length) return [];
+  const questions = plan.open;
+  if (!questions.length || groups.length !== questions.length) return [];
   try {
-    return asked.map((one, i) => {
+    return questions.map((question, i) => {
       const answer = groups[i] as string;
-      const shown = localized(plan, one, one.domain.label(one.code(answer) as number));
-      return { name: one.name, answer, shown, isKnown: true };
+      const shown = localized(plan, question, question.domain.label(question.code(answer) as number));
+      return { name: question.name, answer, shown, isKnown: true };
     });
   } catch {
     return []; // it is asked then
@@ -35,12 +35,12 @@ export function knownAnswers(plan: Plan): Given[] {
 }
 
 /** What the link says of the person, who cannot change it. */
-export const showKnown = (given: readonly Given[]): HTMLElement =>
+export const showKnown = (replies: readonly Reply[]): HTMLElement =>
   h(
     "p",
     { class: "notice known" },
     t("known_sent"),
-    given.map(({ name, shown }, i) => [
+    replies.map(({ name, shown }, i) => [
       i > 0 && ", ",
       h("bdi", {}, name),
       " = ",
@@ -52,7 +52,7 @@ export const showKnown = (given: readonly Given[]): HTMLElement =>
 export const hintKnown = (plan: Plan, name: string): HTMLElement[] =>
   plan.known?.names.includes(name) ? [h("p", { class: "known" }, t("known_asked"))] : [];
 
-/** What a promise does not hold for. */
+/** What a promise does not hold for: the answers that are known. */
 export const exceptKnown = (plan: Plan): HTMLElement | null =>
   plan.known &&
   h(

@@ -6,36 +6,8 @@ import { recalled, remember } from "../kit/collector.js";
 import { find, h } from "../kit/dom.js";
 import { type Messages, speak, t } from "../kit/messages.js";
 
-type Part = () => Promise<Messages>;
-
-/** The messages of each language: those of the first load, of what only some surveys ask, and the others. */
-const CATALOGS: Readonly<Record<string, readonly [first: Part, fields: Part, more: Part]>> = {
-  en: [
-    async () => (await import("../kit/messages/en.js")).en,
-    async () => (await import("../kit/messages/en_fields.js")).en,
-    async () => (await import("../kit/messages/en_more.js")).en,
-  ],
-  de: [
-    async () => (await import("../kit/messages/de.js")).de,
-    async () => (await import("../kit/messages/de_fields.js")).de,
-    async () => (await import("../kit/messages/de_more.js")).de,
-  ],
-  fr: [
-    async () => (await import("../kit/messages/fr.js")).fr,
-    async () => (await import("../kit/messages/fr_fields.js")).fr,
-    async () => (await import("../kit/messages/fr_more.js")).fr,
-  ],
-  es: [
-    async () => (await import("../kit/messages/es.js")).es,
-    async () => (await import("../kit/messages/es_fields.js")).es,
-    async () => (await import("../kit/messages/es_more.js")).es,
-  ],
-  pt: [
-    async () => (await import("../kit/messages/pt.js")).pt,
-    async () => (await import("../kit/messages/pt_fields.js")).pt,
-    async () => (await import("../kit/messages/pt_more.js")).pt,
-  ],
-};
+/** The languages of this page, each with a file of messages. */
+const LANGUAGES: readonly string[] = ["en", "de", "fr", "es", "pt"];
 const QUESTIONS_IN: Readonly<Record<string, string>> = {
   en: "questions in {name}",
   de: "Fragen auf {name}",
@@ -47,27 +19,25 @@ const RIGHT_TO_LEFT = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "y
 let chosen = "en";
 let catalog = "en";
 let locale = "en";
-let loaded = 1; // parts of the catalog
-let offered: readonly string[] = Object.keys(CATALOGS);
 
 const base = (tag: string): string => tag.split("-")[0] as string;
 
 /** The first of the wanted languages that is there, else the usual one. */
 function matched(wanted: readonly string[], there: readonly string[], usual: string): string {
   for (const tag of wanted) {
-    const found = there.find((one) => one === tag) ?? there.find((one) => base(one) === base(tag));
-    if (found !== undefined) return found;
+    const match = there.find((other) => other === tag) ?? there.find((other) => base(other) === base(tag));
+    if (match !== undefined) return match;
   }
   return usual;
 }
 
 /** Speak what the person chose, or what the browser prefers; a plan may add languages to choose from. */
 export async function settle(plan: Plan | null, changed: () => unknown): Promise<void> {
-  offered = [...new Set([...Object.keys(CATALOGS), ...languagesOf(plan)])];
+  const offered = [...new Set([...LANGUAGES, ...languagesOf(plan)])];
   const before = recalled("language");
   const wanted = [...(before === null ? [] : [before]), ...navigator.languages];
   chosen = matched(wanted, offered, plan?.texts?.language ?? "en");
-  catalog = matched([chosen], Object.keys(CATALOGS), "en");
+  catalog = matched([chosen], LANGUAGES, "en");
   // numbers as in the person's own country, where it is known
   locale = navigator.languages.find((tag) => base(tag) === base(chosen)) ?? chosen;
   await speakCatalog();
@@ -85,22 +55,24 @@ export async function settle(plan: Plan | null, changed: () => unknown): Promise
   find("language").replaceChildren(field);
 }
 
-/** Load the messages of fields too, or those of all parts. */
-function speakMore(what: "fields" | "all"): Promise<void> {
-  loaded = Math.max(loaded, what === "all" ? 3 : 2);
-  return speakCatalog();
-}
+const catalogs = new Map<string, Messages>();
 
-/** A part of the page that is loaded on demand, and the messages that only such parts have. */
-export async function loadMore<Part>(part: Promise<Part>, messages: "fields" | "all" = "all"): Promise<Part> {
-  return (await Promise.all([part, speakMore(messages)]))[0];
+/** The messages of a language; those that were loaded once are there without a connection, too. */
+async function loadCatalog(tag: string): Promise<Messages> {
+  const loaded = catalogs.get(tag);
+  if (loaded) return loaded;
+  const answer = await fetch(new URL(`${tag}.json`, import.meta.url));
+  if (!answer.ok) throw new Error(`the messages in ${tag} cannot be loaded`);
+  const messages: Messages = await answer.json();
+  catalogs.set(tag, messages);
+  return messages;
 }
 
 async function speakCatalog(): Promise<void> {
-  const [tag, many] = [catalog, loaded];
-  const parts = await Promise.all((CATALOGS[tag] ?? []).slice(0, many).map((part) => part()));
-  if (tag !== catalog || many !== loaded) return speakCatalog(); // it was changed meanwhile
-  speak(Object.assign({}, ...parts), locale);
+  const tag = catalog;
+  const messages = await loadCatalog(tag);
+  if (tag !== catalog) return speakCatalog(); // it was changed meanwhile
+  speak(messages, locale);
 }
 
 /** A language's name in that language. */
@@ -112,23 +84,26 @@ function nameOf(tag: string): string {
 /** What is said in the menu of a language in which the operator asks nothing; empty where it asks. */
 function untranslated(plan: Plan | null, tag: string): string {
   const { language, attributes = {} } = plan?.texts ?? {};
-  const asked = Object.values(attributes).flatMap(({ question }) =>
+  const questions = Object.values(attributes).flatMap(({ question }) =>
     question ? [Object.keys(question)] : [],
   );
-  const all = asked.length ? asked : [languagesOf(plan)];
-  if (!language || all.every((tags) => tags.some((one) => base(one) === base(tag)))) return "";
+  const all = questions.length ? questions : [languagesOf(plan)];
+  if (!language || all.every((tags) => tags.some((each) => base(each) === base(tag)))) return "";
   const other = new Intl.DisplayNames([tag], { type: "language", fallback: "code" }).of(language) ?? language;
   return ` (${(QUESTIONS_IN[base(tag)] ?? "{name}").replace("{name}", other)})`;
 }
 
 function languagesOf(plan: Plan | null): string[] {
   const { language, attributes = {}, pages: _, ...texts } = plan?.texts ?? { language: "en" };
-  const each = [...Object.values(texts), ...Object.values(attributes).flatMap((one) => Object.values(one))];
+  const each = [
+    ...Object.values(texts),
+    ...Object.values(attributes).flatMap((texts) => Object.values(texts)),
+  ];
   return plan?.texts ? [language, ...each.flatMap((text) => Object.keys(text as object))] : [];
 }
 
 /** A text of the operator in the person's language, or in the first one; and which language that is. */
-export function own(
+export function inLanguage(
   plan: Plan,
   text: Text | undefined,
 ): { readonly words: string; readonly tag: string } | null {
@@ -142,22 +117,22 @@ export function titleIn(titles: Readonly<Record<string, string>>): string | unde
   return titles[matched([chosen], Object.keys(titles), "")];
 }
 
-/** Its element: whichever way it is read, what is around it stays in its place. */
-export function owned(plan: Plan, text: Text | undefined): HTMLElement | null {
-  const found = own(plan, text);
-  return found && h("bdi", { lang: found.tag, class: "own" }, found.words);
+/** The element of a text of the operator: whichever way it is read, what is around it stays in its place. */
+export function operatorText(plan: Plan, text: Text | undefined): HTMLElement | null {
+  const translated = inLanguage(plan, text);
+  return translated && h("bdi", { lang: translated.tag, class: "own" }, translated.words);
 }
 
 /** The paragraphs of a text. */
 export function paragraphs(plan: Plan, text: Text | undefined): HTMLElement[] {
-  const found = own(plan, text);
-  const each = found?.words.split(/\n{2,}/) ?? [];
-  return each.map((words) => h("p", { lang: found?.tag, dir: "auto", class: "own" }, words));
+  const translated = inLanguage(plan, text);
+  const each = translated?.words.split(/\n{2,}/) ?? [];
+  return each.map((words) => h("p", { lang: translated?.tag, dir: "auto", class: "own" }, words));
 }
 
 /** What is asked: the question, or the attribute's name; of an option, both. */
 export function asking(plan: Plan, name: string): HTMLElement {
-  const { several, option, answers } = plan.attributes.find((one) => one.name === name) ?? {};
+  const { several, option, answers } = plan.attributes.find((attribute) => attribute.name === name) ?? {};
   if (several)
     return h(
       "span",
@@ -167,7 +142,7 @@ export function asking(plan: Plan, name: string): HTMLElement {
       h("bdi", {}, optionOf(plan, several, option as string)),
     );
   if (answers) return h("span", {}, asking(plan, answers), ` (${t("answered_or_not")})`);
-  return owned(plan, plan.texts?.attributes?.[name]?.question) ?? h("bdi", {}, name);
+  return operatorText(plan, plan.texts?.attributes?.[name]?.question) ?? h("bdi", {}, name);
 }
 
 /** The labels of an attribute's values in the person's language; undefined where they are as they are. */
@@ -176,14 +151,14 @@ export function labelsOf(plan: Plan, name: string): readonly string[] | undefine
   const tag = matched([chosen], Object.keys(labels), "");
   if (base(tag) === base(chosen)) return labels[tag];
   // the values themselves are in the first language, but for those of a question that is answered by yes or no
-  const domain = plan.asked.find((one) => one.name === name)?.domain;
+  const domain = plan.asked.find((question) => question.name === name)?.domain;
   const isYesNo = domain?.kind === "categories" && String(domain.labels) === "yes,no";
   return isYesNo && catalog !== "en" ? [t("yes"), t("no")] : undefined;
 }
 
 /** What an option is called in the person's language. */
 export function optionOf(plan: Plan, name: string, option: string): string {
-  const options = plan.attributes.filter((one) => one.several === name).map((one) => one.option);
+  const options = plan.attributes.filter(({ several }) => several === name).map(({ option }) => option);
   return labelsOf(plan, name)?.[options.indexOf(option)] ?? option;
 }
 

@@ -7,7 +7,7 @@ import { findNear } from "../kit/map_labels.js";
 import { t } from "../kit/messages.js";
 import { cellName, degrees } from "./labels.js";
 import { picture } from "./map_picture.js";
-import type { Question } from "./questions.js";
+import { type About, framed, type Question } from "./question.js";
 
 const NUMBER = String.raw`([+-]?\d+(?:[.,]\d+)?)°?`;
 const PAIR = new RegExp(String.raw`^\(?${NUMBER}(?:\s*;\s*|,?\s+|,)${NUMBER}\)?$`);
@@ -18,8 +18,8 @@ const TROUBLE = { 1: "location_denied", 2: "location_unknown", 3: "location_slow
  * with a comma.
  */
 function pairIn(text: string): [latitude: string, longitude: string] | null {
-  const given = text.trim().replaceAll("\u2212", "-");
-  const [, first, second] = (/^[+-]?\d+,\d+$/.test(given) ? null : given.match(PAIR)) ?? [];
+  const written = text.trim().replaceAll("\u2212", "-");
+  const [, first, second] = (/^[+-]?\d+,\d+$/.test(written) ? null : written.match(PAIR)) ?? [];
   return first && second ? [plain(first), plain(second)] : null;
 }
 
@@ -41,17 +41,14 @@ function cellOf(grid: Grid, answer: string): number | null {
 }
 
 /**
- * The question: a map, and below it two fields for those who type. Both are filled at once when two numbers are pasted into one, or are found in it on
- * leaving.
+ * The question: a map, and below it two fields for those who type. Both are filled at once when two numbers are
+ * pasted into one, or are in it when it is left. `allowed` says which locations are taken.
  */
-export function askLocation(
-  grid: Grid,
-  map: PlanMap | undefined,
-  j: number,
-  optional: HTMLInputElement | null,
-  complaint: HTMLElement,
-  hint: HTMLElement,
-): Required<Pick<Question, "fields" | "read" | "say" | "suspect">> & { readonly element: HTMLElement } {
+export function askLocation(grid: Grid, map: PlanMap | undefined, allowed: string, about: About): Question {
+  const { j, complaint } = about;
+  const optional = about.optional ? h("input", { type: "checkbox", id: `q${j}-none` }) : null;
+  const example = t("paste_both", { example: exampleOf(grid) });
+  const hint = h("p", { class: "soft hint", id: `hint-${j}` }, allowed, " ", example);
   const field = (what: string): HTMLInputElement =>
     h("input", {
       type: "text",
@@ -71,18 +68,15 @@ export function askLocation(
     });
   const [latitude, longitude] = [field("latitude"), field("longitude")];
   const spread = ({ value }: HTMLInputElement): void => {
-    const found = pairIn(value);
-    if (found) [latitude.value, longitude.value] = found;
+    const pair = pairIn(value);
+    if (pair) [latitude.value, longitude.value] = pair;
   };
-  const given = (): string => `${plain(latitude.value)}, ${plain(longitude.value)}`;
+  const typedPair = (): string => `${plain(latitude.value)}, ${plain(longitude.value)}`;
   const set = (north: number, east: number, digits: number): void => {
-    for (const [one, degrees] of [
-      [latitude, north],
-      [longitude, east],
-    ] as const)
-      one.value = rounded(degrees, digits);
+    latitude.value = rounded(north, digits);
+    longitude.value = rounded(east, digits);
     complaint.textContent = note.textContent = "";
-    for (const one of [latitude, longitude]) one.setAttribute("aria-invalid", "false");
+    for (const input of [latitude, longitude]) input.setAttribute("aria-invalid", "false");
     mark();
   };
   const note = h("p", { class: "soft found", role: "status" });
@@ -91,7 +85,7 @@ export function askLocation(
     map,
     (code) => optional?.checked || set(...grid.middle(code), digitsOf(grid)),
   );
-  const mark = (): void => show(optional?.checked ? null : cellOf(grid, given()));
+  const mark = (): void => show(optional?.checked ? null : cellOf(grid, typedPair()));
   const here = h("button", { type: "button", class: "here", click: () => locate() }, t("use_location"));
   const locate = (): void => {
     here.disabled = true;
@@ -104,7 +98,7 @@ export function askLocation(
       ({ coords }) => {
         if (optional?.checked) return done("");
         set(coords.latitude, coords.longitude, 6);
-        done(found(grid, given(), coords.accuracy));
+        done(judgeFix(grid, typedPair(), coords.accuracy));
       },
       ({ code }) => done(t(TROUBLE[code as 1 | 2 | 3] ?? TROUBLE[2])),
       { timeout: 20_000, maximumAge: 60_000 },
@@ -130,24 +124,38 @@ export function askLocation(
     ),
   );
   return {
-    element: h(
-      "div",
-      { class: "located" },
-      drawing,
-      "geolocation" in navigator && [
-        h("div", { class: "row" }, here, h("p", { class: "soft" }, t("location_private"))),
-        note,
-      ],
-      typed,
+    element: framed(
+      about,
+      "",
+      h(
+        "div",
+        { class: "place" },
+        h(
+          "div",
+          { class: "located" },
+          drawing,
+          "geolocation" in navigator && [
+            h("div", { class: "row" }, here, h("p", { class: "soft" }, t("location_private"))),
+            note,
+          ],
+          typed,
+        ),
+      ),
+      optional && h("label", { class: "choice none" }, optional, h("span", {}, about.none)),
     ),
+    complaint,
     fields: [latitude, longitude],
     say: (answer) =>
       `${answer.split(", ").map(degrees).join(separator())} (${sayKept(grid, map, grid.code(answer, ""))})`,
     suspect: (answer) => (isSwapped(grid, answer) ? t("swapped") : ""),
     read: () => {
-      for (const one of [latitude, longitude]) spread(one); // Enter sends what was not left
-      if (!optional?.checked && cellOf(grid, given()) === null) typed.open = true; // to move there
-      return optional?.checked ? null : latitude.value.trim() || longitude.value.trim() ? given() : undefined;
+      for (const input of [latitude, longitude]) spread(input); // Enter sends what was not left
+      if (!optional?.checked && cellOf(grid, typedPair()) === null) typed.open = true; // to move there
+      return optional?.checked
+        ? null
+        : latitude.value.trim() || longitude.value.trim()
+          ? typedPair()
+          : undefined;
     },
   };
 }
@@ -162,7 +170,7 @@ function sayKept(grid: Grid, map: PlanMap | undefined, code: number): string {
 }
 
 /** What to say about a location that the device has found. */
-function found(grid: Grid, answer: string, accuracy: number): string {
+function judgeFix(grid: Grid, answer: string, accuracy: number): string {
   if (cellOf(grid, answer) === null) return t("location_outside");
   const about = accuracy < 1000 ? `${Math.ceil(accuracy)} m` : `${Math.ceil(accuracy / 1000)} km`;
   return accuracy > Math.min(...grid.meters) ? t("location_coarse", { about }) : "";
@@ -174,7 +182,7 @@ function digitsOf({ north, south, wide, rows, columns }: Grid): number {
 }
 
 /** An example of a location in the area. */
-export function exampleOf(grid: Grid): string {
+function exampleOf(grid: Grid): string {
   const middle = grid.middle(Math.floor(grid.rows / 2) * grid.columns + Math.floor(grid.columns / 2));
   return middle.map((degrees) => rounded(degrees, digitsOf(grid))).join(", ");
 }

@@ -1,28 +1,25 @@
 /** Does what follows the questions of several plans: one review, one consent, all reports, one button that sends. */
 
-import { Client, decode, type Report } from "../../src/index.js";
+import { Client, type Report } from "../../src/index.js";
 import { h, quoted } from "../kit/dom.js";
 import { rich, t } from "../kit/messages.js";
 import { answersOf, cards } from "./cards.js";
 import { persist, showDevice } from "./device.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
-import { joined, type Part, promises } from "./plans.js";
+import { joined, type Part, promises, type Replies } from "./plans_parts.js";
 import { sendAll } from "./plans_send.js";
-import type { Given } from "./questions.js";
-import { consenting, drawQuestions } from "./report.js";
-import { put, refuse, shared } from "./shared.js";
-
-export { askInvitation, decode, drawQuestions };
-
-type Tickets = typeof import("./tickets.js");
+import type { Reply } from "./question.js";
+import { consenting } from "./report.js";
+import { put, refuse } from "./stage.js";
+import type { Visit } from "./visit.js";
 
 /** All answers, one consent, and the button that makes the reports. */
 export function reviewAll(
+  visit: Visit,
   head: HTMLElement,
   parts: readonly Part[],
-  answers: ReadonlyMap<Part, readonly Given[]>,
-  tickets: Tickets | null,
+  replies: Replies,
   goBack: (part?: Part, name?: string) => void,
 ): void {
   const open = parts.filter(({ made }) => made === null);
@@ -31,7 +28,7 @@ export function reviewAll(
   const go = async (): Promise<void> => {
     if (tick && !tick.isGiven()) return;
     next.disabled = back.disabled = true;
-    await makeAll(head, parts, answers, tickets);
+    await makeAll(visit, head, parts, replies);
   };
   const next = h("button", { type: "button", class: "main", click: () => void go() }, t("plans_make"));
   const back = h("button", { type: "button", click: () => goBack() }, t("change"));
@@ -44,7 +41,7 @@ export function reviewAll(
         "section",
         { class: "card stays review", "aria-label": part.title },
         h("h3", {}, quoted(part.title)),
-        answersOf(part.plan, answers.get(part) ?? [], (name) => goBack(part, name)),
+        answersOf(part.plan, replies.get(part) ?? [], (name) => goBack(part, name)),
       ),
     ),
     promises(open, true),
@@ -70,38 +67,38 @@ function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null
 
 /** Draw all reports, each once, and show them before they leave. */
 async function makeAll(
+  visit: Visit,
   head: HTMLElement,
   parts: readonly Part[],
-  answers: ReadonlyMap<Part, readonly Given[]>,
-  tickets: Tickets | null,
+  replies: Replies,
 ): Promise<void> {
-  const { ledger } = shared;
+  const { ledger } = visit;
   const made: Part[] = [];
-  const given = new Map<Part, readonly Given[]>();
+  const repliesMade = new Map<Part, readonly Reply[]>();
   try {
     for (const part of parts) {
       const { plan, round } = part;
-      const said = answers.get(part) ?? [];
-      const all = Object.fromEntries(said.map(({ name, answer }) => [name, answer]));
-      const report = part.made ?? (await new Client(plan, { ledger }).report(all, { round }));
+      const ofPart = replies.get(part) ?? [];
+      const answers = Object.fromEntries(ofPart.map(({ name, answer }) => [name, answer]));
+      const report = part.made ?? (await new Client(plan, { ledger }).report(answers, { round }));
       const done = { ...part, made: report };
       made.push(done);
-      if (!part.made) given.set(done, said);
+      if (!part.made) repliesMade.set(done, ofPart);
     }
   } catch (problem) {
-    return refuse(problem as Error);
+    return refuse(visit, problem as Error);
   }
-  showDevice(ledger, shared.start);
+  showDevice(ledger, (isForgotten) => visit.start(isForgotten));
   void persist(); // a browser may ask the person, who need not answer now
-  sendMade(head, made, given, tickets, []);
+  sendMade(visit, head, made, repliesMade, []);
 }
 
 /** The reports next to the answers, and the button that sends them. */
 export function sendMade(
+  visit: Visit,
   head: HTMLElement,
   parts: readonly Part[],
-  answers: ReadonlyMap<Part, readonly Given[]>,
-  tickets: Tickets | null,
+  replies: Replies,
   missing: readonly string[],
 ): void {
   const title = h("h2", { tabindex: -1 }, t("look"));
@@ -110,9 +107,9 @@ export function sendMade(
       "section",
       { class: "part", "aria-labelledby": `part-${i}` },
       h("h3", { id: `part-${i}` }, quoted(part.title)),
-      cards(part.plan, part.made as Report, answers.get(part) ?? null, false, `-${i}`),
+      cards(part.plan, part.made as Report, replies.get(part) ?? null, false, `-${i}`),
     ),
   );
-  put(head, title, ...shown, missing.length ? askInvitation(missing) : sendAll(head, parts, tickets));
+  put(head, title, ...shown, missing.length ? askInvitation(visit, missing) : sendAll(visit, head, parts));
   title.focus();
 }

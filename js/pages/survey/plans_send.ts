@@ -1,5 +1,6 @@
 /** Sends the reports of several plans with one button: what has arrived stays, the rest is tried again. */
 
+import { drop } from "../../src/client/kept_tickets.js";
 import { Client, NotSent, type Report } from "../../src/index.js";
 import { HERE } from "../kit/collector.js";
 import { find, h, quoted } from "../kit/dom.js";
@@ -8,31 +9,32 @@ import { showDevice } from "./device.js";
 import { byOperator, check } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
-import type { Part } from "./plans.js";
 import { keepFor, keptFor } from "./plans_link.js";
+import type { Part } from "./plans_parts.js";
 import { isReceived, markReceived } from "./receipts.js";
 import { why } from "./report.js";
-import { put, shared } from "./shared.js";
-
-type Tickets = typeof import("./tickets.js");
+import { put } from "./stage.js";
+import { hint, isDue, isKept, obtain } from "./tickets.js";
+import type { Visit } from "./visit.js";
 
 const ATTEMPTS = 6;
 const PAUSE = 20_000; // milliseconds until what did not arrive is sent again
 const FINAL = ["invitation", "ticket", "closed"]; // reasons that another attempt does not change
 
 /** The button, and a line for each report. */
-export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tickets | null): HTMLElement {
+export function sendAll(visit: Visit, head: HTMLElement, parts: readonly Part[]): HTMLElement {
+  const { ledger } = visit;
   const lines = parts.map((part) => ({ part, notice: h("div", { role: "status", "aria-live": "polite" }) }));
   const rest = h("div", { class: "outcome", role: "status", "aria-live": "polite" });
   const button = h("button", { type: "button", class: "main", click: () => void send() }, t("send"));
   let timer = 0;
   const hasTickets = parts.some(({ plan }) => plan.ticketKey !== null);
-  const due = lines.filter(({ part }) => !isSent(part) && isDue(part)); // the person sent these before
+  const due = lines.filter(({ part }) => !isSent(part) && isDue(ledger, part.plan, part.round)); // the person sent these before
   if (due.length) void send(due);
   return h(
     "div",
     { class: "act" },
-    hasTickets && tickets?.hint(),
+    hasTickets && hint(),
     lines.map(({ notice }) => notice),
     rest,
     button,
@@ -40,21 +42,17 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
 
   /** Whether the invitation that was kept is of no use. */
   function isRefused({ plan }: Part): boolean {
-    return keptFor(plan.id) === null && !(plan.ticketKey && tickets?.isKept(shared.ledger, plan));
+    return keptFor(plan.id) === null && !isKept(ledger, plan);
   }
 
-  function isDue({ plan, round }: Part): boolean {
-    return plan.ticketKey !== null && (tickets?.isDue(shared.ledger, plan, round) ?? false);
-  }
-
-  async function send(some = lines): Promise<void> {
+  async function send(chosen = lines): Promise<void> {
     clearTimeout(timer);
     button.disabled = true;
     button.textContent = t("sending");
     rest.replaceChildren();
-    const waiting = some.filter(({ part }) => !isSent(part));
-    const problems = (await Promise.all(waiting.map(sendOne))).filter((one) => one !== null);
-    showDevice(shared.ledger, shared.start);
+    const waiting = chosen.filter(({ part }) => !isSent(part));
+    const problems = (await Promise.all(waiting.map(sendOne))).filter((problem) => problem !== null);
+    showDevice(ledger, (isForgotten) => visit.start(isForgotten));
     if (!button.isConnected) return; // something else is shown by now
     if (parts.every(isSent)) {
       put(head, ...receipts(parts));
@@ -64,46 +62,56 @@ export function sendAll(head: HTMLElement, parts: readonly Part[], tickets: Tick
     button.textContent = t("try_again");
     if (parts.some(isSent)) rest.replaceChildren(h("p", { class: "notice" }, t("plans_retry")));
     const refused = parts.filter((part) => part.summary.invited && !isSent(part) && isRefused(part));
-    if (refused.length) rest.append(askInvitation(refused.map(({ plan }) => plan.id)));
-    const isHopeless = problems.every((one) => one instanceof NotSent && FINAL.includes(one.reason));
+    if (refused.length)
+      rest.append(
+        askInvitation(
+          visit,
+          refused.map(({ plan }) => plan.id),
+        ),
+      );
+    const isHopeless = problems.every(
+      (problem) => problem instanceof NotSent && FINAL.includes(problem.reason),
+    );
     if (!isHopeless) timer = setTimeout(() => button.isConnected && !button.disabled && void send(), PAUSE);
   }
 
   /** Send one report: null when it has arrived, or what was in the way. */
   async function sendOne({ part, notice }: (typeof lines)[number]): Promise<Error | null> {
     const { plan, round, title } = part;
-    const own = plan.ticketKey === null ? null : tickets;
-    const client = new Client(plan, { ledger: shared.ledger });
-    const signal = AbortSignal.any([shared.shown.signal, shared.remembering.signal]);
-    const said = { title: quoted(title) };
+    const client = new Client(plan, { ledger });
+    const signal = AbortSignal.any([visit.shown.signal, visit.remembering.signal]);
+    const values = { title: quoted(title) };
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
       const invitation = keptFor(plan.id);
-      const ticket = await own?.obtain(
-        client,
-        HERE,
-        { round, invitation, attempts: ATTEMPTS, signal },
-        { notice, button: h("button"), exchanged: () => keepFor(plan.id, null) },
-      );
+      const ticket =
+        plan.ticketKey === null
+          ? undefined
+          : await obtain(
+              client,
+              HERE,
+              { round, invitation, attempts: ATTEMPTS, signal },
+              { notice, button: h("button"), exchanged: () => keepFor(plan.id, null) },
+            );
       if (ticket === null) {
         notice.replaceChildren(h("p", { class: "notice" }, t("ticket_held")));
         return null;
       }
-      const token = ticket ? { ticket } : invitation !== null && !own && { invitation };
-      const options = { attempts: ATTEMPTS, signal: shared.remembering.signal, ...token };
+      const token = ticket ? { ticket } : invitation !== null && plan.ticketKey === null && { invitation };
+      const options = { attempts: ATTEMPTS, signal: visit.remembering.signal, ...token };
       await client.send(HERE, part.made as Report, options);
-      if (ticket) own?.drop(shared.ledger, plan);
+      if (ticket) drop(ledger, plan);
       // unless it was forgotten meanwhile
-      if (shared.ledger.find(plan, round)) markReceived(plan.id, round);
+      if (ledger.find(plan, round)) markReceived(plan.id, round);
       keepFor(plan.id, null);
-      notice.replaceChildren(h("p", { class: "notice" }, rich("plans_received", said)));
+      notice.replaceChildren(h("p", { class: "notice" }, rich("plans_received", values)));
       return null;
     } catch (problem) {
       if ((problem as Error).name === "AbortError") return null;
-      if (problem instanceof NotSent && problem.reason === "ticket") own?.drop(shared.ledger, plan);
+      if (problem instanceof NotSent && problem.reason === "ticket") drop(ledger, plan);
       if (problem instanceof NotSent && problem.reason === "invitation") keepFor(plan.id, null);
-      const reason = why(problem as Error);
-      notice.replaceChildren(h("p", { class: "notice bad" }, rich("plans_kept", { ...said, why: reason })));
+      const reason = why(problem as Error, plan);
+      notice.replaceChildren(h("p", { class: "notice bad" }, rich("plans_kept", { ...values, why: reason })));
       return problem as Error;
     }
   }

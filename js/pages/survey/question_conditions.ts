@@ -9,17 +9,17 @@ export interface Followed {
 }
 
 /** Hide what does not apply now, and whenever an answer changes; `changed` hears that something did. */
-export function follow(form: HTMLElement, asked: readonly Followed[], changed: () => void): void {
-  const byName = new Map(asked.map((one) => [one.name, one]));
+export function follow(form: HTMLElement, items: readonly Followed[], changed: () => void): void {
+  const byName = new Map(items.map((item) => [item.name, item]));
   const applies = ({ onlyIf }: Followed): boolean => {
     if (onlyIf === null) return true;
     const parent = byName.get(onlyIf.name);
     if (!parent || !applies(parent)) return false;
     const answer = parent.read() ?? [];
-    return [answer].flat().some((one) => onlyIf.values.includes(one));
+    return [answer].flat().some((value) => onlyIf.values.includes(value));
   };
   const update = (): void => {
-    for (const one of asked) one.element.hidden = !applies(one);
+    for (const item of items) item.element.hidden = !applies(item);
     changed();
   };
   form.addEventListener("change", update, true); // also where an event does not bubble

@@ -20,22 +20,28 @@ export interface Item {
 /** The questions of each page. */
 export function pagesOf(plan: Plan): Item[][] {
   const { attributes } = plan;
-  const about = new Map(attributes.map((one) => [one.name, one]));
+  const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
   const items = new Map<string, Item>();
-  for (const [j, one] of plan.asked.entries()) {
-    const name = one.several ?? one.name;
-    if (one.answers !== null || items.has(name)) continue;
-    const asked = one.several === null ? [one] : attributes.filter((each) => each.several === one.several);
-    const before = one.onlyIf && about.get(one.onlyIf.name);
+  for (const [j, question] of plan.asked.entries()) {
+    const name = question.several ?? question.name;
+    if (question.answers !== null || items.has(name)) continue;
+    const options = attributes.filter(({ several }) => several === question.several);
+    const before = question.onlyIf && byName.get(question.onlyIf.name);
     // whether it is answered is asked with the question itself
-    const isAnswered = before?.answers === one.name;
-    const optional = isAnswered || one.missing !== "refuse";
-    const condition = isAnswered ? before.onlyIf : one.onlyIf;
-    const parent = condition && about.get(condition.name);
+    const isAnswered = before?.answers === question.name;
+    const optional = isAnswered || question.missing !== "refuse";
+    const condition = isAnswered ? before.onlyIf : question.onlyIf;
+    const parent = condition && byName.get(condition.name);
     const onlyIf = parent?.several
       ? { name: parent.several, values: [parent.option] }
       : condition && { name: condition.name, values: condition.values };
-    items.set(name, { name, attributes: asked, j, optional, onlyIf });
+    items.set(name, {
+      name,
+      attributes: question.several === null ? [question] : options,
+      j,
+      optional,
+      onlyIf,
+    });
   }
   const named = plan.texts?.pages?.map((page) => page.map((name) => items.get(name) as Item));
   return named ?? divide([...items.values()]);
@@ -46,19 +52,4 @@ function divide(items: readonly Item[]): Item[][] {
   const pages = Math.ceil(items.length / MOST);
   const start = (page: number): number => Math.floor((items.length * page) / pages);
   return Array.from({ length: pages }, (_, page) => items.slice(start(page), start(page + 1)));
-}
-
-/** Whether a plan has questions of a kind that is loaded on demand. */
-export function hasRareQuestions(plan: Plan): boolean {
-  return (
-    pagesOf(plan).length > 1 ||
-    plan.asked.some(
-      ({ several, onlyIf, domain }) => several ?? onlyIf ?? (domain.kind === "range" && domain.unit),
-    )
-  );
-}
-
-/** Whether a plan asks for text or codes, or has levels: their field, and words for guesses, are loaded on demand. */
-export function hasText(plan: Plan): boolean {
-  return plan.attributes.some(({ domain: { kind } }) => /text|co[ad]/.test(kind));
 }

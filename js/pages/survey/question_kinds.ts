@@ -1,22 +1,13 @@
-/** Asks for all that apply, for a number on a scale, and for a month or year. Loaded for plans that have these. */
+/** Asks for all that apply, for a number on a scale, and for a month or year. */
 
 import type { Range } from "../../src/index.js";
 import { h, quoted } from "../kit/dom.js";
 import { count, spoken, t } from "../kit/messages.js";
-import { framed } from "./question_frame.js";
-import type { About, Question } from "./questions.js";
-
-export { follow } from "./question_conditions.js";
-export { paginate } from "./question_pages.js";
+import { type About, described, framed, type Question } from "./question.js";
 
 const MONTHS = 12;
 
 type Fields = readonly (HTMLInputElement | HTMLSelectElement)[];
-
-/** What describes a field: the operator's help, and a complaint. */
-function described({ j, help, complaint }: About): string {
-  return [help && `help-${j}`, complaint.id].filter(Boolean).join(" ");
-}
 
 /** Boxes to tick: all that apply, or none of these, which is an answer as well. */
 export function askSeveral(options: readonly string[], shown: readonly string[], about: About): Question {
@@ -125,7 +116,7 @@ export function askDate(domain: Range, about: About): Question {
   const year = list(
     `q${about.j}`,
     t("year"),
-    years.map((one) => [one.padStart(4, "0"), one]),
+    years.map((number) => [number.padStart(4, "0"), number]),
   );
   const name = new Intl.DateTimeFormat(spoken().tag, { month: "long", timeZone: "UTC" });
   const months = Array.from({ length: MONTHS }, (_, i): [string, string] => [

@@ -1,41 +1,13 @@
 /** Asks for text that nobody listed, or for a code: which letters there are, and what of it is reported. */
 
-import type { BestGuess, Codes, Domain, FreeText } from "../../src/index.js";
+import type { Codes, FreeText } from "../../src/index.js";
 import { h, quoted } from "../kit/dom.js";
-import { type Messages, plural, rich, speak, spoken, t } from "../kit/messages.js";
+import { plural, rich, t } from "../kit/messages.js";
 import { sentence } from "../kit/phrases.js";
-import type { About, Question } from "./questions.js";
-
-type Catalog = () => Promise<Readonly<Record<string, Messages>>>;
-
-/** The messages that only such fields have. */
-const CATALOGS: Readonly<Record<string, Catalog>> = {
-  en: () => import("../kit/messages/en_texts.js"),
-  de: () => import("../kit/messages/de_texts.js"),
-  fr: () => import("../kit/messages/fr_texts.js"),
-  es: () => import("../kit/messages/es_texts.js"),
-  pt: () => import("../kit/messages/pt_texts.js"),
-};
-
-/** Speak of text, in the language that is spoken. */
-export async function speakTexts(): Promise<void> {
-  const { catalog, tag } = spoken();
-  const found = await CATALOGS[document.documentElement.lang]?.();
-  speak(Object.assign({}, catalog, ...Object.values({ ...found })), tag);
-}
-
-/** What is guessed: which of two texts it is, or in which group of values; empty for other answers. */
-export function nameGuess({ kind }: Domain, { groups }: BestGuess): string {
-  if (groups) return t("guess_groups", { n: groups });
-  return kind === "text" || kind === "code" ? t("guess_two") : "";
-}
+import { type About, described, type Question } from "./question.js";
 
 /** One field, with the letters that are allowed, how many there are, and what is cut off. */
-export function askText(domain: Domain, about: About): Question | undefined {
-  return domain.kind === "text" || domain.kind === "code" ? ask(domain, about) : undefined;
-}
-
-function ask(domain: FreeText | Codes, about: About): Question {
+export function askText(domain: FreeText | Codes, about: About): Question {
   const { j, complaint } = about;
   const wanted =
     domain.kind === "text"
@@ -50,9 +22,7 @@ function ask(domain: FreeText | Codes, about: About): Question {
     autocapitalize: "none",
     spellcheck: "false",
     dir: "auto",
-    "aria-describedby": [about.help && `help-${j}`, `hint-${j}`, counter.id, complaint.id]
-      .filter(Boolean)
-      .join(" "),
+    "aria-describedby": `${described(about, true)} ${counter.id}`,
     input: () => count(),
   });
   const none = h("input", {
@@ -115,6 +85,6 @@ function ask(domain: FreeText | Codes, about: About): Question {
 function suspect(domain: FreeText | Codes, answer: string): string {
   if (domain.kind !== "text") return "";
   if (!domain.cut && answer.length > domain.longest) return plural("text_longest", domain.longest);
-  const letter = [...answer].find((one) => !domain.alphabet.includes(one));
+  const letter = [...answer].find((sign) => !domain.alphabet.includes(sign));
   return letter === undefined ? "" : t("text_letter", { letter });
 }

@@ -5,133 +5,105 @@ import type { Attribute, Domain, Plan, Range } from "../../src/index.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { count, rich, spoken, t } from "../kit/messages.js";
 import { sentence } from "../kit/phrases.js";
+import { hintKnown, knownReplies, showKnown } from "./known_group.js";
 import { localized } from "./labels.js";
 import { asking, endsOf, labelsOf, optionOf, paragraphs } from "./language.js";
-import { askPlace } from "./location_question.js";
+import { askLocation } from "./location.js";
 import { readNumber } from "./numbers.js";
-import { framed } from "./question_frame.js";
+import { type About, described, framed, type Question, type Reply } from "./question.js";
+import { follow } from "./question_conditions.js";
 import { type Item, pagesOf } from "./question_items.js";
-import { shared } from "./shared.js";
-
-/** What only plans with several options, scales, dates, conditions or pages need; it is loaded for them. */
-export type QuestionKinds = typeof import("./question_kinds.js");
+import { askDate, askScale, askSeveral } from "./question_kinds.js";
+import { paginate } from "./question_pages.js";
+import { askText } from "./question_text.js";
 
 const MOST_BUTTONS = 7;
 const MOST_STEPS = 11; // of a scale
 
-/** An answer as the client takes it, and as the person reads it. */
-export interface Given {
-  readonly name: string;
-  readonly answer: string | readonly string[] | null;
-  readonly shown: string;
-  /** Whether the link named it, so that it was not asked. */
-  readonly isKnown?: boolean;
-}
-
-/** One question: its fields, what they say now, and where to complain. */
-export interface Question {
-  readonly element: HTMLElement;
-  /** The answer, or all that apply; null for none; undefined where nothing was chosen. */
-  read(): string | readonly string[] | null | undefined;
-  /** What may be entered, in words, where that is more than its kind says. */
-  readonly wanted?: string;
-  /** What may be wrong with an answer that is not taken; empty where nobody knows. */
-  suspect?(answer: string): string;
-  /** An answer as it stays, where that is more than the answer; refused where it is not taken. */
-  say?(answer: string): string;
-  /** What to ask back, where what was written can be read in two ways. */
-  doubt?(): Child;
-  readonly complaint: HTMLElement;
-  readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
-}
-
-/** How to show a question of a form. */
-const shows = new WeakMap<HTMLFormElement, (name: string) => void>();
-
-/** How to leave a form backward. */
-const befores = new WeakMap<HTMLFormElement, () => void>();
-
-/** How to read the answers of a form. */
-const reads = new WeakMap<HTMLFormElement, () => readonly Given[] | null>();
-
-/** All answers of a form that is being answered, or null where one is wrong, which is shown. */
-export function readAnswers(form: HTMLFormElement): readonly Given[] | null {
-  return reads.get(form)?.() ?? null;
-}
-
-/** Lead from the first page of a form back to what was before it, by the button that goes back a page. */
-export function leadBack(form: HTMLFormElement, before: () => void): void {
-  const paged = form.querySelector<HTMLElement>(".act .back");
-  if (paged) paged.hidden = false;
-  else form.querySelector(".act")?.append(h("button", { type: "button", click: before }, t("back")));
-  befores.set(form, before);
-}
-
-/** Show a question, whatever page it is on, and move there. */
-export function showQuestion(form: HTMLFormElement | null, name: string): void {
-  if (form) shows.get(form)?.(name);
+/** The form of a plan, and what can be done with it. */
+export interface QuestionForm {
+  readonly element: HTMLFormElement;
+  /** All answers, or null where one is wrong, which is shown. */
+  read(): readonly Reply[] | null;
+  /** Show a question, whatever page it is on, and move there. */
+  show(name: string): void;
+  /** Lead from the first page back to what was before it, by the button that goes back a page. */
+  leadBack(before: () => void): void;
+  /** Say above the button why nothing happens; with no words, no more. */
+  complain(words: string): void;
 }
 
 /** The form of a plan, with the questions that are asked. `done` gets the answers once all of them can be taken. */
 export function questions(
   plan: Plan,
   names: readonly string[],
-  kinds: QuestionKinds | null,
-  done: (given: readonly Given[]) => Promise<void>,
-): HTMLFormElement {
-  const known = shared.known?.knownAnswers(plan) ?? [];
-  const fixed = known.map(({ name }) => name);
+  done: (replies: readonly Reply[]) => Promise<void>,
+): QuestionForm {
+  const known = knownReplies(plan);
+  const isFixed = new Set(known.map(({ name }) => name));
   const pages = pagesOf(plan)
     .map((items) =>
       items
-        .filter(({ attributes }) =>
-          attributes.some(({ name }) => names.includes(name) && !fixed.includes(name)),
-        )
-        .map((item) => ({ ...item, ...forgiving(question(plan, item, kinds)) })),
+        .filter(({ attributes }) => attributes.some(({ name }) => names.includes(name) && !isFixed.has(name)))
+        .map((item) => ({ ...item, ...forgiving(question(plan, item)) })),
     )
     .filter((items) => items.length);
-  const asked = pages.flat();
+  const items = pages.flat();
+  let before: (() => void) | undefined;
   const button = h("button", { type: "submit", class: "main" }, t("review"));
   const form = h(
     "form",
     { novalidate: true, autocomplete: "off", submit: (event) => void submitted(event) },
-    known.length > 0 && shared.known?.showKnown(known),
-    asked.map(({ element }) => element),
+    known.length > 0 && showKnown(known),
+    items.map(({ element }) => element),
     h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
   const elements = pages.map((page) => page.map(({ element }) => element));
-  const paged =
-    pages.length > 1 ? kinds?.paginate(form, elements, button, () => befores.get(form)) : undefined;
-  kinds?.follow(form, asked, () => paged?.update());
-  const show = (one: (typeof asked)[number] | undefined): void => {
-    if (!one) return;
-    paged?.show(one.element);
-    (one.fields.find((field) => "checked" in field && field.checked) ?? one.fields[0])?.focus();
+  const paged = pages.length > 1 ? paginate(form, elements, button, () => before) : undefined;
+  follow(form, items, () => paged?.update());
+  return {
+    element: form,
+    read: () => read(items),
+    show: (name) => {
+      const item = items.find((each) => each.name === name);
+      if (!item) return;
+      paged?.show(item.element);
+      (item.fields.find((field) => "checked" in field && field.checked) ?? item.fields[0])?.focus();
+    },
+    leadBack: (start) => {
+      const back = form.querySelector<HTMLElement>(".act .back");
+      if (back) back.hidden = false;
+      else form.querySelector(".act")?.append(h("button", { type: "button", click: start }, t("back")));
+      before = start;
+    },
+    complain: (words) => {
+      const old = form.querySelector(".act .notice");
+      const notice = h("p", { class: "notice bad", role: "alert" }, words);
+      if (words) form.querySelector(".act")?.prepend(notice);
+      old?.remove();
+    },
   };
-  reads.set(form, () => read(asked));
-  shows.set(form, (name) => show(asked.find((one) => one.name === name)));
-  return form;
 
   async function submitted(event: Event): Promise<void> {
     event.preventDefault();
-    const there = paged ? asked.filter(({ element }) => paged.shown().includes(element)) : asked;
-    if (read(there) === null || paged?.next()) return;
-    const given = read(asked);
-    if (given === null) return;
+    const onPage = paged ? items.filter(({ element }) => paged.shown().includes(element)) : items;
+    if (read(onPage) === null || paged?.next()) return;
+    const replies = read(items);
+    if (replies === null) return;
     button.disabled = true;
     try {
-      await done(given);
+      await done(replies);
     } finally {
       button.disabled = false;
     }
   }
 
   /** The answers to what applies, or null where one is wrong, which is shown. */
-  function read(some: typeof asked): Given[] | null {
-    const visible = some.filter(({ element }) => !element.hidden);
-    const given = visible.map((one) => answered(plan, one));
-    const wrong = given.indexOf(null);
-    if (wrong < 0) return [...known, ...(given as Given[])];
+  function read(list: typeof items): Reply[] | null {
+    const visible = list.filter(({ element }) => !element.hidden);
+    const replies = visible.map((item) => replyTo(plan, item));
+    const wrong = replies.indexOf(null);
+    if (wrong < 0) return [...known, ...(replies as Reply[])];
     paged?.show(visible[wrong]?.element as HTMLElement);
     visible[wrong]?.fields[0]?.focus();
     return null;
@@ -139,29 +111,30 @@ export function questions(
 }
 
 /** A question that is answered anew is not complained about until it is read again. */
-function forgiving(one: Question): Question {
+function forgiving(question: Question): Question {
   const forgive = (event: Event): void => {
-    if (one.complaint.contains(event.target as Node)) return;
-    one.complaint.replaceChildren();
-    for (const field of one.fields) field.setAttribute("aria-invalid", "false");
+    if (question.complaint.contains(event.target as Node)) return;
+    question.complaint.replaceChildren();
+    for (const field of question.fields) field.setAttribute("aria-invalid", "false");
   };
-  one.element.addEventListener("input", forgive);
-  one.element.addEventListener("change", forgive);
-  return one;
+  question.element.addEventListener("input", forgive);
+  question.element.addEventListener("change", forgive);
+  return question;
 }
 
-function answered(
+/** The answer to a question, or null where it is wrong, which is said. */
+function replyTo(
   plan: Plan,
   { name, attributes, read, complaint, fields, wanted, suspect, say, doubt }: Item & Question,
-): Given | null {
+): Reply | null {
   const attribute = attributes[0] as Attribute;
   const answer = read();
-  const asked = doubt?.();
-  let problem: Child = asked ?? (answer === undefined ? t("choose_answer") : null);
+  const doubted = doubt?.();
+  let problem: Child = doubted ?? (answer === undefined ? t("choose_answer") : null);
   let shown = t(attribute.missing === "random" ? "no_answer_random" : "no_answer");
-  if (Array.isArray(answer)) shown = answer.map((one) => optionOf(plan, name, one)).join(", ");
+  if (Array.isArray(answer)) shown = answer.map((option) => optionOf(plan, name, option)).join(", ");
   if (Array.isArray(answer) && !answer.length) shown = t("none_of_these");
-  if (typeof answer === "string" && !asked) {
+  if (typeof answer === "string" && !doubted) {
     try {
       shown = say?.(answer) ?? kept(plan, answer, attribute);
     } catch (error) {
@@ -190,11 +163,7 @@ function written(answer: string): string {
   return count(Number(answer)).replace("-", "−");
 }
 
-function question(
-  plan: Plan,
-  { name, attributes, j, optional }: Item,
-  kinds: QuestionKinds | null,
-): Question {
+function question(plan: Plan, { name, attributes, j, optional }: Item): Question {
   const { domain, several } = attributes[0] as Attribute;
   const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
   const none = t("no_answer");
@@ -202,13 +171,11 @@ function question(
   if (several !== null) {
     const options = attributes.map(({ option }) => option);
     const shown = options.map((option) => optionOf(plan, name, option));
-    return (kinds as QuestionKinds).askSeveral(options, shown, about);
+    return askSeveral(options, shown, about);
   }
-  if (domain.kind === "grid") return askPlace(domain, plan.maps[name], sentence(allowed(domain)), about);
-  const text = shared.texts?.askText(domain, about);
-  if (text) return text;
+  if (domain.kind === "grid") return askLocation(domain, plan.maps[name], sentence(allowed(domain)), about);
+  if (domain.kind === "text" || domain.kind === "code") return askText(domain, about);
   if (domain.kind === "range" && domain.unit) {
-    const { askScale, askDate } = kinds as QuestionKinds;
     if (domain.unit !== "whole") return askDate(domain, about);
     if (domain.bins <= MOST_STEPS) return askScale(domain, endsOf(plan, name), about);
   }
@@ -218,26 +185,12 @@ function question(
   return labels.length > MOST_BUTTONS ? list(labels, shown, about) : buttons(labels, shown, about);
 }
 
-/** What is the same for all kinds of questions. */
-export interface About {
-  readonly j: number;
-  readonly optional: boolean;
-  /** What people choose to give no answer. */
-  readonly none: string;
-  readonly complaint: HTMLElement;
-  readonly title: HTMLElement;
-  readonly help: HTMLElement | null;
-}
-
 /** The operator's help with a question. */
 function helping(plan: Plan, name: string, j: number): HTMLElement | null {
   const help = paragraphs(plan, plan.texts?.attributes?.[name]?.help);
-  help.push(...(shared.known?.hintKnown(plan, name) ?? []));
+  help.push(...hintKnown(plan, name));
   return help.length ? h("div", { class: "soft hint", id: `help-${j}` }, help) : null;
 }
-
-const described = ({ j, complaint, help }: About, hint = false): string =>
-  [help && `help-${j}`, hint && `hint-${j}`, complaint.id].filter(Boolean).join(" ");
 
 function buttons(labels: readonly string[], shown: readonly string[], about: About): Question {
   const { j, complaint } = about;

@@ -5,8 +5,10 @@
  * report would reveal something by the one they keep.
  */
 
+import { drop } from "../../src/client/kept_tickets.js";
 import { Client, decode, NotSent, type Plan, type Report } from "../../src/index.js";
-import { HERE, keepInvitation, type Round } from "../kit/collector.js";
+import type { Round } from "../kit/api.js";
+import { HERE, keepInvitation } from "../kit/collector.js";
 import { type Child, find, h } from "../kit/dom.js";
 import { count, plural, rich, t } from "../kit/messages.js";
 import { loss, moment, sentence } from "../kit/phrases.js";
@@ -16,16 +18,16 @@ import { byOperator, check, promiseAgain } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { keepFor } from "./plans_link.js";
-import { type Given, showQuestion } from "./questions.js";
+import type { Reply } from "./question.js";
 import { isReceived, markReceived } from "./receipts.js";
-import { current, type Offer, put, refusal, refuse, shared } from "./shared.js";
-
-export { askInvitation, showDevice };
+import { current, put, refusal, refuse } from "./stage.js";
+import { hint, isDue, isKept, obtain } from "./tickets.js";
+import type { Offer, Visit } from "./visit.js";
 
 const ATTEMPTS = 6;
 
 /** Why no round is open, and when the next one opens. */
-export function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
+export function closed(visit: Visit, plan: Plan, rounds: readonly Round[]): HTMLElement {
   const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
   const hasMore =
     next !== undefined || (plan.rounds ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
@@ -34,7 +36,7 @@ export function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
   const when = opening
     ? t(isOnce ? "opens_study" : "opens_round", opening)
     : t(isOnce ? "come_back_study" : "come_back_round");
-  const made = shared.ledger.entries.filter((entry) => entry.plan === plan.id);
+  const made = visit.ledger.entries.filter((entry) => entry.plan === plan.id);
   const sent = made.filter((entry) => isReceived(entry)).length;
   return refusal(
     t(hasMore ? "closed_now" : "ended"),
@@ -45,24 +47,23 @@ export function closed(plan: Plan, rounds: readonly Round[]): HTMLElement {
 }
 
 /** Why the device refuses a plan that is above the person's limit. */
-export function limited(plan: Plan): HTMLElement {
-  const { ledger } = shared;
+export function limited({ ledger }: Visit, plan: Plan): HTMLElement {
   const toLimit = (event: Event): void => {
     event.preventDefault();
     find("cap").focus();
   };
   const to = h("a", { href: "#cap", click: toLimit }, t("change_limit"));
   const { reports, changing: before } = ledger.lifetime();
-  const given = ledger.lifetime([plan]).changing;
+  const after = ledger.lifetime([plan]).changing;
   const total = t(reports > 0 ? "limit_above" : "limit_alone", {
     before: loss(before),
-    loss: loss(given),
+    loss: loss(after),
     cap: count(ledger.cap),
   });
   return refusal(
     t("limit_refuses"),
     h("p", {}, total),
-    given !== null && h("p", {}, rich("limit_change", { need: count(limitFor(given)), change: to })),
+    after !== null && h("p", {}, rich("limit_change", { need: count(limitFor(after)), change: to })),
   );
 }
 
@@ -73,21 +74,22 @@ function limitFor(nano: number): number {
   return hundredths / 100;
 }
 
-/** What a plain invitation tells. */
-export function tellInvitation(): HTMLElement {
-  return h("p", {}, t("invitation_told"));
-}
-
 /** The questions that this device has drawn, where only these are asked. */
-export function drawQuestions(plan: Plan): Promise<string[]> {
-  return new Client(plan, { ledger: shared.ledger }).questions();
+export function drawQuestions({ ledger }: Visit, plan: Plan): Promise<string[]> {
+  return new Client(plan, { ledger }).questions();
 }
 
 /** Show the answers before the report is made of them, and ask for consent; with a way back. */
-export function review(head: HTMLElement, one: Offer, given: readonly Given[]): void {
+export function review(
+  visit: Visit,
+  head: HTMLElement,
+  offer: Offer,
+  replies: readonly Reply[],
+  showQuestion: (name: string) => void,
+): void {
   const before = current();
   const title = h("h2", { tabindex: -1 }, t("review_title"));
-  const { plan } = one;
+  const { plan } = offer;
   const consent = plan.texts?.consent;
   const tick = consent ? consenting(paragraphs(plan, consent), t("agree")) : null;
   const next = h("button", { type: "button", class: "main", click: () => void go() }, t("make"));
@@ -95,12 +97,12 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
   const goBack = (name?: string): void => {
     put(...before);
     if (name === undefined) head.querySelector("h1")?.focus();
-    else showQuestion(before.find((shown) => shown instanceof HTMLFormElement) ?? null, name);
+    else showQuestion(name);
   };
   const go = async (): Promise<void> => {
     if (tick && !tick.isGiven()) return;
     next.disabled = back.disabled = true;
-    await make(head, one, given);
+    await make(visit, head, offer, replies);
   };
   put(
     head,
@@ -109,7 +111,7 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
     h(
       "section",
       { class: "card stays review", "aria-label": t("review_title") },
-      answersOf(one.plan, given, goBack),
+      answersOf(plan, replies, goBack),
     ),
     promiseAgain(plan),
     ...(tick ? [tick.element] : []),
@@ -119,10 +121,7 @@ export function review(head: HTMLElement, one: Offer, given: readonly Given[]): 
 }
 
 /** What the operator asks people to agree to, and what they tick. */
-export function consenting(
-  asked: Child,
-  label: Child,
-): { readonly element: HTMLElement; isGiven(): boolean } {
+export function consenting(text: Child, label: Child): { readonly element: HTMLElement; isGiven(): boolean } {
   const complaint = h("p", { class: "complaint", id: "consent-complaint", role: "alert" });
   const field = h("input", {
     type: "checkbox",
@@ -140,7 +139,7 @@ export function consenting(
     "section",
     { class: "question consent", "aria-labelledby": "consent-title" },
     h("h3", { id: "consent-title" }, t("consent")),
-    byOperator(asked),
+    byOperator(text),
     h("label", { class: "choice" }, field, h("span", {}, label)),
     complaint,
   );
@@ -148,91 +147,98 @@ export function consenting(
 }
 
 /** Draw the report, once, and show it before it leaves. */
-async function make(head: HTMLElement, one: Offer, given: readonly Given[]): Promise<void> {
+async function make(visit: Visit, head: HTMLElement, offer: Offer, replies: readonly Reply[]): Promise<void> {
+  const { plan, round } = offer;
+  const { ledger } = visit;
   let client: Client;
   let report: Report;
   try {
-    client = new Client(one.plan, { ledger: shared.ledger });
-    report = await client.report(Object.fromEntries(given.map(({ name, answer }) => [name, answer])), {
-      round: one.round,
-    });
+    client = new Client(plan, { ledger });
+    const answers = Object.fromEntries(replies.map(({ name, answer }) => [name, answer]));
+    report = await client.report(answers, { round });
   } catch (problem) {
-    return refuse(problem as Error);
+    return refuse(visit, problem as Error);
   }
-  showDevice(shared.ledger, shared.start);
+  showDevice(ledger, (isForgotten) => visit.start(isForgotten));
   void persist(); // a browser may ask the person, who need not answer now
   const title = h("h2", { tabindex: -1 }, t("look"));
-  put(head, title, cards(one.plan, report, given), sending(head, one, client, report, t("send")));
+  put(head, title, cards(plan, report, replies), sending(visit, head, offer, client, report, t("send")));
   title.focus();
 }
 
 /** A round that was answered on this device. */
-export function answered(head: HTMLElement, one: Offer, bytes: Uint8Array): void {
-  const report = decode(one.plan, bytes);
-  const arrived = isReceived({ plan: one.plan.id, round: one.round });
-  const client = new Client(one.plan, { ledger: shared.ledger }); // whatever the limit is now: nothing is new
+export function answered(visit: Visit, head: HTMLElement, offer: Offer, bytes: Uint8Array): void {
+  const { plan, round } = offer;
+  const report = decode(plan, bytes);
+  const arrived = isReceived({ plan: plan.id, round });
+  const client = new Client(plan, { ledger: visit.ledger }); // whatever the limit is now: nothing is new
   put(
     head,
     h("h2", { tabindex: -1 }, t(arrived ? "answered" : "unsent")),
     h("p", {}, t(arrived ? "answered_hint" : "unsent_hint")),
-    cards(one.plan, report, null, arrived),
-    sending(head, one, client, report, t(arrived ? "send_again" : "send")),
+    cards(plan, report, null, arrived),
+    sending(visit, head, offer, client, report, t(arrived ? "send_again" : "send")),
   );
 }
 
 /** The button that sends, and what becomes of it. */
-function sending(head: HTMLElement, one: Offer, client: Client, report: Report, label: string): HTMLElement {
+function sending(
+  visit: Visit,
+  head: HTMLElement,
+  offer: Offer,
+  client: Client,
+  report: Report,
+  label: string,
+): HTMLElement {
   const notice = h("div", { class: "outcome", role: "status", "aria-live": "polite" });
   const button = h("button", { type: "button", class: "main", click: () => void send() }, label);
-  const { plan, round } = one;
+  const { plan, round } = offer;
+  const { ledger } = visit;
+  const hasTickets = plan.ticketKey !== null;
   const arrived = isReceived({ plan: plan.id, round });
-  const isUninvited =
-    one.summary.invited &&
-    shared.invitation === null &&
-    !arrived &&
-    !shared.tickets?.isKept(shared.ledger, plan);
-  if (isUninvited) return askInvitation([plan.id]);
-  if (!arrived && shared.tickets?.isDue(shared.ledger, plan, round)) void send();
-  return h("div", { class: "act" }, !arrived && shared.tickets?.hint(), notice, button);
+  const isUninvited = offer.summary.invited && visit.invitation === null && !arrived && !isKept(ledger, plan);
+  if (isUninvited) return askInvitation(visit, [plan.id]);
+  if (!arrived && isDue(ledger, plan, round)) void send();
+  return h("div", { class: "act" }, !arrived && hasTickets && hint(), notice, button);
 
   async function send(): Promise<void> {
     button.disabled = true;
     button.textContent = t("sending");
     notice.replaceChildren();
     let slow = 0;
-    const signal = AbortSignal.any([shared.shown.signal, shared.remembering.signal]);
-    const { signal: kept } = shared.remembering;
+    const signal = AbortSignal.any([visit.shown.signal, visit.remembering.signal]);
+    const { signal: remembering } = visit.remembering;
     const forgetInvitation = (): void => {
-      keepInvitation((shared.invitation = null));
+      keepInvitation((visit.invitation = null));
       keepFor(plan.id, null);
     };
     try {
       if (!navigator.onLine) throw new NotSent("this device is offline", 0);
       const ticket =
-        shared.tickets && !arrived
-          ? await shared.tickets.obtain(
+        hasTickets && !arrived
+          ? await obtain(
               client,
               HERE,
-              { round, invitation: shared.invitation, attempts: ATTEMPTS, signal },
+              { round, invitation: visit.invitation, attempts: ATTEMPTS, signal },
               { notice, button, exchanged: forgetInvitation },
             )
           : undefined;
       if (ticket === null) return withhold();
-      const { invitation } = shared;
-      const token = ticket ? { ticket } : invitation !== null && !shared.tickets && { invitation };
+      const { invitation } = visit;
+      const token = ticket ? { ticket } : invitation !== null && !hasTickets && { invitation };
       slow = setTimeout(() => notice.replaceChildren(h("p", { class: "notice" }, t("no_answer_yet"))), 2500);
-      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, signal: kept, ...token });
-      if (ticket) shared.tickets?.drop(shared.ledger, plan);
+      const outcome = await client.send(HERE, report, { attempts: ATTEMPTS, signal: remembering, ...token });
+      if (ticket) drop(ledger, plan);
       // unless it was forgotten meanwhile
-      if (shared.ledger.find(plan, round)) markReceived(plan.id, round);
+      if (ledger.find(plan, round)) markReceived(plan.id, round);
       forgetInvitation(); // it is used; the next round takes another
-      showDevice(shared.ledger, shared.start);
+      showDevice(ledger, (isForgotten) => visit.start(isForgotten));
       if (!notice.isConnected) return; // another study is shown by now
-      put(head, receipt(one, report, outcome), cards(one.plan, report, null, true));
+      put(head, receipt(offer, report, outcome), cards(plan, report, null, true));
       find("receipt").focus();
     } catch (problem) {
       if ((problem as Error).name === "AbortError") return; // something else is shown
-      notice.replaceChildren(h("p", { class: "notice bad" }, why(problem as Error)));
+      notice.replaceChildren(h("p", { class: "notice bad" }, why(problem as Error, plan)));
       button.disabled = false;
       button.textContent = t("try_again");
       if (!navigator.onLine)
@@ -240,10 +246,10 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
           once: true,
         });
       else if (problem instanceof NotSent && ["invitation", "ticket"].includes(problem.reason)) {
-        if (problem.reason === "ticket") shared.tickets?.drop(shared.ledger, plan);
+        if (problem.reason === "ticket") drop(ledger, plan);
         forgetInvitation();
         button.hidden = true;
-        notice.append(askInvitation([plan.id]));
+        notice.append(askInvitation(visit, [plan.id]));
       }
     } finally {
       clearTimeout(slow);
@@ -252,7 +258,7 @@ function sending(head: HTMLElement, one: Offer, client: Client, report: Report, 
 
   /** The person decided not to send it; or another page has sent it, and this one shows that. */
   function withhold(): void {
-    if (!shared.tickets?.isKept(shared.ledger, plan)) return void shared.start();
+    if (!isKept(ledger, plan)) return void visit.start();
     notice.replaceChildren(h("p", { class: "notice" }, t("ticket_held")));
     button.disabled = false;
     button.textContent = label;
@@ -280,15 +286,16 @@ function receipt({ round, plan }: Offer, report: Report, outcome: string): HTMLE
   );
 }
 
-/** Why a report did not arrive. */
-export function why(problem: Error): string {
+/** Why a report of a plan did not arrive. */
+export function why(problem: Error, { ticketKey }: Plan): string {
   if (!(problem instanceof NotSent)) return sentence(problem.message);
   if (!navigator.onLine) return t("waits_offline");
   if (problem.status === 0) return t("waits_unreachable");
   const { reason, detail } = problem;
   if (reason === "invitation") return t("invitation_refused");
   if (reason === "ticket") return t("ticket_refused");
-  if (reason === "closed") return t("round_closed") + (shared.tickets ? ` ${t("round_closed_ticket")}` : "");
+  if (reason === "closed")
+    return t("round_closed") + (ticketKey !== null ? ` ${t("round_closed_ticket")}` : "");
   if (problem.status >= 500 || problem.status === 429) return t("waits_busy");
   return detail ? t("refused_report", { detail }) : sentence(problem.message);
 }

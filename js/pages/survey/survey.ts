@@ -1,12 +1,9 @@
-/**
- * Begins the survey: verifies the plan, shows what it promises, and asks.
- *
- * What follows the questions is loaded once they are shown: see `report.ts`.
- */
+/** Begins the survey: verifies the plan, shows what it promises, and asks. */
 
 import { browserStore, Ledger, refuseAboveCap } from "../../src/client/ledger.js";
 import { AboveCap, InvalidPlan } from "../../src/errors.js";
 import { Plan } from "../../src/plan/plan.js";
+import type { Plans, Round, Rounds, Summary } from "../kit/api.js";
 import {
   ask,
   askJson,
@@ -16,138 +13,125 @@ import {
   isInvitedTo,
   keepInvitation,
   Refused,
-  type Round,
-  type Summary,
 } from "../kit/collector.js";
 import { type Child, find, h, quoted, seen, skipping } from "../kit/dom.js";
 import { plural, rich, spoken, t } from "../kit/messages.js";
 import { titleOf } from "../kit/phrases.js";
-import { askedBy, byOperator, drawnFirst, promise, unfold } from "./guarantee.js";
-import { loadMore, own, owned, paragraphs, settle, titleIn } from "./language.js";
-import { loadPlaces } from "./location_question.js";
-import type { Answering } from "./plans.js";
+import { showDevice } from "./device.js";
+import { askedBy, byOperator, drawnFirst, promise } from "./guarantee.js";
+import { askInvitation } from "./invitation.js";
+import { inLanguage, operatorText, paragraphs, settle, titleIn } from "./language.js";
+import { showPlans } from "./plans.js";
 import { followPlans, forgetPlans, keptFor } from "./plans_link.js";
-import { hasRareQuestions, hasText, pagesOf } from "./question_items.js";
-import { type QuestionKinds, questions } from "./questions.js";
+import { preparePreview } from "./preview.js";
+import { pagesOf } from "./question_items.js";
+import { questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
-import { complain, hold, put, refuse, shared } from "./shared.js";
+import { answered, closed, drawQuestions, limited, review } from "./report.js";
+import { hold, put, refuse } from "./stage.js";
+import { explanation, isKept, prepareTickets } from "./tickets.js";
+import { Visit } from "./visit.js";
 
-let isDamaged = false; // the invitation in the link that was followed
-let arrived = ""; // what the link that was followed says after its #
-let turn = 0;
-let kinds: QuestionKinds | null = null; // where the study has them
-let form: HTMLFormElement | null = null; // what is being answered
-let parts: Answering | null = null; // the same, where there are several plans
-
-async function start(isForgotten = false): Promise<void> {
-  const mine = ++turn;
-  shared.shown.abort();
-  shared.shown = new AbortController();
+async function start(visit: Visit, isForgotten: boolean): Promise<void> {
+  const mine = ++visit.turn;
+  const isCurrent = (): boolean => mine === visit.turn;
+  visit.shown.abort();
+  visit.shown = new AbortController();
   if (isForgotten) {
-    shared.remembering.abort();
-    shared.remembering = new AbortController();
+    visit.remembering.abort();
+    visit.remembering = new AbortController();
   }
   hold();
   if (isForgotten) forgetPlans();
-  if (arrived === "" || /invitation=/.test(location.hash)) arrived = location.hash;
+  if (visit.arrived === "" || /invitation=/.test(location.hash)) visit.arrived = location.hash;
   const several = followPlans();
-  parts = null;
+  visit.answering = null;
   const isFollowed = /[#&]invitation=[^&]/.test(location.hash);
   const { values, secret } = fragment("invitation");
   if (isFollowed) keepInvitation(secret, values.get("plan"));
-  shared.invitation = invitationIn(secret ?? "");
+  visit.invitation = invitationIn(secret ?? "");
   if (secret !== null) {
-    isDamaged = shared.invitation === null;
-    if (isDamaged) keepInvitation(null);
+    visit.isDamaged = visit.invitation === null;
+    if (visit.isDamaged) keepInvitation(null);
   }
+  const speakAgain = (): Promise<void> => again(visit);
   try {
-    await settle(null, again);
-    if (mine !== turn) return;
+    await settle(null, speakAgain);
+    if (!isCurrent()) return;
     connection();
-    shared.ledger = remembered();
+    visit.ledger = remembered();
     if (!isSecureContext) throw new Refused("insecure", t("insecure"));
-    const { plans, url } = await askJson<{ plans: Summary[]; url?: string | null }>("plans");
-    if (url && new URL(`${url}/`).href !== HERE) return elsewhere(`${url}/`);
+    const { plans, url } = await askJson<Plans>("plans");
+    if (url && new URL(`${url}/`).href !== HERE) return elsewhere(visit, `${url}/`);
     if (several) {
-      const { showPlans } = await loadMore(import("./plans.js"), "fields");
-      const answering = (all: Answering): void => void (parts = all);
-      const isCurrent = (): boolean => mine === turn;
-      const tools = { verified, pick, about, sentAlong, answering, isCurrent, again };
-      return await showPlans(several, plans, tools);
+      const choose = (plan: Plan, rounds: readonly Round[]): number | null => pick(visit, plan, rounds);
+      const tools = { verified, pick: choose, about, sentAlong, isCurrent, again: speakAgain };
+      return await showPlans(visit, several, plans, tools);
     }
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
     if (wanted === undefined) {
-      const asked = plans.some(({ invited }) => invited) ? (await following()).askInvitation([]) : null;
-      return mine === turn ? choose(plans, asked) : undefined;
+      const isInvited = plans.some(({ invited }) => invited);
+      return choose(plans, isInvited ? askInvitation(visit, []) : null);
     }
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
     if (!summary) throw new Refused("plan", t("no_such_study"));
     const plan = await verified(summary.id);
-    if (plan.texts !== null) await settle(plan, again); // it may be in a language that the page does not speak
-    const { rounds } = await askJson<{ rounds: Round[] }>(`plans/${plan.id}/rounds`);
-    kinds = hasRareQuestions(plan) ? await loadMore(import("./question_kinds.js"), "fields") : null;
-    shared.texts = hasText(plan) ? await import("./question_text.js") : null;
-    await shared.texts?.speakTexts();
-    shared.known = plan.known && (await loadMore(import("./known_group.js")));
-    shared.tickets = plan.ticketKey === null ? null : await loadMore(import("./tickets.js"));
+    if (plan.texts !== null) await settle(plan, speakAgain); // it may be in a language that the page does not speak
+    const { rounds } = await askJson<Rounds>(`plans/${plan.id}/rounds`);
+    await prepareTickets([plan]);
     // one for another study stays with that; one that came with several plans serves here as well
-    if (!isInvitedTo(plan.id) || shared.invitation === null) shared.invitation = keptFor(plan.id);
-    if (mine === turn) await offer(plan, summary, rounds, plans.length > 1);
+    if (!isInvitedTo(plan.id) || visit.invitation === null) visit.invitation = keptFor(plan.id);
+    if (isCurrent()) await offer(visit, plan, summary, rounds, plans.length > 1);
   } catch (problem) {
-    if (mine === turn) refuse(problem as Error);
+    if (isCurrent()) refuse(visit, problem as Error);
   } finally {
-    if (mine === turn) void finish();
+    if (isCurrent()) void finish(visit);
   }
 }
 
-/** What follows the questions. */
-const following = (): Promise<typeof import("./report.js")> => loadMore(import("./report.js"));
-
-/** Load and show the rest once the questions can be seen; then they are answered without a connection too. */
-async function finish(): Promise<void> {
+/** Show what this device remembers once the questions can be seen. */
+async function finish(visit: Visit): Promise<void> {
   await seen();
-  void loadPlaces();
-  await following().then(
-    ({ showDevice }) => shared.ledger && showDevice(shared.ledger, changed),
-    () => undefined, // it is asked for again where it is needed
-  );
+  if (visit.hasLedger) showDevice(visit.ledger, (isForgotten) => changed(visit, isForgotten));
 }
 
 /** Everything was forgotten, or a limit was set: that changes no answers. */
-async function changed(isForgotten: boolean): Promise<void> {
-  if (!isForgotten) return await again();
-  kept = null;
-  await start(true);
+async function changed(visit: Visit, isForgotten: boolean): Promise<void> {
+  if (!isForgotten) return await again(visit);
+  visit.refusedAnswers = null;
+  await visit.start(true);
 }
 
 type Field = HTMLInputElement | HTMLSelectElement;
 
-/** Answers to questions that the person's limit refuses now; a higher limit brings them back. */
-let kept: ReadonlyMap<string, readonly [string, boolean]> | null = null;
-
 /** Another language or limit was chosen: show the same with it, and with what was answered so far. */
-async function again(): Promise<void> {
-  const keyOf = (one: Field, i: number): string => `${i} ${one.id || `${one.name} ${one.value}`}`;
+async function again(visit: Visit): Promise<void> {
+  const keyOf = (field: Field, i: number): string => `${i} ${field.id || `${field.name} ${field.value}`}`;
   const fields = (): (readonly [string, Field])[] =>
-    (parts?.forms ?? (form ? [form] : [])).flatMap((each, i) =>
-      Array.from(each.elements)
-        .filter((one) => one instanceof HTMLInputElement || one instanceof HTMLSelectElement)
-        .map((one) => [keyOf(one, i), one] as const),
+    (visit.answering?.forms ?? []).flatMap((form, i) =>
+      Array.from(form.elements)
+        .filter((field) => field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
+        .map((field) => [keyOf(field, i), field] as const),
     );
-  const isChecked = (one: Field): boolean => "checked" in one && one.checked;
-  const now = new Map(fields().map(([key, one]) => [key, [one.value, isChecked(one)] as const]));
-  const before = now.size > 0 ? now : (kept ?? now);
-  const part = parts?.part ?? 0;
-  form = parts = null;
-  await start();
-  kept = fields().length > 0 ? null : before;
-  for (const [key, one] of fields()) {
-    const [value, checked] = before.get(key) ?? [one.value, false];
-    if (one.type === "radio" || one.type === "checkbox") (one as HTMLInputElement).checked = checked;
-    else one.value = value;
-    one.dispatchEvent(new Event("change"));
+  const isChecked = (field: Field): boolean => "checked" in field && field.checked;
+  const now = new Map(fields().map(([key, field]) => [key, [field.value, isChecked(field)] as const]));
+  const before = now.size > 0 ? now : (visit.refusedAnswers ?? now);
+  const part = visit.answering?.part ?? 0;
+  visit.answering = null;
+  await visit.start();
+  visit.refusedAnswers = fields().length > 0 ? null : before;
+  for (const [key, field] of fields()) {
+    const [value, checked] = before.get(key) ?? [field.value, false];
+    if (field.type === "radio" || field.type === "checkbox") (field as HTMLInputElement).checked = checked;
+    else field.value = value;
+    field.dispatchEvent(new Event("change"));
   }
-  (parts as Answering | null)?.show(part); // it was set again
+  showPart(visit, part);
+}
+
+/** Show a part of what is answered now. */
+function showPart({ answering }: Visit, part: number): void {
+  answering?.show(part);
 }
 
 function remembered(): Ledger {
@@ -166,7 +150,7 @@ async function verified(id: string): Promise<Plan> {
 }
 
 /** All studies, and a field for the code of a letter, which leads to its own. */
-function choose(plans: readonly Summary[], asked: HTMLElement | null): void {
+function choose(plans: readonly Summary[], field: HTMLElement | null): void {
   document.title = `${t("surveys")} · Deniable`;
   if (plans.length === 0) return put(h("h1", {}, t("no_study")));
   const item = ({ id, title, titles, round }: Summary): HTMLElement =>
@@ -178,7 +162,7 @@ function choose(plans: readonly Summary[], asked: HTMLElement | null): void {
     );
   put(
     h("h1", {}, t("choose_study")),
-    ...(asked ? [asked] : []),
+    ...(field ? [field] : []),
     h("ul", { class: "choices" }, plans.map(item)),
   );
 }
@@ -187,26 +171,26 @@ function choose(plans: readonly Summary[], asked: HTMLElement | null): void {
  * The newest open round that the device has not answered, or whose report waits here; if there is none, the
  * newest one.
  */
-function pick(plan: Plan, rounds: readonly Round[]): number | null {
-  const open = rounds.filter((one) => one.open).map(({ number }) => number);
-  open.sort((one, other) => other - one);
-  const known = received();
+function pick({ ledger }: Visit, plan: Plan, rounds: readonly Round[]): number | null {
+  const open = rounds.filter((round) => round.open).map(({ number }) => number);
+  open.sort((a, b) => b - a);
+  const acknowledged = received();
   const isDone = (round: number): boolean =>
-    shared.ledger.find(plan, round) !== null && isReceived({ plan: plan.id, round }, known);
+    ledger.find(plan, round) !== null && isReceived({ plan: plan.id, round }, acknowledged);
   return open.find((number) => !isDone(number)) ?? open[0] ?? null;
 }
 
-async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], others: boolean): Promise<void> {
+async function offer(
+  visit: Visit,
+  plan: Plan,
+  summary: Summary,
+  rounds: readonly Round[],
+  others: boolean,
+): Promise<void> {
   const { texts } = plan;
-  const title = own(plan, texts?.title)?.words ?? titleOf(plan.title, plan.id);
+  const title = inLanguage(plan, texts?.title)?.words ?? titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
-  const round = pick(plan, rounds);
-  const times =
-    plan.rounds === null
-      ? t("asked_once")
-      : round === null
-        ? plural("rounds", plan.rounds)
-        : t("round_of", { round, rounds: plan.rounds });
+  const round = pick(visit, plan, rounds);
   const [first, ...more] = paragraphs(plan, texts?.introduction);
   const head = h(
     "div",
@@ -216,52 +200,48 @@ async function offer(plan: Plan, summary: Summary, rounds: readonly Round[], oth
     h(
       "p",
       { class: "soft" },
-      `${plural("questions", pagesOf(plan).flat().length)} · ${times}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
+      `${plural("questions", pagesOf(plan).flat().length)} · ${howOften(plan, round)}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
     ),
   );
-  const mine = turn;
-  if (round === null) {
-    const { closed } = await following();
-    if (mine === turn) put(head, closed(plan, rounds));
-    return;
-  }
-  const one = { plan, summary, round };
-  const { ledger, tickets } = shared;
+  if (round === null) return put(head, closed(visit, plan, rounds));
+  const study = { plan, summary, round };
+  const { ledger } = visit;
   const before = ledger.find(plan, round);
-  if (before) {
-    const { answered } = await following();
-    if (mine === turn) answered(head, one, before);
-    return;
-  }
+  if (before) return answered(visit, head, study, before);
   try {
     refuseAboveCap(ledger, [plan]);
   } catch (problem) {
     if (!(problem instanceof AboveCap)) throw problem;
-    const { limited } = await following();
-    if (mine === turn) put(head, limited(plan), promise(plan));
-    return;
+    return put(head, limited(visit, plan), promise(plan));
   }
-  const told = summary.invited ? [tickets ? tickets.explanation() : sentAlong()] : [];
-  if (summary.invited && shared.invitation === null && !tickets?.isKept(ledger, plan)) {
-    const { askInvitation } = await following();
-    if (mine === turn) put(head, promise(plan), ...told, askInvitation([plan.id], isDamaged));
-    return;
+  const hasTickets = plan.ticketKey !== null;
+  const notices = summary.invited ? [hasTickets ? explanation(plan.known !== null) : sentAlong()] : [];
+  if (summary.invited && visit.invitation === null && !isKept(ledger, plan)) {
+    const invitation = askInvitation(visit, [plan.id], visit.isDamaged);
+    return put(head, promise(plan), ...notices, invitation);
   }
+  const mine = visit.turn;
   const isAll = plan.ask === "all";
-  const asked = isAll ? plan.asked.map(({ name }) => name) : await (await following()).drawQuestions(plan);
-  if (mine !== turn) return;
+  const names = isAll ? plan.asked.map(({ name }) => name) : await drawQuestions(visit, plan);
+  if (mine !== visit.turn) return;
+  const form = questions(plan, names, async (replies) =>
+    review(visit, head, study, replies, (name) => form.show(name)),
+  );
+  visit.answering = { forms: [form.element], part: 0, show: () => undefined };
   put(
     head,
     promise(plan),
-    ...(isAll ? [] : [drawnFirst(asked.length, plan.asked.length)]),
-    ...told,
+    ...(isAll ? [] : [drawnFirst(names.length, plan.asked.length)]),
+    ...notices,
     askedBy(),
-    (form = questions(plan, asked, kinds, async (given) => {
-      const part = await following().catch(() => null);
-      part?.review(head, one, given);
-      complain(form, part === null ? t("unreachable") : "");
-    })),
+    form.element,
   );
+}
+
+/** How often people are asked, and which round it is. */
+function howOften(plan: Plan, round: number | null): string {
+  if (plan.rounds === null) return t("asked_once");
+  return round === null ? plural("rounds", plan.rounds) : t("round_of", { round, rounds: plan.rounds });
 }
 
 /** Who asks, how to reach them, and what else they say. */
@@ -269,19 +249,19 @@ function about(plan: Plan, more: readonly HTMLElement[]): HTMLElement | null {
   const { responsible, contact, privacy_notice: notice } = plan.texts ?? {};
   const line = (key: "responsible" | "contact", child: Child): HTMLElement[] =>
     child ? [h("dt", {}, t(key)), h("dd", {}, child)] : [];
-  const to = own(plan, contact)?.words ?? "";
+  const to = inLanguage(plan, contact)?.words ?? "";
   const address = /^[^\s@:/]+@[^\s@/]+$/.test(to) ? `mailto:${to}` : to;
   const reached = /^(https|mailto):/.test(address)
     ? link(address, to.replace(/^mailto:/, ""))
-    : owned(plan, contact);
-  const noticed = own(plan, notice)?.words;
+    : operatorText(plan, contact);
+  const noticed = inLanguage(plan, notice)?.words;
   if (!responsible && !contact && !notice && !more.length) return null;
   return h(
     "details",
     { class: "about" },
     h("summary", {}, t("about")),
     more,
-    h("dl", {}, line("responsible", owned(plan, responsible)), line("contact", reached)),
+    h("dl", {}, line("responsible", operatorText(plan, responsible)), line("contact", reached)),
     noticed && h("p", {}, link(noticed, t("privacy_notice"))),
   );
 }
@@ -293,16 +273,19 @@ function link(address: string, words: string): HTMLElement {
 
 /** What a plain invitation tells, for people to read before they answer. */
 function sentAlong(): HTMLElement {
-  const told = h("details", { class: "kept-apart" }, h("summary", {}, t("invitation_tells")));
-  unfold(told, async () => [(await following()).tellInvitation()]);
-  return told;
+  return h(
+    "details",
+    { class: "kept-apart" },
+    h("summary", {}, t("invitation_tells")),
+    h("p", {}, t("invitation_told")),
+  );
 }
 
 /**
  * The survey is answered at one address only: at another, this browser would not know what it has sent. A link, and
  * no redirect, since a proxy that changes names would lead back here without end.
  */
-function elsewhere(address: string): void {
+function elsewhere({ arrived }: Visit, address: string): void {
   document.title = `${t("elsewhere")} · Deniable`;
   const to = h("a", { href: address + arrived }, h("bdi", {}, address));
   put(
@@ -320,19 +303,20 @@ function connection(): void {
   find("connection").textContent = navigator.onLine || !spoken().catalog ? "" : t("offline");
 }
 
+preparePreview();
+const visit = new Visit(start);
 addEventListener("hashchange", () => {
   if (location.hash !== "" && !/^#(plan|invitation)=/.test(location.hash)) return;
-  kept = null;
-  void start();
+  visit.refusedAnswers = null;
+  void visit.start();
 });
 addEventListener("storage", ({ key, newValue }) => {
   if (find("device").hidden) return;
-  if (newValue !== null || (key !== null && key !== "deniable")) return void finish();
+  if (newValue !== null || (key !== null && key !== "deniable")) return void finish(visit);
   keepInvitation(null); // everything was forgotten in another tab
-  void start(true);
+  void visit.start(true);
 });
 addEventListener("online", connection);
 addEventListener("offline", connection);
 skipping();
-shared.start = start;
-void start();
+void visit.start();

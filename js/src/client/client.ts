@@ -6,14 +6,15 @@
  * not given is the operating system's; there is no way to pass other randomness in.
  */
 
+import type { Answers } from "../domains/attribute.js";
 import { InvalidParameter, NotSent } from "../errors.js";
 import { isWhole } from "../exact.js";
 import { fromHexadecimal } from "../hexadecimal.js";
-import { type Answers, Plan } from "../plan/plan.js";
+import { Plan } from "../plan/plan.js";
 import { type Bytes, below, type Code, type Halves, Row, remembered, system } from "../randomness/words.js";
 import { type Fields, parseJson } from "../strict.js";
 import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
-import { fromBytes, Report } from "./wire.js";
+import { fromBytes, Report } from "./report.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
 const PATIENCE = 60_000; // milliseconds: no pause between two attempts is longer

@@ -1,17 +1,23 @@
 /** Reads an attribute of a plan: its values, what a missing answer means, and of whom it is asked. */
 
 import { InvalidValue, must, NOT_CANONICAL, shown } from "../errors.js";
-import { domain } from "../plan/notation.js";
-import type { RareKinds } from "../plan/rare_kinds.js";
 import type { Code } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedList, checkedString } from "../strict.js";
-import { checkedText, type Domain, NO_ANSWER } from "./domain.js";
+import { type Domain, readDomain } from "./domain.js";
+import { checkedText, NO_ANSWER } from "./values.js";
 
 const NO_ANSWER_LABEL = "no answer";
-const NOT_APPLICABLE = "not applicable";
+/** How an answer says that a question does not apply. */
+export const NOT_APPLICABLE = "not applicable";
 export const POLICIES = ["refuse", "value", "random"];
 
 export type Missing = "refuse" | "value" | "random";
+
+/**
+ * Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no
+ * answer.
+ */
+export type Answers = Readonly<Record<string, unknown>>;
 
 /** An attribute is asked only of people who gave one of these answers to another one. */
 export interface Condition {
@@ -62,14 +68,14 @@ export class Attribute {
     const { domain, missing, answered } = this;
     if (!("factors" in domain)) return [this];
     return domain.factors.map(
-      (one) => new Attribute(one.name, one.domain, missing, false, null, null, null, answered),
+      (factor) => new Attribute(factor.name, factor.domain, missing, false, null, null, null, answered),
     );
   }
 
   /** @internal The answer to it; of a table, a list of answers. One that is left out is missing. */
-  answer(given: Readonly<Record<string, unknown>>): unknown {
-    const found = this.columns.map((name) => (Object.hasOwn(given, name) ? given[name] : null));
-    return found.length > 1 ? found : found[0];
+  answer(answers: Answers): unknown {
+    const parts = this.columns.map((name) => (Object.hasOwn(answers, name) ? answers[name] : null));
+    return parts.length > 1 ? parts : parts[0];
   }
 
   /** What this option is called in its question; empty where it is none. */
@@ -110,17 +116,12 @@ export class Attribute {
 }
 
 /** An attribute of a plan whose policy for missing answers is `usual`. */
-export const readAttribute = (
-  data: unknown,
-  usual: Missing,
-  filled: boolean,
-  rare?: RareKinds,
-): Attribute => {
-  const there = ["missing", "answered", ...(rare ? ["only_if", "several", "answers"] : [])];
+export const readAttribute = (data: unknown, usual: Missing, isFilled: boolean): Attribute => {
+  const optional = ["missing", "answered", "only_if", "several", "answers"];
   const fields = checkedFields(data, "an attribute", [
     "name",
     "domain",
-    ...there.filter((name) => Object.hasOwn(Object(data), name)),
+    ...optional.filter((name) => Object.hasOwn(Object(data), name)),
   ]);
   const name = checkedText(checkedString(fields.name, "name"), "an attribute's name");
   const { missing = usual, only_if: condition } = fields;
@@ -136,9 +137,9 @@ export const readAttribute = (
   );
   let onlyIf: Condition | null = null;
   if (condition !== undefined) {
-    const given = checkedFields(condition, "a condition", ["name", "values"]);
-    const values = checkedList(given.values, "values").map((value) => checkedString(value, "a value"));
-    onlyIf = { name: checkedString(given.name, "name"), values };
+    const { name: parent, values } = checkedFields(condition, "a condition", ["name", "values"]);
+    const texts = checkedList(values, "values").map((value) => checkedString(value, "a value"));
+    onlyIf = { name: checkedString(parent, "name"), values: texts };
   }
   const text = (key: string): string | null => (key in fields ? checkedString(fields[key], key) : null);
   const [several, answers] = [text("several"), text("answers")];
@@ -149,6 +150,6 @@ export const readAttribute = (
     const fits = mayLack && answered > 0 && answered < 1000;
     must(fits, "answered", () => `${shown(name)} cannot have answers of ${answered} in 1,000 people`);
   }
-  const domainOf = domain(fields.domain, rare);
-  return new Attribute(name, domainOf, missing as Missing, filled, onlyIf, several, answers, answered);
+  const domain = readDomain(fields.domain);
+  return new Attribute(name, domain, missing as Missing, isFilled, onlyIf, several, answers, answered);
 };

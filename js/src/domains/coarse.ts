@@ -2,11 +2,11 @@
 
 import { must, shown } from "../errors.js";
 import { wholeNumber } from "../exact.js";
-import { domain, type RareKinds } from "../plan/notation.js";
 import { below, type Code, type Halves } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedKind, checkedList, checkedString } from "../strict.js";
-import { checkedText, NO_ANSWER, type Range, type Values } from "./domain.js";
-import type { Codes, FreeText } from "./free_text.js";
+import { type Codes, type FreeText, readCodes, readFreeText } from "./free_text.js";
+import { type Range, readRange } from "./range.js";
+import { checkedText, NO_ANSWER, type Values } from "./values.js";
 
 type Base = Range | FreeText | Codes;
 
@@ -77,17 +77,19 @@ const joined = (base: Range, first: number, last: number): string => {
   return to ? `${from} to under ${to}` : `${from} or more`;
 };
 
-/** A coarse domain of a plan. */
-const readCoarse = (data: unknown, rare: RareKinds): Coarse => {
-  const fields = checkedFields(data, "a coarse domain", ["kind", "divisor", "factors"]);
-  const all = checkedList(fields.factors, "factors");
-  must(all.length === 1, "coarse", () => `a coarse domain is of one question, got ${all.length}`);
-  const given = checkedFields(all[0], "a factor", ["name", "domain"]);
-  const name = checkedText(checkedString(given.name, "name"), "a question's name");
-  checkedKind(given.domain, "a factor's domain", ["range", "text", "code"]);
-  return new Coarse(name, domain(given.domain, rare) as Base, checkedInteger(fields.divisor, "divisor"));
+const BASES: Readonly<Record<string, (data: unknown) => Base>> = {
+  range: readRange,
+  text: readFreeText,
+  code: readCodes,
 };
 
-export const domains: Readonly<Record<string, (data: unknown, rare: RareKinds) => Coarse>> = {
-  coarse: readCoarse,
+/** Reads a coarse domain from a plan. */
+export const readCoarse = (data: unknown): Coarse => {
+  const fields = checkedFields(data, "a coarse domain", ["kind", "divisor", "factors"]);
+  const factors = checkedList(fields.factors, "factors");
+  must(factors.length === 1, "coarse", () => `a coarse domain is of one question, got ${factors.length}`);
+  const factor = checkedFields(factors[0], "a factor", ["name", "domain"]);
+  const name = checkedText(checkedString(factor.name, "name"), "a question's name");
+  const read = BASES[checkedKind(factor.domain, "a factor's domain", Object.keys(BASES))] as typeof readRange;
+  return new Coarse(name, read(factor.domain), checkedInteger(fields.divisor, "divisor"));
 };

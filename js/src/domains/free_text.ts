@@ -4,7 +4,7 @@ import { InvalidValue, must, shown } from "../errors.js";
 import { wholeNumber } from "../exact.js";
 import { type Code, type Halves, wordOf } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedString } from "../strict.js";
-import { isMissing, labelOf, NO_ANSWER, type Values } from "./domain.js";
+import { isMissing, labelOf, NO_ANSWER, type Values } from "./values.js";
 
 const FEWEST_BITS = 8;
 const MOST_BITS = 62;
@@ -16,7 +16,7 @@ const DECIMAL = /^\d{1,20}$/;
 /** What stands for the rest of a text of which only the first letters are known. */
 export const MORE = "…";
 
-/** FreeText of at most `longest` letters; a longer one is cut, or refused. */
+/** Text of at most `longest` letters; a longer one is cut, or refused. */
 export class FreeText implements Values {
   readonly kind = "text";
   readonly isUnlisted = true;
@@ -156,11 +156,13 @@ export class Codes implements Values {
 /** The first bits of a word. */
 const drawBits = (words: Halves, bits: number): Code => wordOf(words, 0) >> BigInt(64 - bits);
 
-export const domains: Readonly<Record<string, (data: unknown) => FreeText | Codes>> = {
-  text: (data) => {
-    const { alphabet, longest, cut } = checkedFields(data, "a text", ["kind", "alphabet", "longest", "cut"]);
-    must(typeof cut === "boolean", "type", () => `cut is true or false, got ${shown(cut)}`);
-    return new FreeText(checkedString(alphabet, "alphabet"), checkedInteger(longest, "longest"), cut);
-  },
-  code: (data) => new Codes(checkedInteger(checkedFields(data, "a code", ["kind", "bits"]).bits, "bits")),
+/** Reads text from a plan. */
+export const readFreeText = (data: unknown): FreeText => {
+  const { alphabet, longest, cut } = checkedFields(data, "a text", ["kind", "alphabet", "longest", "cut"]);
+  must(typeof cut === "boolean", "type", () => `cut is true or false, got ${shown(cut)}`);
+  return new FreeText(checkedString(alphabet, "alphabet"), checkedInteger(longest, "longest"), cut);
 };
+
+/** Reads codes from a plan. */
+export const readCodes = (data: unknown): Codes =>
+  new Codes(checkedInteger(checkedFields(data, "a code", ["kind", "bits"]).bits, "bits"));

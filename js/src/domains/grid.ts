@@ -2,7 +2,8 @@
 
 import { InvalidValue, must, shown } from "../errors.js";
 import { wholeNumber } from "../exact.js";
-import { checkedValues, isMissing, NO_ANSWER, numberOf, type Values } from "./domain.js";
+import { checkedFields, checkedInteger } from "../strict.js";
+import { checkedValues, isMissing, NO_ANSWER, numberOf, type Values } from "./values.js";
 
 const MOST_SIDE = 1 << 12;
 const NANO = 1e9; // degrees are the integers over this
@@ -115,4 +116,12 @@ const notLocation = (answer: unknown, name: string): InvalidValue =>
 const around = (degrees: number): number => {
   const rest = degrees % 360;
   return rest < 0 ? rest + 360 : rest;
+};
+
+/** Reads a grid from a plan. */
+export const readGrid = (data: unknown): Grid => {
+  const names = ["south", "west", "north", "east", "rows", "columns"];
+  const fields = checkedFields(data, "a grid", ["kind", ...names]);
+  const integers = names.map((name) => checkedInteger(fields[name], name));
+  return new Grid(...(integers as ConstructorParameters<typeof Grid>));
 };

@@ -1,9 +1,10 @@
 /** Defines the values of several questions that are reported as one: a cell of their table. */
 
 import { InvalidValue, must, shown } from "../errors.js";
-import { domain, type RareKinds } from "../plan/notation.js";
 import { checkedFields, checkedKind, checkedList, checkedString } from "../strict.js";
-import { type Categories, checkedText, type Domain, NO_ANSWER, type Range, type Values } from "./domain.js";
+import { type Categories, readCategories } from "./categories.js";
+import { type Range, readRange } from "./range.js";
+import { checkedText, NO_ANSWER, type Values } from "./values.js";
 
 const MOST_CELLS = 1 << 16;
 const MOST = 16; // questions of two answers each have that many cells
@@ -24,7 +25,7 @@ export class Product implements Values {
     const { names } = this;
     const fits = names.length > 1 && names.length <= MOST && new Set(names).size === names.length;
     must(fits, "product", () => `a table is of two or more different questions, got ${shown(names)}`);
-    this.k = factors.reduce((cells, one) => cells * one.domain.k, 1);
+    this.k = factors.reduce((cells, { domain }) => cells * domain.k, 1);
     must(this.k <= MOST_CELLS, "product", () => `a table has at most ${MOST_CELLS} cells, got ${this.k}`);
   }
 
@@ -41,17 +42,17 @@ export class Product implements Values {
   /** The answers that a value is, question by question. */
   split(code: number): number[] {
     let rest = code;
-    const found: number[] = [];
+    const codes: number[] = [];
     for (const { domain } of [...this.factors].reverse()) {
-      found.unshift(rest % domain.k);
+      codes.unshift(rest % domain.k);
       rest = Math.floor(rest / domain.k);
     }
-    return found;
+    return codes;
   }
 
   label(code: number): string {
     return this.split(code)
-      .map((one, i) => this.factors[i]?.domain.label(one))
+      .map((part, i) => this.factors[i]?.domain.label(part))
       .join(BETWEEN);
   }
 
@@ -59,27 +60,22 @@ export class Product implements Values {
   code(answer: unknown, name: string): number {
     if (!Array.isArray(answer) || answer.length !== this.factors.length)
       throw new InvalidValue(`an answer to ${shown(name)} has ${this.factors.length} parts`);
-    const codes = this.factors.map((one, i) => one.domain.code(answer[i], one.name));
+    const codes = this.factors.map((factor, i) => factor.domain.code(answer[i], factor.name));
     if (codes.includes(NO_ANSWER)) return NO_ANSWER;
-    return codes.reduce((cell, one, i) => cell * (this.factors[i] as Factor).domain.k + one, 0);
+    return codes.reduce((cell, code, i) => cell * (this.factors[i] as Factor).domain.k + code, 0);
   }
 }
 
-/** Questions with their values. */
-export const readFactors = (data: unknown, what: string, rare: RareKinds): Factor[] =>
-  checkedList(data, what).map((one) => {
-    const given = checkedFields(one, "a factor", ["name", "domain"]);
-    const name = checkedText(checkedString(given.name, "name"), "a question's name");
-    checkedKind(given.domain, "a factor's domain", ["categories", "range"]);
-    return { name, domain: domain(given.domain, rare) as Categories | Range };
+/** Reads questions with their values. */
+export const readFactors = (data: unknown, what: string): Factor[] =>
+  checkedList(data, what).map((factor) => {
+    const fields = checkedFields(factor, "a factor", ["name", "domain"]);
+    const name = checkedText(checkedString(fields.name, "name"), "a question's name");
+    const kind = checkedKind(fields.domain, "a factor's domain", ["categories", "range"]);
+    const read = kind === "categories" ? readCategories : readRange;
+    return { name, domain: read(fields.domain) };
   });
 
-/** A product of a plan. */
-const readProduct = (data: unknown, rare: RareKinds): Product => {
-  const { factors } = checkedFields(data, "a product", ["kind", "factors"]);
-  return new Product(readFactors(factors, "factors", rare));
-};
-
-export const domains: Readonly<Record<string, (data: unknown, rare: RareKinds) => Domain>> = {
-  product: readProduct,
-};
+/** Reads a table of questions from a plan. */
+export const readProduct = (data: unknown): Product =>
+  new Product(readFactors(checkedFields(data, "a product", ["kind", "factors"]).factors, "factors"));

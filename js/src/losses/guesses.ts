@@ -33,22 +33,24 @@ export const findGuess = (
   const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
   const [n, d] = chance;
   const whole = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
-  const one = rounded(chance);
-  const all = isRepeated(part) ? Math.max(one, rounded(part.always ?? guess(part.forever, part.k))) : one;
+  const single = rounded(chance);
+  const all = isRepeated(part)
+    ? Math.max(single, rounded(part.always ?? guess(part.forever, part.k)))
+    : single;
   const wholeReport = Math.max(whole, related?.wholeReport ?? 0);
-  const oneReport = Math.max(one, related?.oneReport ?? 0);
+  const oneReport = Math.max(single, related?.oneReport ?? 0);
   const allReports = Math.max(all, related?.allReports ?? 0);
   const blind = related?.blind ?? 1 / among;
-  const found = { blind, wholeReport, oneReport, allReports };
-  return tell(found, real < size, changedLoss, what, related ? often(blind) : `1 in ${among}`);
+  const figures = { blind, wholeReport, oneReport, allReports };
+  return tell(figures, real < size, changedLoss, what, related ? often(blind) : `1 in ${among}`);
 };
 
 /**
- * The same figures, and what they say in plain words. `changedLoss` is what all rounds give away, whatever changes, in
+ * Figures of a guess, and what they say in plain words. `changedLoss` is what all rounds give away, whatever changes, in
  * billionths: null without a bound, undefined where people are asked once.
  */
 export const tell = (
-  found: Omit<BestGuess, "sentence" | "allRounds">,
+  figures: Omit<BestGuess, "sentence" | "allRounds">,
   isDrawn: boolean,
   changedLoss: number | null | undefined,
   what: string,
@@ -56,15 +58,15 @@ export const tell = (
 ): BestGuess => {
   const allRounds =
     changedLoss === undefined
-      ? found.oneReport
-      : Math.max(found.oneReport, found.allReports, multiplyOdds(changedLoss, found.blind));
+      ? figures.oneReport
+      : Math.max(figures.oneReport, figures.allReports, multiplyOdds(changedLoss, figures.blind));
   const again =
     changedLoss === undefined
       ? ""
-      : `; anyone who sees the reports of all rounds, even if your answers change: ${often(allRounds)}; if they do not change: ${often(found.allReports)}`;
-  const known = isDrawn ? `; anyone who knows that it holds this answer: ${often(found.oneReport)}` : "";
-  const sentence = `anyone who sees your report guesses right${what} at most ${often(found.wholeReport)}${known}${again}; blind guessing: ${blindly}`;
-  return { ...found, allRounds, sentence };
+      : `; anyone who sees the reports of all rounds, even if your answers change: ${often(allRounds)}; if they do not change: ${often(figures.allReports)}`;
+  const known = isDrawn ? `; anyone who knows that it holds this answer: ${often(figures.oneReport)}` : "";
+  const sentence = `anyone who sees your report guesses right${what} at most ${often(figures.wholeReport)}${known}${again}; blind guessing: ${blindly}`;
+  return { ...figures, allRounds, sentence };
 };
 
 /** How often a guess is right whose odds reports multiply by a loss at most; a billionth more outweighs what a float rounds. */
@@ -80,7 +82,7 @@ const rounded = ([n, d]: Ratio): number => Number(divideUp(n * NANO, d)) / 1e9; 
 
 /** How often something happens, in words that do not say less. */
 const often = (chance: number): string => {
-  const one = Math.floor(1 / chance);
-  if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return `1 time in ${one}`;
+  const times = Math.floor(1 / chance);
+  if (chance < 0.01 || (times > 1 && 1 / times <= 1.02 * chance)) return `1 time in ${times}`;
   return chance > 0.99 ? "every time" : `${Math.ceil(100 * chance)} times in 100`;
 };

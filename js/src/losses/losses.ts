@@ -1,10 +1,19 @@
 /** Reads the losses that a plan states, and refuses less than is true. */
 
+import type { Attribute } from "../domains/attribute.js";
 import { must } from "../errors.js";
 import { type Loss, toNano } from "../exact.js";
 import { FIGURES, type Figures } from "../mechanisms/repeated.js";
-import type { RareKinds } from "../plan/rare_kinds.js";
-import { checkedFields, checkedInteger, isObject } from "../strict.js";
+import type { RecordMechanism } from "../records/records.js";
+import { checkedFields, checkedInteger, checkedList, checkedString, isObject } from "../strict.js";
+
+/** What losses are computed from: what is asked, how a record of it becomes a report, and for how many collections. */
+export interface Recipe {
+  readonly attributes: readonly Attribute[];
+  readonly mechanism: RecordMechanism;
+  /** For how many collections; null where people are asked once. */
+  readonly rounds: number | null;
+}
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */
 export interface Losses {
@@ -42,10 +51,9 @@ export const lossOfAll = ({
   unchanged: repeated ? repeated.same_value : record,
 });
 
-/** What a plan says. */
-export const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
+/** Reads the losses that a plan states. */
+export const statedLosses = (data: unknown): Losses => {
   const metric = isObject(data) && data.metric;
-  must(rare || !metric, "losses", () => "losses per unit are for metric attributes");
   const fields = checkedFields(data, "losses", [
     "record",
     "attribute",
@@ -61,8 +69,19 @@ export const statedLosses = (data: unknown, rare?: RareKinds): Losses => {
     record: checkedInteger(fields.record, "a loss"),
     attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
-    ...(metric && rare ? { metric: rare.statedMetric(metric) } : {}),
+    ...(metric ? { metric: statedMetric(metric) } : {}),
   };
+};
+
+/** Reads the losses per unit of distance that a plan states. */
+const statedMetric = (data: unknown): MetricLosses => {
+  const { rest, units } = checkedFields(data, "metric losses", ["rest", "units"]);
+  for (const entry of checkedList(units, "units")) {
+    const { name, unit, loss } = checkedFields(entry, "the loss per unit", ["name", "unit", "loss"]);
+    for (const text of [name, unit]) checkedString(text, "name and unit");
+    checkedInteger(loss, "the loss per unit");
+  }
+  return { rest: checkedInteger(rest, "the loss of the rest"), units: units as MetricLosses["units"] };
 };
 
 /** The true loss in billionths, or a refusal where it is above what is stated. */

@@ -6,28 +6,18 @@ import { must, shown } from "../errors.js";
 import { logUp } from "../exact.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
 import { isMetric } from "../mechanisms/metric.js";
-import type { Plan } from "../plan/plan.js";
-import { checkedFields, checkedInteger, checkedList, checkedString } from "../strict.js";
-import { type MetricLosses, refuseLess } from "./losses.js";
+import { type MetricLosses, type Recipe, refuseLess } from "./losses.js";
 
 const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody made for that
-
-/** What a plan states of its distances. */
-export const statedMetric = (data: unknown): MetricLosses => {
-  const { rest, units } = checkedFields(data, "metric losses", ["rest", "units"]);
-  for (const one of checkedList(units, "units")) {
-    const { name, unit, loss } = checkedFields(one, "the loss per unit", ["name", "unit", "loss"]);
-    for (const text of [name, unit]) checkedString(text, "name and unit");
-    checkedInteger(loss, "the loss per unit");
-  }
-  return { rest: checkedInteger(rest, "the loss of the rest"), units: units as MetricLosses["units"] };
-};
 
 /**
  * Recompute what is lost per unit of distance; refuse a plan that leaks more, or whose values have no such
  * distances.
  */
-export const verifiedMetric = ({ attributes, mechanism, stated }: Plan): MetricLosses | undefined => {
+export const verifyMetric = (
+  { attributes, mechanism }: Recipe,
+  metric: MetricLosses | undefined,
+): MetricLosses | undefined => {
   const units = attributes.flatMap(({ name, domain }, j) => {
     const part = mechanism.mechanisms[j] as Mechanism;
     if (!isMetric(part)) return [];
@@ -35,7 +25,6 @@ export const verifiedMetric = ({ attributes, mechanism, stated }: Plan): MetricL
     must(part.isShort(domain), "steps", () => `${shown(name)} has smaller distances than the plan says`);
     return [{ name, unit: part.unit, part }];
   });
-  const { metric } = stated;
   const isSame = (metric?.units ?? []).every(
     ({ name, unit }, i) => name === units[i]?.name && unit === units[i]?.unit,
   );

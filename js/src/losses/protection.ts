@@ -6,8 +6,7 @@
  * this guess be right with probability e^L / (1 + e^L) at most, whatever answers change.
  */
 
-import type { Plan } from "../plan/plan.js";
-import { lossOfAll } from "./losses.js";
+import { type Losses, lossOfAll } from "./losses.js";
 
 /** Billionths of a nat, ln 3 rounded up: up to here a plan protects well, and 75 of 100 guesses are right. */
 export const MOST_WELL = 1_098_612_289;
@@ -24,7 +23,8 @@ export interface Protection {
   readonly percent: number;
 }
 
-export const rateProtection = (plan: Plan): Protection => rateLoss(lossOfAll(plan.verify()).counted);
+/** The rating of a plan with these losses. */
+export const rateProtection = (losses: Losses): Protection => rateLoss(lossOfAll(losses).counted);
 
 /** The rating of the loss of all reports together. */
 export const rateLoss = (loss: number | null): Protection => {

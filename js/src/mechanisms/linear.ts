@@ -27,9 +27,9 @@ export const linear = (bits: number, rows: number, keep: bigint): Mechanism<Line
   const buckets = direct(g, keep);
   const width = bits + rows - 1;
   const hash = (matrix: bigint, value: Code): number => {
-    let found = 0;
-    for (let j = 0; j < rows; j++) found |= parity(BigInt(value) & (matrix >> BigInt(j))) << j;
-    return found;
+    let bucket = 0;
+    for (let j = 0; j < rows; j++) bucket |= parity(BigInt(value) & (matrix >> BigInt(j))) << j;
+    return bucket;
   };
   const isAllowed = (matrix: bigint): boolean => isFair(matrix, bits, rows);
   const draw = (words: Halves): bigint => {
@@ -88,18 +88,17 @@ const linearCodec = (width: number, g: number, isAllowed: (matrix: bigint) => bo
   };
 };
 
-export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
-  linear: (data) => {
-    const { bits, rows, keep } = checkedFields(data, "a linear mechanism", ["kind", "bits", "rows", "keep"]);
-    const made = linear(checkedInteger(bits, "bits"), checkedInteger(rows, "rows"), threshold(keep));
-    return made as unknown as Mechanism;
-  },
+/** Reads a mechanism for values of many bits from a plan. */
+export const readLinear = (data: unknown): Mechanism => {
+  const { bits, rows, keep } = checkedFields(data, "a linear mechanism", ["kind", "bits", "rows", "keep"]);
+  const made = linear(checkedInteger(bits, "bits"), checkedInteger(rows, "rows"), threshold(keep));
+  return made as unknown as Mechanism;
 };
 
 /** A number from its bytes in hexadecimal, the lowest first. */
 const matrixOf = (text: string): bigint => BigInt(`0x${(text.match(/../g) ?? []).reverse().join("")}`);
 
-/** Back from it. */
+/** The bytes of a number in hexadecimal, the lowest first. */
 const written = (matrix: bigint, width: number): string => {
   const digits = matrix.toString(16).padStart(2 * Math.ceil(width / 8), "0");
   return (digits.match(/../g) ?? []).reverse().join("");
@@ -122,7 +121,7 @@ const isFair = (matrix: bigint, bits: number, rows: number): boolean => {
   const below = BigInt(Math.max(0, bits - rows - SPARE));
   for (let j = 0; j < rows; j++) {
     let row = BigInt.asUintN(bits, matrix >> BigInt(j)) >> below;
-    for (const one of reduced) if ((row ^ one) < row) row ^= one;
+    for (const earlier of reduced) if ((row ^ earlier) < row) row ^= earlier;
     if (!row) return false;
     reduced.push(row);
     reduced.sort((a, b) => (a < b ? 1 : -1)); // the one with the highest bit first

@@ -3,7 +3,7 @@
  * the answer.
  */
 
-import { POSITIONS } from "../domains/number.js";
+import { POSITIONS } from "../domains/numbers.js";
 import { must } from "../errors.js";
 import { cell, FULL, largest, type Ratio, wholeNumber } from "../exact.js";
 import { below, chance, type Halves, type Row, wordOf } from "../randomness/words.js";
@@ -137,10 +137,10 @@ const fieldsOf = (data: unknown, kind: string, ...names: string[]): Readonly<Rec
   return checkedFields(data, `a ${kind} mechanism`, ["kind", ...names]);
 };
 
-/** A mechanism for a mean as part of a record. */
+/** Reads a mechanism for a mean as part of a record. */
 const averaged =
   (make: (data: unknown) => Mean) =>
-  (data: unknown): Mechanism<number> => {
+  (data: unknown): Mechanism => {
     const { words, outputs, ratio, half, send, stands } = make(data);
     return {
       k: POSITIONS + 1,
@@ -154,4 +154,6 @@ const averaged =
     };
   };
 
-export const MEANS = { duchi: averaged(duchi), piecewise: averaged(piecewise), hybrid: averaged(hybrid) };
+export const readDuchi = averaged(duchi);
+export const readPiecewise = averaged(piecewise);
+export const readHybrid = averaged(hybrid);

@@ -1,6 +1,5 @@
 /** Defines the contract of a mechanism: one value and some random words become one part of a report. */
 
-import type { Said } from "../client/wire.js";
 import { must } from "../errors.js";
 import { type Ratio, wholeNumber } from "../exact.js";
 import { type Row, type Threshold, threshold } from "../randomness/words.js";
@@ -34,6 +33,17 @@ export interface Codec<P extends Part = Part> {
   read(bytes: Uint8Array, at: number): unknown;
   /** A part that was read, or that is in JSON; what is not canonical is refused. */
   check(data: unknown): P;
+}
+
+/** What a report says about one attribute, for people. */
+export interface Said {
+  readonly attribute: string;
+  /** The values that the report speaks for: one of them may be the true one, or none. */
+  readonly supports: readonly string[];
+  /** The values that it is about at all, where these are not all. */
+  readonly about?: readonly string[];
+  /** A random matrix in hexadecimal, and one of so many buckets, where the values cannot be listed. */
+  readonly hash?: { readonly bits: string; readonly bucket: number; readonly buckets: number };
 }
 
 /** A mechanism whose report supports a set of values. */

@@ -7,9 +7,11 @@
 
 import { must } from "../errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "../exact.js";
+import { checkedFields, checkedInteger, checkedKind } from "../strict.js";
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
-import type { HashedPart } from "./mechanism.js";
+import type { HashedPart, Mechanism } from "./mechanism.js";
 import type { Repeated } from "./repeated.js";
+import { readRound } from "./shape_json.js";
 import { bucketOf, type Direct, guessBit, hashed, hashFunction, type Unary } from "./shapes.js";
 
 /** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
@@ -140,4 +142,17 @@ export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPar
       return { a, b, bucket: (await buckets.encode(bucketOf(a, b, value, first.k), row.from(1))) as number };
     },
   };
+};
+
+/** Reads two rounds of one shape from a plan. */
+export const readMemoized = (data: unknown): Memoized => {
+  const { first, second } = checkedFields(data, "a memoized mechanism", ["kind", "first", "second"]);
+  return memoized(readRound(first), readRound(second));
+};
+
+/** Reads a permanent hash function, and two rounds on the bucket, from a plan. */
+export const readHashedMemoized = (data: unknown): Mechanism => {
+  const { k, buckets } = checkedFields(data, "a hashed-memoized mechanism", ["kind", "k", "buckets"]);
+  checkedKind(buckets, "a mechanism", ["memoized"]);
+  return hashedMemoized(checkedInteger(k, "k"), readMemoized(buckets));
 };

@@ -1,13 +1,14 @@
 /** Builds means of numbers over many collections: a permanent random line, and two rounds on the side of it. */
 
+import { POSITIONS } from "../domains/numbers.js";
 import { must } from "../errors.js";
 import { FULL, type Ratio } from "../exact.js";
+import { checkedFields, checkedKind } from "../strict.js";
 import { integer } from "./codecs.js";
-import type { Memoized } from "./memoized.js";
+import type { Mechanism } from "./mechanism.js";
+import { type Memoized, readMemoized } from "./memoized.js";
 import type { Repeated } from "./repeated.js";
 import type { Direct } from "./shapes.js";
-
-const POSITIONS = 2 ** 32; // as in number.ts, which a page without numbers does not load for it
 
 /** Whether a number is above a line that is kept: a number that moves a little rarely crosses it. */
 export const memoizedMean = (bit: Memoized): Repeated<number> => {
@@ -39,3 +40,10 @@ export const memoizedMean = (bit: Memoized): Repeated<number> => {
 
 /** The guess by a bit that is right so often: as for the number in the middle of the half. */
 const halfOf = ([n, d]: Ratio): Ratio => [2n * n + d, 4n * d];
+
+/** Reads two rounds on the side of a line from a plan. */
+export const readMemoizedMean = (data: unknown): Mechanism => {
+  const { bit } = checkedFields(data, "a memoized-mean mechanism", ["kind", "bit"]);
+  checkedKind(bit, "a mechanism", ["memoized"]);
+  return memoizedMean(readMemoized(bit));
+};

@@ -1,11 +1,12 @@
 /** Defines what metric mechanisms have in common. */
 
 import type { Domain } from "../domains/domain.js";
-import { must } from "../errors.js";
-import type { Loss } from "../exact.js";
+import { must, NOT_CANONICAL } from "../errors.js";
+import { type Loss, logUp } from "../exact.js";
 import type { Row } from "../randomness/words.js";
-import { checkedList, threshold } from "../strict.js";
+import { checkedBoolean, checkedList, isObject, threshold } from "../strict.js";
 import type { Mechanism } from "./mechanism.js";
+import type { Repeated } from "./repeated.js";
 
 /** A mechanism whose loss is stated twice: per unit of distance, and for any two values (its ratio). */
 export interface MetricMechanism extends Mechanism<number> {
@@ -24,14 +25,40 @@ export const isMetric = (part: Mechanism): part is MetricMechanism => "perUnit" 
 
 /** A list of numbers of words, not longer than `most`. */
 export const table = (reason: string, data: unknown, what: string, most: number): readonly bigint[] => {
-  const given = checkedList(data, what);
-  must(given.length <= most, reason, () => `${what} has at most ${most} entries, got ${given.length}`);
-  return given.map(threshold);
+  const entries = checkedList(data, what);
+  must(entries.length <= most, reason, () => `${what} has at most ${most} entries, got ${entries.length}`);
+  return entries.map(threshold);
 };
 
 /** An entry that is known to be there. */
 export const at = <T>(list: readonly T[], position: number): T => list[position] as T;
 
 /** Something of each entry and the one after it. */
-export const pairs = <T>(list: readonly bigint[], of: (one: bigint, next: bigint) => T): T[] =>
+export const pairs = <T>(list: readonly bigint[], of: (entry: bigint, next: bigint) => T): T[] =>
   list.slice(1).map((next, i) => of(at(list, i), next));
+
+/**
+ * A reader of a mechanism whose reports may be kept: then the report of a value is drawn once, and sent again in every
+ * collection.
+ */
+export const readKept =
+  (read: (data: unknown) => MetricMechanism) =>
+  (data: unknown): MetricMechanism | (MetricMechanism & Repeated<number>) => {
+    if (!isObject(data) || !("kept" in data)) return read(data);
+    const { kept, ...plain } = data;
+    const fresh = read(plain);
+    must(checkedBoolean(kept), "canonical", () => `the plan ${NOT_CANONICAL}: what is not kept says nothing`);
+    const { k, ratio, words, guess } = fresh;
+    return {
+      ...fresh,
+      forever: ratio,
+      ...(guess && { always: guess.chance }),
+      losses: (rounds) => {
+        const loss = logUp(ratio);
+        // without fresh noise a changed value shows: there is no bound on what a sequence of changes gives away
+        return [loss, loss, loss, rounds === 1 ? loss : null, loss * BigInt(Math.min(rounds, k))];
+      },
+      encode: async (value: number, row: Row) =>
+        fresh.encode(value, { fresh: await row.recall(words, value) }),
+    };
+  };

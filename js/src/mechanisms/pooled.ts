@@ -43,11 +43,10 @@ export const pooled = (k: number, g: number, keep: bigint): Mechanism<number> =>
   };
 };
 
-export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
-  pooled: (data) => {
-    const { k, g, keep } = checkedFields(data, "a pooled mechanism", ["kind", "k", "g", "keep"]);
-    return pooled(checkedInteger(k, "k"), checkedInteger(g, "g"), threshold(keep)) as unknown as Mechanism;
-  },
+/** Reads a mechanism with a pool from a plan. */
+export const readPooled = (data: unknown): Mechanism => {
+  const { k, g, keep } = checkedFields(data, "a pooled mechanism", ["kind", "k", "g", "keep"]);
+  return pooled(checkedInteger(k, "k"), checkedInteger(g, "g"), threshold(keep)) as unknown as Mechanism;
 };
 
 /**

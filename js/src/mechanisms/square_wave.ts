@@ -13,7 +13,7 @@ const MOST_BINS = 1 << 20;
 const MOST = 1 << 12; // different reports
 
 /** One of the k + window - 1 bins: of the window that begins at the value with keep / 2^64, else of all others. */
-const squareWave = (data: unknown): Mechanism<number> => {
+export const readSquareWave = (data: unknown): Mechanism<number> => {
   const fields = checkedFields(data, "a square-wave mechanism", ["kind", "k", "window", "keep"]);
   const k = wholeNumber("k", "k, the number of values,", checkedInteger(fields.k, "k"), 2, MOST_BINS);
   const window = wholeNumber("window", "window", checkedInteger(fields.window, "window"), 1, MOST_BINS);
@@ -37,8 +37,4 @@ const squareWave = (data: unknown): Mechanism<number> => {
     },
     supports: (part, value) => value <= part && part < value + window,
   };
-};
-
-export const mechanisms: Readonly<Record<string, (data: unknown) => Mechanism>> = {
-  "square-wave": squareWave,
 };

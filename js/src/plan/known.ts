@@ -1,13 +1,11 @@
 /** Reads the questions whose answers the collector knows anyway: a report names the group as it is. */
 
-import type { Said } from "../client/wire.js";
 import { Attribute } from "../domains/attribute.js";
-import type { Categories, Range } from "../domains/domain.js";
 import { readFactors } from "../domains/product.js";
 import { InvalidReport, must, shown, sound } from "../errors.js";
 import { checkedInteger } from "../mechanisms/codecs.js";
+import type { Said } from "../mechanisms/mechanism.js";
 import { isObject } from "../strict.js";
-import type { RareKinds } from "./notation.js";
 
 const MOST_GROUPS = 256; // a byte names one
 const BETWEEN = " x ";
@@ -40,7 +38,7 @@ export class Known {
   /** @internal The group of a person: an answer to each question is there. */
   code(answers: Readonly<Record<string, unknown>>): number {
     return this.attributes.reduce(
-      (group, one) => group * one.domain.k + Number(one.code(one.answer(answers))),
+      (group, question) => group * question.domain.k + Number(question.code(question.answer(answers))),
       0,
     );
   }
@@ -48,12 +46,12 @@ export class Known {
   /** A group's name. */
   label(group: number): string {
     let rest = group;
-    const found: string[] = [];
+    const labels: string[] = [];
     for (const { domain } of [...this.attributes].reverse()) {
-      found.unshift(domain.label(rest % domain.k));
+      labels.unshift(domain.label(rest % domain.k));
       rest = Math.floor(rest / domain.k);
     }
-    return found.join(BETWEEN);
+    return labels.join(BETWEEN);
   }
 
   /** @internal A group that the bytes of a report name. */
@@ -83,16 +81,15 @@ export class Known {
   }
 }
 
-/** What a plan knows anyway. */
-export const readKnown = (data: unknown, attributes: readonly Attribute[], rare: RareKinds): Known => {
-  const found = new Known(
-    readFactors(data, "known", rare).map(
-      ({ name, domain }: { name: string; domain: Categories | Range }) =>
-        new Attribute(name, domain, "refuse", false, null, null, null, null),
+/** Reads the questions whose answers a plan knows anyway; none of them is an attribute. */
+export const readKnown = (data: unknown, attributes: readonly Attribute[]): Known => {
+  const known = new Known(
+    readFactors(data, "known").map(
+      ({ name, domain }) => new Attribute(name, domain, "refuse", false, null, null, null, null),
     ),
   );
   const taken = new Set(attributes.flatMap(({ name, questions }) => [name, ...questions]));
-  const twice = [...found.names, found.name].find((name) => taken.has(name));
+  const twice = [...known.names, known.name].find((name) => taken.has(name));
   must(twice === undefined, "known", () => `${shown(twice)} is known, and asked secretly, too`);
-  return found;
+  return known;
 };

@@ -1,6 +1,7 @@
 /** Reads the maps of a survey: lines or an image under the cells of a grid, and the names of towns. */
 
-import { checkedText, type Domain } from "../domains/domain.js";
+import type { Domain } from "../domains/domain.js";
+import { checkedText } from "../domains/values.js";
 import { must, NOT_CANONICAL, shown } from "../errors.js";
 import { wholeNumber } from "../exact.js";
 import { checkedFields, checkedInteger, checkedList, checkedString, type Fields } from "../strict.js";

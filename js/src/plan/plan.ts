@@ -5,17 +5,20 @@
  * refuse.
  */
 
-import { type Attribute, type Missing, POLICIES, readAttribute } from "../domains/attribute.js";
-import { checkedText } from "../domains/domain.js";
+import { type Answers, type Attribute, type Missing, POLICIES, readAttribute } from "../domains/attribute.js";
+import { checkedText } from "../domains/values.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "../errors.js";
-import { type Loss, logUp, type Ratio, toNano, wholeNumber } from "../exact.js";
+import { logUp, toNano, wholeNumber } from "../exact.js";
 import { hexadecimal } from "../hexadecimal.js";
-import { type BestGuess, findGuess } from "../losses/guesses.js";
-import { type Losses, lossOfAll, refuseLess, statedLosses } from "../losses/losses.js";
+import { bestGuess } from "../losses/best_guess.js";
+import type { BestGuess } from "../losses/guesses.js";
+import { type Losses, type Recipe, statedLosses } from "../losses/losses.js";
+import { verifyLosses } from "../losses/verify.js";
 import { isFull, type Mechanism } from "../mechanisms/mechanism.js";
-import { FIGURES, isRepeated } from "../mechanisms/repeated.js";
+import { isRepeated } from "../mechanisms/repeated.js";
 import { type Code, subtle } from "../randomness/words.js";
-import { type Group, type RecordMechanism, sumOfLargest } from "../records/records.js";
+import { readRecordMechanism } from "../records/record_json.js";
+import type { Group, RecordMechanism } from "../records/records.js";
 import {
   canonical,
   checkedFields,
@@ -26,12 +29,11 @@ import {
   isObject,
   parseJson,
 } from "../strict.js";
-import type { Known } from "./known.js";
-import type { PlanMap } from "./maps.js";
-import { hasRareKind, recordMechanism } from "./notation.js";
-import type { RareKinds } from "./rare_kinds.js";
-import { loadRareKinds } from "./rare_loader.js";
+import { type Known, readKnown } from "./known.js";
+import { type PlanMap, readMaps } from "./maps.js";
+import { checkQuestions, encodeAnswers } from "./questions.js";
 import { readTexts, type Texts } from "./texts.js";
+import { checkViews } from "./views.js";
 
 const VERSION = 2;
 const MOST_ROUNDS = 1000;
@@ -41,14 +43,8 @@ const MOST_BYTES = 1 << 22;
 const MOST_ATTRIBUTES = 4096;
 const MOST_WORDS = 1 << 22;
 
-/**
- * Answers by the attributes' names: labels for categories, numbers or their text for ranges, null for no
- * answer.
- */
-export type Answers = Readonly<Record<string, unknown>>;
-
 /** A document that was found to be in its canonical form, to fit together and to say what is true. */
-export class Plan {
+export class Plan implements Recipe {
   readonly title: string;
   /** How many are expected to answer. */
   readonly people: number;
@@ -80,7 +76,6 @@ export class Plan {
     /** The SHA-256 of the canonical text without the id, in hexadecimal. */
     readonly id: string,
     data: Fields,
-    private readonly rare: RareKinds | undefined,
   ) {
     const key = (this.ticketKey = "ticket_key" in data ? checkedString(data.ticket_key, "ticket_key") : null);
     must(
@@ -99,7 +94,7 @@ export class Plan {
       "title",
       "version",
     ]);
-    this.stated = statedLosses(data.losses, rare);
+    this.stated = statedLosses(data.losses);
     this.title = checkedString(data.title, "title");
     if (this.title) checkedText(this.title, "a title");
     const people = checkedInteger(data.people, "people");
@@ -110,29 +105,27 @@ export class Plan {
       "missing",
       () => `${shown(missing)} is not a policy for missing answers`,
     );
-    const asked = checkedList(data.attributes, "attributes");
-    const isShort = asked.length <= MOST_ATTRIBUTES;
+    const attributes = checkedList(data.attributes, "attributes");
+    const isShort = attributes.length <= MOST_ATTRIBUTES;
     must(isShort, "attributes", () => `a plan has at most ${MOST_ATTRIBUTES} attributes`);
-    this.mechanism = recordMechanism(data.mechanism, rare);
-    const found = this.mechanisms.length;
-    const isComplete = found === asked.length;
-    must(isComplete, "parts", () => `there are ${asked.length} attributes, but mechanisms for ${found}`);
-    this.attributes = asked.map((one, j) =>
-      readAttribute(one, missing, isFull(this.mechanisms[j] as Mechanism), rare),
+    this.mechanism = readRecordMechanism(data.mechanism);
+    const [many, parts] = [attributes.length, this.mechanisms.length];
+    must(parts === many, "parts", () => `there are ${many} attributes, but mechanisms for ${parts}`);
+    this.attributes = attributes.map((attribute, j) =>
+      readAttribute(attribute, missing, isFull(this.mechanisms[j] as Mechanism)),
     );
-    this.hasQuestions = this.attributes.some((one) => one.onlyIf ?? one.several ?? one.answers);
+    this.hasQuestions = this.attributes.some(({ onlyIf, several, answers }) => onlyIf ?? several ?? answers);
     this.checkSizes();
     this.rounds = data.rounds === null ? null : checkedInteger(data.rounds, "rounds");
     const again = this.mechanisms.filter(isRepeated).length;
-    must(!again || again === asked.length, "rounds", () => "all attributes are asked again, or none");
+    must(!again || again === many, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
-    rare?.checkTables(this.attributes, this.mechanism.groups);
-    if (this.hasQuestions) rare?.checkQuestions(this.attributes);
+    checkViews(this.attributes, this.mechanism.groups);
+    if (this.hasQuestions) checkQuestions(this.attributes);
     this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
-    must(rare || !("maps" in data), "maps", () => "maps are for locations on a grid");
-    this.maps = (rare && "maps" in data && rare.readMaps(data.maps, this.attributes)) || {};
-    this.known = (rare && "known" in data && rare.readKnown(data.known, this.attributes, rare)) || null;
+    this.maps = "maps" in data ? readMaps(data.maps, this.attributes) : {};
+    this.known = "known" in data ? readKnown(data.known, this.attributes) : null;
     this.texts =
       "texts" in data ? readTexts(data.texts, this.title, this.open.concat(this.attributes)) : null;
   }
@@ -147,10 +140,10 @@ export class Plan {
     const written = canonical(body);
     must(body.version === VERSION, "version", () => wrongVersion(body.version));
     const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
-    const found = hexadecimal(new Uint8Array(digest));
+    const truth = hexadecimal(new Uint8Array(digest));
     const changed = "the plan was changed after it was made";
-    must(id === found, "id", () => `${changed}: its id is ${found}, not ${shown(id)}`);
-    const plan = new Plan(found, body, hasRareKind(written) ? await loadRareKinds(written) : undefined);
+    must(id === truth, "id", () => `${changed}: its id is ${truth}, not ${shown(id)}`);
+    const plan = new Plan(truth, body);
     plan.verify();
     must(
       text.trim() === canonical({ ...body, id }),
@@ -185,7 +178,7 @@ export class Plan {
    * random.
    */
   get words(): number {
-    const draws = this.attributes.some((one) => one.draws);
+    const draws = this.attributes.some((attribute) => attribute.draws);
     return this.mechanism.words + (draws ? this.mechanisms.length : 0);
   }
 
@@ -197,37 +190,7 @@ export class Plan {
 
   /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */
   verify(): Losses {
-    if (this.truth) return this.truth;
-    const { rounds, mechanism, stated } = this;
-    must(
-      (rounds === null) === (stated.repeated === null),
-      "losses",
-      () => "repeated losses are for a plan that asks again",
-    );
-    const record = refuseLess(
-      "record",
-      stated.record,
-      mechanism.loss(({ ratio }) => logUp(ratio)),
-    );
-    const attribute = refuseLess("attribute", stated.attribute, sumOfLargest(mechanism.ratios.map(logUp), 1));
-    // all attributes that one person reports, together; which ones is drawn once and kept
-    const again = rounds === null ? [] : this.mechanisms.filter(isRepeated);
-    const each = new Map<Mechanism, readonly (Loss | null)[]>(
-      again.map((one) => [one, one.losses(rounds as number)]),
-    );
-    const repeated = FIGURES.map((name, i) => {
-      const hasBound = [...each.values()].every((figures) => figures[i] !== null);
-      const figure = (one: Mechanism): Loss => each.get(one)?.[i] ?? 0n;
-      const total = hasBound ? mechanism.loss(figure, false, [i, rounds as number]) : null;
-      return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
-    });
-    const metric = this.rare?.verifiedMetric(this);
-    this.truth = {
-      record: record as number,
-      attribute: attribute as number,
-      repeated: rounds === null ? null : Object.fromEntries(repeated),
-      ...(metric && { metric }),
-    };
+    this.truth ??= verifyLosses(this, this.stated);
     return this.truth;
   }
 
@@ -237,36 +200,10 @@ export class Plan {
    * other say something: of these it is a bound, by the whole report.
    */
   bestGuess(attribute: string): BestGuess {
-    const j = this.attributes.findIndex((one) => one.name === attribute);
-    const part = this.mechanisms[j];
-    const question = this.asked.find((one) => one.name === attribute);
-    const viewed = question && this.rare?.guessFactor(this, question, this.rare.boundGuess);
-    if (viewed) return viewed;
-    if (!part) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
-    const related = this.hasQuestions && this.rare?.boundRelated(this, this.attributes[j] as Attribute);
-    return findGuess(part, this.held(j), this.changedLoss(related ? undefined : j), related || undefined);
-  }
-
-  /**
-   * @internal What the reports of all rounds give away, whatever changes, in billionths: about one attribute, or about
-   * everything. Null without a bound, undefined where people are asked once.
-   */
-  changedLoss(attribute?: number): number | null | undefined {
-    if (this.rounds === null) return undefined;
-    const { counted } = lossOfAll(this.verify());
-    const part = attribute === undefined ? undefined : this.mechanisms[attribute];
-    const alone =
-      part && isRepeated(part) ? part.losses(this.rounds)[FIGURES.indexOf("changing_values")] : null;
-    return alone === null || alone === undefined
-      ? counted
-      : Math.min(Number(toNano(alone)), counted ?? Infinity);
-  }
-
-  /** @internal How likely a report holds an attribute's answer. */
-  held(attribute: number): Ratio {
-    let last = 0;
-    const group = this.mechanism.groups.find(({ size }) => attribute < (last += size)) as Group;
-    return group.chance?.(attribute - last + group.size) ?? [BigInt(group.real), BigInt(group.size)];
+    const question = [...this.asked, ...this.attributes].find(({ name }) => name === attribute);
+    const guess = question && bestGuess(this, this.verify(), question);
+    if (!guess) throw new InvalidParameter(`${shown(attribute)} is not an attribute of this plan`);
+    return guess;
   }
 
   /**
@@ -278,12 +215,14 @@ export class Plan {
     // misspelt, it would be taken as no answer
     const drawn = new Set(names);
     const asked = this.attributes.filter(({ name }) => drawn.has(name)).flatMap(({ columns }) => columns);
-    const several = this.attributes.map((one) => one.several);
+    const several = this.attributes.map((attribute) => attribute.several);
     const known = new Set([...asked, ...several, ...this.open.map(({ name }) => name)]);
     const unknown = Object.keys(answers).find((name) => !known.has(name));
     if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(asked)})`);
-    if (this.hasQuestions && this.rare) return this.rare.encodeAnswers(this.attributes, answers);
-    return this.attributes.map((one) => (drawn.has(one.name) ? one.code(one.answer(answers)) : 0));
+    if (this.hasQuestions) return encodeAnswers(this.attributes, answers);
+    return this.attributes.map((attribute) =>
+      drawn.has(attribute.name) ? attribute.code(attribute.answer(answers)) : 0,
+    );
   }
 
   private checkSizes(): void {
@@ -315,9 +254,9 @@ const checkedAsk = (ask: unknown, groups: readonly Group[], isTied: boolean): "s
   must(ask === "sampled" || ask === "all", "ask", () => `${shown(ask)} is not which questions to ask`);
   must(ask === "sampled", "canonical", () => `the plan ${NOT_CANONICAL}: all questions are asked anyway`);
   const isHidden = groups.some(({ named, real, size }) => !named && real < size);
-  const isSome = groups.some(({ named, size }) => named && named < size);
+  const isPartial = groups.some(({ named, size }) => named && named < size);
   must(!isTied, "ask", () => "questions that depend on each other are all asked");
-  must(isSome && !isHidden, "ask", () => "only questions that a report names can be asked alone");
+  must(isPartial && !isHidden, "ask", () => "only questions that a report names can be asked alone");
   return ask;
 };
 

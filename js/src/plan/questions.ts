@@ -1,13 +1,10 @@
 /** Reads questions that are more than one attribute, or apply only to some, and the answers to them. */
 
-import type { Attribute } from "../domains/attribute.js";
-import { isMissing, NO_ANSWER } from "../domains/domain.js";
+import { type Answers, type Attribute, NOT_APPLICABLE } from "../domains/attribute.js";
+import { isMissing, NO_ANSWER } from "../domains/values.js";
 import { InvalidParameter, InvalidValue, must, shown } from "../errors.js";
 import type { Code } from "../randomness/words.js";
-import type { Answers } from "./plan.js";
 
-/** How an answer says that a question does not apply. */
-export const NOT_APPLICABLE = "not applicable";
 const NONE_OF_THESE = "none of these";
 const SEPARATOR = ";";
 

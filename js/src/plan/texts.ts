@@ -1,7 +1,8 @@
 /** Reads the texts of a survey: what people read before, between and after the questions, by language. */
 
-import { checkedText, type Domain } from "../domains/domain.js";
+import type { Domain } from "../domains/domain.js";
 import { refuseImitation } from "../domains/imitation.js";
+import { checkedText } from "../domains/values.js";
 import { must, NOT_CANONICAL, shown } from "../errors.js";
 import { checkedFields, checkedList, checkedString, type Fields } from "../strict.js";
 

@@ -2,22 +2,14 @@
 
 import { must } from "../errors.js";
 import { cell, divideUp, isAbove, type Loss, largest, logUp, type Ratio, smaller, times } from "../exact.js";
-import type { Memoized } from "../mechanisms/memoized.js";
+import { readMemoized } from "../mechanisms/memoized.js";
+import { readShape } from "../mechanisms/shape_json.js";
 import type { Direct, Unary } from "../mechanisms/shapes.js";
-import { mechanism } from "../plan/notation.js";
 import { sampled } from "../randomness/words.js";
 import { checkedFields, checkedKind, checkedList, threshold } from "../strict.js";
 import { blank, type Fake, guessed, imitated, prior, uniform, type Weight } from "./fakes.js";
 import { keptFake } from "./kept_fakes.js";
-import {
-  byNumber,
-  checkedSeveral,
-  encodeValue,
-  type PartReaders,
-  type RecordKind,
-  type RecordMechanism,
-  sumOfLargest,
-} from "./records.js";
+import { byNumber, checkedSeveral, encodeValue, type RecordMechanism, sumOfLargest } from "./records.js";
 
 const BITS = 512n; // evidence is from 2^-160 to 2^160, so this leaves more than 300 bits of each
 const STEPS = 100;
@@ -39,7 +31,7 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
   const slack = slackOf(fakes);
   const record = smaller(times(largestRatio(evidence), slack), largest(mechanisms.map(({ ratio }) => ratio)));
   const least = evidence.map((pairs) => pairs.map(([, other]) => other).sort(byNumber)[0] as bigint);
-  const all = least.reduce((sum, one) => sum + one);
+  const all = least.reduce((sum, evidence) => sum + evidence);
   return {
     mechanisms,
     groups: [{ size: fakes.length, named: 0, real: 1 }],
@@ -60,11 +52,11 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
       let start = 1;
       return Promise.all(
         fakes.map(async (fake, j) => {
-          const own = row.from(start);
+          const columns = row.from(start);
           start += widths[j] as number;
           return j === real
-            ? encodeValue(fake.part, j, values[j] as number, own)
-            : fake.encode(await own.noise(j, fake.words));
+            ? encodeValue(fake.part, j, values[j] as number, columns)
+            : fake.encode(await columns.noise(j, fake.words));
         }),
       );
     },
@@ -78,9 +70,11 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
 const lossAgain = (fakes: readonly Fake[], bound: Loss, figure: number, rounds: number): Loss => {
   if (figure > 2 && (figure > 3 || rounds > 1)) return bound; // answers that change
   const first = fakes.map((fake) => fake.first as Fake);
-  const some = fakes.map((fake) => fake.after?.(figure === 1 ? rounds : 1) as Weight);
-  const known = figure === 2 ? [first] : figure === 1 ? [first, some] : [some];
-  const losses = known.map((one) => logUp(times(largestRatio(weigh(one)), slackOf(one))));
+  const later = fakes.map((fake) => fake.after?.(figure === 1 ? rounds : 1) as Weight);
+  const usual = figure === 1 ? [first, later] : [later];
+  const losses = (figure === 2 ? [first] : usual).map((weights) =>
+    logUp(times(largestRatio(weigh(weights)), slackOf(weights))),
+  );
   return [bound, ...losses].sort(byNumber)[0] as Loss;
 };
 
@@ -120,13 +114,15 @@ const FAKES: Record<string, readonly string[]> = {
   blank: ["unary", "memoized"],
 };
 
-const readFake = (data: unknown, read: PartReaders): Fake => {
+const readFake = (data: unknown): Fake => {
   const kind = checkedKind(data, "a fake", Object.keys(FAKES));
   const isBlank = kind === "blank";
   const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
-  const isKept = checkedKind(fields.part, "a mechanism", FAKES[kind] as string[]) === "memoized";
-  const part = isKept ? read.mechanism(fields.part) : mechanism(fields.part, FAKES[kind] as string[]);
-  if (isBlank) return isKept ? keptFake(kind, part as Memoized) : blank(part as Unary);
+  const shapes = FAKES[kind] as string[];
+  const kept =
+    checkedKind(fields.part, "a mechanism", shapes) === "memoized" ? readMemoized(fields.part) : null;
+  const part = kept ?? readShape(fields.part, shapes);
+  if (isBlank) return kept ? keptFake(kind, kept) : blank(part as Unary);
   const believed =
     fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
   must(
@@ -134,13 +130,12 @@ const readFake = (data: unknown, read: PartReaders): Fake => {
     "prior",
     () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`,
   );
-  if (isKept) return keptFake(kind, part as Memoized, believed);
+  if (kept) return keptFake(kind, kept, believed);
   return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
 };
 
-/** How it is read from a plan. */
-export const FAKED: RecordKind = {
-  fields: ["fakes"],
-  isPart: true,
-  read: ({ fakes }, read) => faked(checkedList(fakes, "fakes").map((fake) => readFake(fake, read))),
+/** Reads fakes of all attributes but one from a plan. */
+export const readFaked = (data: unknown): RecordMechanism => {
+  const { fakes } = checkedFields(data, "a faked mechanism", ["kind", "fakes"]);
+  return faked(checkedList(fakes, "fakes").map(readFake));
 };

@@ -10,7 +10,6 @@ import { must } from "../errors.js";
 import { type Loss, type Ratio, wholeNumber } from "../exact.js";
 import type { Mechanism, Part } from "../mechanisms/mechanism.js";
 import { type Code, type Row, sampled } from "../randomness/words.js";
-import { checkedInteger, checkedList, type Fields } from "../strict.js";
 
 /** A part for every attribute; none where it is not reported. */
 export type Parts = readonly (Part | undefined)[];
@@ -73,24 +72,24 @@ export const split = (parts: readonly RecordMechanism[]): RecordMechanism => ({
   groups: parts.flatMap(({ groups }) => groups),
   words: parts.reduce((sum, { words }) => sum + words, 0),
   ratios: parts.flatMap(({ ratios }) => ratios),
-  loss: (...given) => parts.reduce((sum, part) => sum + part.loss(...given), 0n),
+  loss: (...figure) => parts.reduce((sum, part) => sum + part.loss(...figure), 0n),
   drawn: async (row) => {
     let start = 0;
-    const found = parts.map(({ mechanisms, words, drawn }) => {
-      const some = drawn?.(row.from(start)) ?? mechanisms.map(() => true);
+    const isDrawn = parts.map(({ mechanisms, words, drawn }) => {
+      const ofPart = drawn?.(row.from(start)) ?? mechanisms.map(() => true);
       start += words;
-      return some;
+      return ofPart;
     });
-    return (await Promise.all(found)).flat();
+    return (await Promise.all(isDrawn)).flat();
   },
   encode: async (values, row) => {
     let [start, first] = [0, 0];
-    const found = parts.map(({ mechanisms, words, encode }) => {
-      const some = encode(values.slice(first, first + mechanisms.length), row.from(start, first));
+    const reports = parts.map(({ mechanisms, words, encode }) => {
+      const ofPart = encode(values.slice(first, first + mechanisms.length), row.from(start, first));
       [start, first] = [start + words, first + mechanisms.length];
-      return some;
+      return ofPart;
     });
-    return (await Promise.all(found)).flat();
+    return (await Promise.all(reports)).flat();
   },
 });
 
@@ -107,59 +106,25 @@ export const sample = (mechanisms: readonly Mechanism[], reported: number): Reco
     // which attributes are named does not depend on the record, so only those that are reported count
     loss: (of) => sumOfLargest(mechanisms.map(of), reported),
     drawn: async (row) => {
-      const found = sampled(await row.recall(reported), reported, size);
-      return mechanisms.map((_, j) => found.includes(j));
+      const chosen = sampled(await row.recall(reported), reported, size);
+      return mechanisms.map((_, j) => chosen.includes(j));
     },
     encode: async (values, row) => {
-      const found: (Part | undefined)[] = mechanisms.map(() => undefined);
+      const parts: (Part | undefined)[] = mechanisms.map(() => undefined);
       for (const [draw, j] of sampled(await row.recall(reported), reported, size).entries()) {
-        const own = row.from(reported + draw * room);
-        found[j] = await encodeValue(mechanisms[j] as Mechanism, j, values[j] as Code, own);
+        const columns = row.from(reported + draw * room);
+        parts[j] = await encodeValue(mechanisms[j] as Mechanism, j, values[j] as Code, columns);
       }
-      return found;
+      return parts;
     },
   };
 };
 
-/** How a kind of record mechanism is read from a plan. */
-export interface RecordKind {
-  /** Its fields besides `kind`; without them, `read` checks which there are. */
-  readonly fields?: readonly string[];
-  /** Whether it can be a part of a split. */
-  readonly isPart: boolean;
-  read(fields: Fields, read: PartReaders): RecordMechanism;
-}
-
-/** What parts of a record mechanism are read by. */
-export interface PartReaders {
-  /** A mechanism for one attribute. */
-  mechanism(data: unknown): Mechanism;
-  /** The same, or a record mechanism that can be a part. */
-  part(data: unknown): RecordMechanism;
-}
-
-/** The kinds that every page knows; rare_kinds.ts has those that are loaded on demand. */
-export const RECORDS: Readonly<Record<string, RecordKind>> = {
-  single: {
-    fields: ["parts"],
-    isPart: false,
-    read: ({ parts }, read) => {
-      const all = checkedList(parts, "parts");
-      must(all.length === 1, "parts", () => `a single mechanism has one part, got ${all.length}`);
-      return single(read.mechanism(all[0]));
-    },
-  },
-  split: {
-    fields: ["parts"],
-    isPart: false,
-    read: ({ parts }, read) => split(checkedSeveral(checkedList(parts, "parts")).map(read.part)),
-  },
-  sample: {
-    fields: ["parts", "reported"],
-    isPart: true,
-    read: ({ parts, reported }, read) =>
-      sample(checkedList(parts, "parts").map(read.mechanism), checkedInteger(reported, "reported")),
-  },
+/** How likely a report holds the answer of attribute j. */
+export const chanceHeld = ({ groups }: RecordMechanism, j: number): Ratio => {
+  let last = 0;
+  const group = groups.find(({ size }) => j < (last += size)) as Group;
+  return group.chance?.(j - last + group.size) ?? [BigInt(group.real), BigInt(group.size)];
 };
 
 /** The sum of the largest few of some losses. */

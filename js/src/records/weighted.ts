@@ -1,28 +1,25 @@
-/** Reads samples whose attributes are not all drawn equally often. */
+/** Builds samples whose attributes are not all drawn equally often. */
 
 import { must } from "../errors.js";
 import type { Ratio } from "../exact.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
+import { readMechanism } from "../mechanisms/mechanism_json.js";
 import { below, type Code, type Row } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedList } from "../strict.js";
-import { encodeValue, type RecordKind, type RecordMechanism, sample } from "./records.js";
+import { encodeValue, type RecordMechanism, sample } from "./records.js";
 
 const MOST = 1 << 16; // of all weights together
 
-/** A sample, with weights or without. */
-export const WEIGHTED: RecordKind = {
-  isPart: true,
-  read: (data, read) => {
-    const more = "weights" in data ? ["weights"] : [];
-    const fields = checkedFields(data, "a sample mechanism", ["kind", "parts", "reported", ...more]);
-    const mechanisms = checkedList(fields.parts, "parts").map(read.mechanism);
-    const reported = checkedInteger(fields.reported, "reported");
-    const alike = sample(mechanisms, reported);
-    return more.length ? weighted(alike, checkedWeights(fields.weights, reported, mechanisms.length)) : alike;
-  },
+/** Reads a sample from a plan, with weights or without. */
+export const readSample = (data: unknown): RecordMechanism => {
+  const hasWeights = "weights" in Object(data);
+  const names = ["kind", "parts", "reported", ...(hasWeights ? ["weights"] : [])];
+  const fields = checkedFields(data, "a sample mechanism", names);
+  const mechanisms = checkedList(fields.parts, "parts").map(readMechanism);
+  const reported = checkedInteger(fields.reported, "reported");
+  const alike = sample(mechanisms, reported);
+  return hasWeights ? weighted(alike, checkedWeights(fields.weights, reported, mechanisms.length)) : alike;
 };
-
-export const records: Readonly<Record<string, RecordKind>> = { sample: WEIGHTED };
 
 /** One number draws the attribute that the table has for it: each is there as often as its weight. */
 const weighted = (alike: RecordMechanism, weights: readonly number[]): RecordMechanism => {
@@ -61,5 +58,5 @@ const checkedWeights = (data: unknown, reported: number, size: number): readonly
   return weights;
 };
 
-/** The largest common one. */
+/** The largest common divisor. */
 const divisor = (a: number, b: number): number => (b ? divisor(b, a % b) : a);

@@ -49,7 +49,8 @@ _STATUS: Mapping[type[DeniableError], tuple[int, str]] = {
     Incomplete: (422, "incomplete"),
     InvalidParameter: (422, "parameter"),
 }
-_PREVIEW = '<script type="module" src="assets/preview.js"></script>\n<script type="module"'
+_PREVIEW = "<html data-preview "
+"""How a survey begins that stores and sends nothing."""
 
 _log = logging.getLogger("deniable.design")
 
@@ -121,10 +122,10 @@ class Designer:
         return _page(self._files["design.html"].content, "'none'")
 
     async def _show_survey(self, request: Request) -> Response:
-        """The survey as people will see it, but for a script that keeps it from storing and sending."""
+        """The survey as people will see it, but for a mark that keeps it from storing and sending."""
         self._workshop.plan(request.path_params["plan"])
         page = self._files["survey.html"].content.decode()
-        return _page(page.replace('<script type="module"', _PREVIEW, 1).encode(), "'self'")
+        return _page(page.replace("<html ", _PREVIEW, 1).encode(), "'self'")
 
     async def _show_asset(self, request: Request) -> Response:
         file = self._files.get(request.path_params["name"])

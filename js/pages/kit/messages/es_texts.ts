@@ -1,3 +1,0 @@
-/** Gives the messages of fields for text: build.mjs leaves out all others. */
-
-export { es } from "./es.js";

@@ -1,3 +1,0 @@
-/** Gives the messages of fields that only some questions have: build.mjs leaves out all others. */
-
-export { fr } from "./fr.js";

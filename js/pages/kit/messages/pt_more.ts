@@ -1,3 +1,0 @@
-/** Gives the messages that are loaded on demand: build.mjs leaves out those that are there at first. */
-
-export { pt } from "./pt.js";

@@ -1,0 +1,61 @@
+/** Defines the parts of a survey of several plans, and what these promise together. */
+
+import type { Report } from "../../src/index.js";
+import { lossOfAll } from "../../src/losses/losses.js";
+import { rateLoss } from "../../src/losses/protection.js";
+import { type Child, h, quoted } from "../kit/dom.js";
+import { rich, t } from "../kit/messages.js";
+import { likelier } from "../kit/phrases.js";
+import { CLASSES, largest, listGuesses, promise, promiseAgain, rated } from "./guarantee.js";
+import { asking } from "./language.js";
+import type { Reply } from "./question.js";
+import type { Offer } from "./visit.js";
+
+/** One plan of the survey: what is asked of it, and the report, where it is made already. */
+export interface Part extends Offer {
+  readonly title: string;
+  readonly asked: readonly string[];
+  readonly made: Report | null;
+}
+
+/** The answers to the questions of each part. */
+export type Replies = ReadonlyMap<Part, readonly Reply[]>;
+
+/** "A and B". */
+export function joined(titles: readonly string[]): Child {
+  const each = [...new Set(titles)];
+  return each.map((title, i) => [i > 0 && (i === each.length - 1 ? t("and") : ", "), quoted(title)]);
+}
+
+/** The promise of all parts: the sum of what they give away, and each promise below it. */
+export function promises(parts: readonly Part[], isShort = false): HTMLElement {
+  const losses = parts.map(({ plan }) => lossOfAll(plan.stated).counted);
+  const total = losses.reduce(
+    (sum: number | null, loss) => (sum === null || loss === null ? null : sum + loss),
+    0,
+  );
+  if (parts.length === 1)
+    return isShort ? promiseAgain((parts[0] as Part).plan) : promise((parts[0] as Part).plan);
+  const guesses = parts.flatMap(({ plan }) => listGuesses(plan).map((guess) => ({ ...guess, plan })));
+  const easiest = largest(guesses);
+  const { level, percent } = rateLoss(total);
+  return h(
+    "section",
+    { class: `promise ${CLASSES[level]}`, "aria-labelledby": "together" },
+    rated(level, "together"),
+    h("p", { class: "headline" }, easiest.headline),
+    h("p", { class: "soft" }, rich("easiest", { name: asking(easiest.plan, easiest.name) })),
+    easiest.again && h("p", { class: "again" }, easiest.again),
+    h("p", { class: "again" }, t("plans_together", { n: parts.length, times: likelier(total) })),
+    h("p", { class: "again" }, t("picks", { n: percent })),
+    !isShort &&
+      parts.map(({ plan, title }, i) =>
+        h(
+          "details",
+          { class: "more" },
+          h("summary", { id: `part-${i}` }, quoted(title)),
+          promise(plan, `-${i}`),
+        ),
+      ),
+  );
+}

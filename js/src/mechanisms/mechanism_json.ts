@@ -1,0 +1,41 @@
+/** Lists the kinds of mechanisms for one attribute, and reads them from a plan. */
+
+import { checkedKind } from "../strict.js";
+import { readBitFlip } from "./bit_flip.js";
+import { geometric } from "./geometric.js";
+import { readLinear } from "./linear.js";
+import { readDuchi, readHybrid, readPiecewise } from "./means.js";
+import type { Mechanism } from "./mechanism.js";
+import { readHashedMemoized, readMemoized } from "./memoized.js";
+import { readMemoizedMean } from "./memoized_mean.js";
+import { readKept } from "./metric.js";
+import { planarGeometric } from "./planar.js";
+import { readPooled } from "./pooled.js";
+import { readShape, SHAPE_KINDS } from "./shape_json.js";
+import { readSquareWave } from "./square_wave.js";
+
+type Reader = (data: unknown) => Mechanism;
+
+const KINDS: Readonly<Record<string, Reader>> = {
+  ...Object.fromEntries(SHAPE_KINDS.map((kind): [string, Reader] => [kind, (data) => readShape(data)])),
+  geometric: readKept(geometric),
+  "planar-geometric": readKept(planarGeometric),
+  duchi: readDuchi,
+  piecewise: readPiecewise,
+  hybrid: readHybrid,
+  memoized: readMemoized,
+  "hashed-memoized": readHashedMemoized,
+  "memoized-mean": readMemoizedMean,
+  "bit-flip": readBitFlip,
+  pooled: readPooled,
+  linear: readLinear,
+  "square-wave": readSquareWave as Reader,
+};
+
+export const MECHANISM_KINDS: readonly string[] = Object.keys(KINDS);
+
+/** Reads the mechanism for one attribute. */
+export const readMechanism = (data: unknown): Mechanism => {
+  const kind = checkedKind(data, "a mechanism", MECHANISM_KINDS);
+  return (KINDS[kind] as Reader)(data);
+};

@@ -1,1 +1,0 @@
-import{f as a,g as b,h as c,i as d,j as e,k as f,l as g,m as h,n as i,o as j}from"./survey-shared-2.js";import"./survey-shared-3.js";import"./survey-shared-4.js";import"./survey-chunk.js";export{i as answered,b as askInvitation,c as closed,h as consenting,f as drawQuestions,d as limited,g as review,a as showDevice,e as tellInvitation,j as why};
