@@ -13,9 +13,11 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
+from deniable.estimate import normal_quantile
 from deniable.metric import MetricMechanism
 from deniable.metric.inverse import inverted
 from deniable.reports import Tallies
+from deniable.summaries.ratios import fieller_ends
 from tests import statistics
 
 STUDIES = 60
@@ -268,3 +270,18 @@ def test_large_numbers_have_no_power_of_ten() -> None:
     assert str(income) == "1,234,570, from 1,234,000 to 1,235,100 (standard error 250)"
     share = dn.Summary(0.5, 1.5, -1.0, 2.0, points_of="yes")
     assert str(share).endswith("(standard error 150)")
+
+
+@pytest.mark.parametrize(
+    ("variances", "covariance"), [((1e-4, 9e-4), 0.0), ((9e-4, 1e-4), 2e-4), ((4e-4, 4e-4), -1e-4)]
+)
+def test_the_ends_of_a_ratio_are_as_far_away_as_its_own_error_allows(
+    variances: tuple[float, float], covariance: float
+) -> None:
+    top, bottom, z = 0.2, 0.5, normal_quantile(0.95)
+    ends = fieller_ends(top, bottom, variances, covariance, 0.025)
+    assert ends is not None
+    assert ends[0] < top / bottom < ends[1]
+    for ratio in ends:
+        error = variances[0] - 2 * ratio * covariance + ratio**2 * variances[1]
+        assert (top - ratio * bottom) ** 2 == pytest.approx(z**2 * error)
