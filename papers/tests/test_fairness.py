@@ -180,9 +180,3 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
 def test_wrong_options_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         fairness.reproduce(**given)
-
-
-def test_missing_packages_are_named_with_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fairness, "find_spec", lambda name: None if name == "lightgbm" else name)
-    with pytest.raises(InvalidParameter, match=r"this study needs lightgbm: .*pip install .*\[learn\]"):
-        fairness.reproduce()

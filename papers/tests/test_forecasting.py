@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from deniable.errors import InvalidParameter
-from deniable_papers import learn
 from deniable_papers.data.series import load_paris
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies.applications import forecasting
@@ -94,17 +92,3 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
 def test_parts_are_checked() -> None:
     with pytest.raises(InvalidParameter, match="'tree' is not a part of this study"):
         next(forecasting.reproduce(["tree"]))
-
-
-def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is measured, and where a name is looked up."""
-    monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(
-        InvalidParameter, match=r"the part 'network' needs jax: .*\[deep\].*baselines, ridge, input"
-    ):
-        next(forecasting.reproduce(["baselines", "network"]))
-    for module in ("deniable_papers.learn.deep", "deniable_papers.learn.network"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.delitem(vars(learn), "NetworkForecast", raising=False)
-    with pytest.raises(InvalidParameter, match=r"NetworkForecast needs jax: .*\[deep\]"):
-        learn.NetworkForecast  # noqa: B018 - it is looked up

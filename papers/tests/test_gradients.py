@@ -6,20 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from tests import statistics
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable_papers.learn import GradientNoise
+from deniable_papers.learn import GradientNoise, deep
 from deniable_papers.learn.gradients import gaussian_epsilon
-
-jax = pytest.importorskip("jax", reason="jax is not installed; it comes with the extra deep")
-pytest.importorskip("optax", reason="optax is not installed; it comes with the extra deep")
-
-from deniable_papers.learn import deep  # noqa: E402 - only where jax is
-from deniable_papers.learn.network import make_network  # noqa: E402
+from deniable_papers.learn.network import make_network
 
 NOISE = GradientNoise(multiplier=2.0, clip=0.1)
 
@@ -113,9 +109,6 @@ def test_a_tiny_network_learns_and_says_whom_it_protects(counts: np.ndarray) -> 
 
 def test_the_accountant_agrees_with_formulas() -> None:
     """Where every window is in every batch, and where a few are drawn, which protects more."""
-    pytest.importorskip(
-        "dp_accounting", reason="dp-accounting is not installed; it comes with the extra learn"
-    )
     noise = GradientNoise(20.0, 1.0)
     whole = noise.window_epsilon(rows=100, batch=100, steps=25)
     assert whole == pytest.approx(gaussian_epsilon(5 / 20, 1e-7), rel=0.01)

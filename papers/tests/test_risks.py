@@ -25,9 +25,8 @@ from deniable.attack.page.bars import in_bars
 from deniable.cli import commands
 from deniable.commands.shared import console
 from deniable.data.datasets import Dataset
-from deniable.errors import suggest_install
 from deniable.simulate import plot
-from deniable_papers.reproduce import choices as studies
+from deniable_papers.reproduce import runner
 from deniable_papers.studies import accuracy, inference, reidentification, risks, tradeoffs
 from deniable_papers.studies.plot import risks as plot_risks
 from deniable_papers.trained import School, simulate_reports
@@ -223,7 +222,7 @@ def test_rows_that_are_done_are_in_the_file_already(
 
     risks_rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
     monkeypatch.setattr(risks, "reproduce", stopped)
-    monkeypatch.setattr("deniable_papers.reproduce.choices._WRITTEN_EVERY", -1.0)
+    monkeypatch.setattr("deniable_papers.reproduce.runner._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.json"
     with pytest.raises((KeyboardInterrupt, click.Abort)):
         run("reproduce", "risks", "--figure", "value", "-o", str(file))
@@ -233,7 +232,7 @@ def test_rows_that_are_done_are_in_the_file_already(
 def test_a_file_that_is_written_again_and_again_is_named_once(
     small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniable_papers.reproduce.choices._WRITTEN_EVERY", -1.0)
+    monkeypatch.setattr("deniable_papers.reproduce.runner._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.csv"
     asked = [
         "reproduce",
@@ -331,14 +330,6 @@ def test_an_epsilon_that_is_named_twice_is_one(small: Dataset) -> None:
         list(risks.reproduce([small], ["value"], budgets, runs=1)) for budgets in ([1.0, 1.0], [1.0])
     )
     assert twice == once
-
-
-def test_without_classifiers_the_rest_works(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable_papers.trained.find_spec", lambda _name: None)
-    with pytest.raises(dn.InvalidParameter, match=re.escape(suggest_install("attack"))):
-        run("reproduce", "risks", "--quick", "--dataset", "nursery")
-    run("reproduce", "risks", "--quick", "--dataset", "nursery", "--figure", "value")
-    run("reproduce", "risks", "--quick", "--dataset", "nursery", "--figure", "rsrfd", "--attack", "bayes")
 
 
 def test_tables_and_plots(small: Dataset, tmp_path: Path) -> None:
@@ -597,7 +588,10 @@ def test_among_fakes_both_metrics_are_one_measurement() -> None:
 def test_what_was_refused_is_no_row_for_machines(
     small: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("deniable_papers.trained.find_spec", lambda _name: None)
+    def refuse(*_: object) -> None:
+        raise dn.InvalidParameter("nothing to learn from")
+
+    monkeypatch.setattr("deniable_papers.trained.School.attack", refuse)
     asked = (
         "reproduce",
         "risks",
@@ -623,17 +617,7 @@ def test_what_was_refused_is_no_row_for_machines(
     }
     assert "32 rows left out" in result.stderr
     assert f"refused ({reidentification.AMONG_FAKES}): " in result.stderr
-    assert suggest_install("attack") in result.stderr
-
-
-def test_without_classifiers_only_the_trained_guess_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable_papers.trained.find_spec", lambda _name: None)
-    rows = list(risks.reproduce([simulated(200)], ["reidentify"], [4.0], runs=1, users=20))
-    among = [
-        row for row in rows if (row.protocol, row.metric) == (reidentification.AMONG_FAKES, "non-uniform")
-    ]
-    assert {row.attack for row in among if row.refused is None} == {"guess-bayes", "support"}
-    assert all(suggest_install("attack") in (row.refused or "") for row in among if row.attack == "guess")
+    assert "nothing to learn from" in result.stderr
 
 
 # How far chance may have moved a row.
@@ -721,9 +705,9 @@ def test_how_long_it_takes_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = iter([5.0, 5.0, 9.0, 25.0, 40.0])  # what is done before the first part does not count
-    monkeypatch.setattr("deniable_papers.reproduce.choices.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("deniable_papers.reproduce.runner.time.monotonic", lambda: next(now))
     shown = list[tuple[int, int]]()
-    step = studies.announce_duration(lambda done, total: shown.append((done, total)))
+    step = runner.announce_duration(lambda done, total: shown.append((done, total)))
     for done in (1, 5, 11, 20):
         step(done, 10_000)
     told = capsys.readouterr()

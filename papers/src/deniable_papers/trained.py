@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from os import cpu_count
 from typing import Any, Literal, final
 
@@ -24,7 +23,7 @@ from deniable.attack.inputs import checked_truth, records_from
 from deniable.attack.likelihoods import Priors, Source, names_of
 from deniable.attack.sampling import Assumed, assume_fakes, estimate_marginals, find_hidden
 from deniable.attack.tables import LEVEL, find_share_interval
-from deniable.errors import InvalidParameter, suggest_install
+from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_percent
 from deniable.frames import Backend, frame_of_rows
@@ -51,7 +50,6 @@ both.
 
 _SMALL = 1 << 21  # numbers to learn from: with fewer, cores wait for each other longer than they work
 _STREAM = "invented"  # names the stream of random numbers: another name would change all published results
-_PACKAGES = {"xgboost": "xgboost", "logistic": "sklearn"}
 
 
 @final
@@ -134,7 +132,8 @@ class School:
         hidden = find_hidden(plan, among)
         mechanism = hidden.mechanism
         records = hidden.select(records)
-        require_classifier(classifier)
+        if classifier not in ("xgboost", "logistic"):
+            raise InvalidParameter(f"a classifier is 'xgboost' or 'logistic', got {classifier!r}")
         self._mechanism = mechanism
         self._records = records
         self._classifier = classifier
@@ -268,17 +267,6 @@ def features(mechanism: Faked, records: Records, classifier: Classifier = "xgboo
                 f"a classifier is trained on values and bits, not on reports of {type(part).__name__}"
             )
     return np.concatenate(columns, axis=1)
-
-
-def require_classifier(classifier: str) -> None:
-    """Say what to install where it is not there."""
-    if classifier not in _PACKAGES:
-        raise InvalidParameter(f"a classifier is 'xgboost' or 'logistic', got {classifier!r}")
-    if find_spec(_PACKAGES[classifier]) is None:
-        raise InvalidParameter(
-            f"the published attack is trained with {_PACKAGES[classifier]}, which is not installed: "
-            f"{suggest_install('attack')}; the Bayes attack, dn.attack.sampled_attribute, needs no training"
-        )
 
 
 def _cores(jobs: int | None) -> AbstractContextManager[object]:

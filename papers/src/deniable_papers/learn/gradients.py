@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import number, whole_number
 
 _FINE = 1e-5  # steps of a loss below 0.1
@@ -43,13 +42,9 @@ class GradientNoise:
         whole_number("batch", batch, 1, whole_number("rows", rows, 1))
         whole_number("steps", steps, 1)
         number("delta", delta, 0.0, 1.0)
-        try:
-            import dp_accounting
-            from dp_accounting.pld import PLDAccountant
-        except ModuleNotFoundError as missing:
-            raise InvalidParameter(
-                f"an accountant needs {missing.name}: {suggest_install('learn')}"
-            ) from None
+        import dp_accounting
+        from dp_accounting.pld import PLDAccountant
+
         drawn = dp_accounting.PoissonSampledDpEvent(
             batch / rows, dp_accounting.GaussianDpEvent(self.multiplier)
         )

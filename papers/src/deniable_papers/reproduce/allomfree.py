@@ -1,64 +1,40 @@
-"""`deniable reproduce allomfree`: reproduces the figures on two rounds of one attribute."""
+"""Shows the figures on two rounds of one attribute."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-import click
-
-from deniable.commands.shared import console
-from deniable_papers.reproduce import choices as studies
+from deniable_papers.experiment import Experiment, Table
 from deniable_papers.reproduce.sweeps import (
-    choose_runs,
-    format_errors,
-    format_number,
+    ERRORS,
+    QUICK_RUNS,
+    QUICK_TEXT,
+    ask_datasets,
     format_title,
-    load_datasets,
-    sweep_options,
+    show_loss,
+)
+from deniable_papers.studies import allomfree
+from deniable_papers.studies.plot.sweeps import allomfree_plot
+
+_COLUMNS = (
+    ("dataset", lambda row: row.dataset),
+    ("method", lambda row: row.method),
+    ("epsilon", lambda row: f"{row.epsilon_forever:g}"),
+    ("of one report", lambda row: f"{row.epsilon_first:g}"),
+    *ERRORS,
+    ("true loss of one", show_loss("loss_record")),
+    ("forever", show_loss("loss_forever")),
+    ("L-GRR", lambda row: "" if row.direct is None else f"{row.direct} of {row.d}"),
 )
 
-
-@click.command("allomfree")
-@sweep_options
-def reproduce_allomfree(dataset: Sequence[str], choices: studies.Choices) -> None:
-    """Two rounds on one attribute (ALLOMFREE).
+EXPERIMENT = Experiment(
+    name="allomfree",
+    about="""Two rounds on one attribute (ALLOMFREE).
 
     Reproduces the longitudinal figures of the ALLOMFREE paper. ALLOMFREE as published spends only a part of
     the budget of one report; ALLOMFREE-exact spends all of it.
-    """
-    from deniable_papers.studies import allomfree
-    from deniable_papers.studies.plot import sweeps as plot_studies
-
-    sets = load_datasets(dataset, allomfree.DATASETS, choices.quick)
-    with console.progress("measuring") as show:
-        runs = choose_runs(choices, allomfree.RUNS)
-        rows = list(allomfree.reproduce(sets, runs=runs, seed=choices.seed, progress=show))
-    if studies.write_measurements(choices, rows, plot_studies.allomfree_plot):
-        return
-    headers = [
-        "dataset",
-        "method",
-        "epsilon",
-        "of one report",
-        "MSE_avg",
-        "unbiased",
-        "true loss of one",
-        "forever",
-        "L-GRR",
-    ]
-    cells = [
-        [
-            *(
-                row.dataset,
-                row.method,
-                f"{row.epsilon_forever:g}",
-                f"{row.epsilon_first:g}",
-                *format_errors(row),
-            ),
-            *map(format_number, (row.loss_record, row.loss_forever)),
-            "" if row.direct is None else f"{row.direct} of {row.d}",
-        ]
-        for row in rows
-    ]
-    console.print_table(format_title(rows[0].runs, choices.seed), headers, cells)
-    console.print_refusals((row.method, row.refused) for row in rows)
+    """,
+    measure=allomfree.reproduce,
+    runs=(allomfree.RUNS, QUICK_RUNS),
+    quick_text=QUICK_TEXT,
+    sizes=(ask_datasets("The datasets.  [default: all]", allomfree.DATASETS),),
+    tables=lambda rows, asked: [Table(title=format_title(rows, asked), columns=_COLUMNS, rows=rows)],
+    draw=allomfree_plot,
+    refusals=lambda row: row.method,
+)

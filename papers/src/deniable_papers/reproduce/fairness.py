@@ -1,99 +1,108 @@
-"""`deniable reproduce fairness`: reproduces how sanitized attributes change a model, beside dropping them."""
+"""Shows how sanitized attributes change a model, beside dropping them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import click
-
-from deniable.commands.shared import console, options
 from deniable.formatting import format_count, format_loss
-from deniable_papers.reproduce import choices as studies
-from deniable_papers.reproduce.applications import report_rows
-from deniable_papers.reproduce.points import budgets
-
-if TYPE_CHECKING:
-    from deniable_papers.studies.applications.fairness import FairnessPoint
-
-
-@click.command("fairness")
-@studies.options(
-    "5, the seeds 0 to 4",
-    "LSAC and GRR only, with few seeds. Takes under a minute.",
-    options.name_option("--dataset", "Tables: adult, acs, lsac.  [default: all]"),
-    options.name_option(
-        "--mechanism", "Protocols such as GRR, SUE, OUE, SS, OLH, BLH, THE.  [default: GRR, SUE, OUE]"
-    ),
-    budgets,
-    click.option(
-        "--split",
-        type=click.Choice(["uniform", "k_based"]),
-        default="uniform",
-        show_default=True,
-        help="Divide epsilon equally, or by the number of values.",
-    ),
+from deniable_papers.experiment import (
+    Asked,
+    Column,
+    Experiment,
+    Table,
+    ask_choice,
+    ask_epsilons,
+    ask_names,
 )
-def reproduce_fairness(
-    dataset: list[str], mechanism: list[str], epsilons: list[float], split: str, choices: studies.Choices
-) -> None:
-    """Sanitized attributes, accuracy and fairness.
+from deniable_papers.studies.applications import fairness
+from deniable_papers.studies.applications.fairness import FairnessPoint
+from deniable_papers.studies.applications.guarantee import Guarantee
+from deniable_papers.studies.plot.fairness import plot_fairness
+
+
+def _show(metric: str) -> Callable[[FairnessPoint], str]:
+    """A mean, and in parentheses the published one of the same seeds."""
+
+    def show(row: FairnessPoint) -> str:
+        known = "" if row.published is None else f" ({row.published[metric]:.4f})"
+        return f"{getattr(row, metric):.4f}{known}"
+
+    return show
+
+
+_COLUMNS: tuple[Column, ...] = (
+    ("table", lambda row: row.dataset),
+    ("mechanism", lambda row: row.mechanism),
+    ("epsilon", lambda row: "" if row.epsilon is None else f"{row.epsilon:g}"),
+    ("accuracy (published)", _show("acc")),
+    ("SPD", _show("spd")),
+    ("EOD", _show("eod")),
+    ("DI", _show("di")),
+    ("OAD", _show("oad")),
+    ("F1", _show("f1")),
+    ("loss", lambda row: "raw" if row.loss is None else format_loss(row.loss)),
+)
+
+
+def _select_models(rows: Sequence[Any]) -> list[FairnessPoint]:
+    return [row for row in rows if isinstance(row, FairnessPoint)]
+
+
+def _list_tables(rows: Sequence[Any], asked: Asked) -> list[Table]:
+    models = _select_models(rows)
+    seeds = format_count(models[0].runs, "seed")
+    title = f"{seeds} from 0, noise of seed {asked.seed}, {asked.given['split']} budgets"
+    return [Table(title=title, columns=_COLUMNS, rows=models)]
+
+
+def _state_guarantees(rows: Sequence[Any]) -> list[tuple[str, Guarantee]]:
+    names = dict.fromkeys(row.dataset for row in _select_models(rows))
+    return [(name, fairness.describe_guarantee(name, rows)) for name in names]
+
+
+def _count_differing(rows: Sequence[Any], _asked: Asked) -> list[str]:
+    known = [row for row in _select_models(rows) if row.published is not None]
+    differing = sum(row.differs for row in known)
+    return [
+        "farther from what was published than three standard errors (raw values: 0.0005): "
+        f"{differing} of {format_count(len(known), 'point')}"
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="fairness",
+    about="""Sanitized attributes, accuracy and fairness.
 
     Four sensitive attributes of the training part are sanitized, and LightGBM predicts for a raw test part.
     NonDP is the model of raw values; `dropped` does without the four attributes, which costs no privacy. SPD,
     EOD and OAD are differences between the groups 1 and 0 of an attribute: of positive predictions, of recall
     and of accuracy. DI is the ratio of positive predictions. The guarantee says what the other columns tell.
-    """
-    from deniable_papers.studies.applications import fairness
-    from deniable_papers.studies.plot.fairness import plot_fairness
-
-    quick = choices.quick
-    with console.progress("fitting") as show:
-        rows = list(
-            fairness.reproduce(
-                dataset or (["lsac"] if quick else None),
-                mechanism or (["GRR"] if quick else None),
-                epsilons or (fairness.QUICK_EPSILONS if quick else fairness.EPSILONS),
-                "k_based" if split == "k_based" else "uniform",
-                choices.runs or (fairness.QUICK_RUNS if quick else fairness.RUNS),
-                choices.seed,
-                studies.announce_duration(show),
-            )
-        )
-    models = [row for row in rows if isinstance(row, fairness.FairnessPoint)]
-    names = list(dict.fromkeys(row.dataset for row in models))
-    guarantees = [(name, fairness.describe_guarantee(name, rows)) for name in names]
-    title = f"{format_count(models[0].runs, 'seed')} from 0, noise of seed {choices.seed}, {split} budgets"
-    report_rows(choices, title, rows, plot_fairness, _COLUMNS, guarantees, models)
-    if not choices.as_json:
-        _count_differing(models)
-
-
-def _show(row: FairnessPoint, metric: str) -> str:
-    """A mean, and in parentheses the published one of the same seeds."""
-    known = "" if row.published is None else f" ({row.published[metric]:.4f})"
-    return f"{getattr(row, metric):.4f}{known}"
-
-
-_COLUMNS = (
-    ("table", lambda row: row.dataset),
-    ("mechanism", lambda row: row.mechanism),
-    ("epsilon", lambda row: "" if row.epsilon is None else f"{row.epsilon:g}"),
-    ("accuracy (published)", lambda row: _show(row, "acc")),
-    ("SPD", lambda row: _show(row, "spd")),
-    ("EOD", lambda row: _show(row, "eod")),
-    ("DI", lambda row: _show(row, "di")),
-    ("OAD", lambda row: _show(row, "oad")),
-    ("F1", lambda row: _show(row, "f1")),
-    ("loss", lambda row: "raw" if row.loss is None else format_loss(row.loss)),
+    """,
+    measure=fairness.reproduce,
+    runs=(fairness.RUNS, fairness.QUICK_RUNS),
+    runs_text="5, the seeds 0 to 4",
+    quick_text="LSAC and GRR only, with few seeds. Takes under a minute.",
+    sizes=(
+        ask_names("--dataset", "datasets", "Tables: adult, acs, lsac.  [default: all]", quick=["lsac"]),
+        ask_names(
+            "--mechanism",
+            "mechanisms",
+            "Protocols such as GRR, SUE, OUE, SS, OLH, BLH, THE.  [default: GRR, SUE, OUE]",
+            quick=["GRR"],
+        ),
+        ask_epsilons(fairness.EPSILONS, fairness.QUICK_EPSILONS),
+        ask_choice(
+            "--split",
+            "split",
+            "Divide epsilon equally, or by the number of values.",
+            ["uniform", "k_based"],
+            "uniform",
+        ),
+    ),
+    work="fitting",
+    tables=_list_tables,
+    draw=plot_fairness,
+    guarantees=_state_guarantees,
+    notes=_count_differing,
 )
-
-
-def _count_differing(models: Sequence[FairnessPoint]) -> None:
-    known = [row for row in models if row.published is not None]
-    differing = sum(row.differs for row in known)
-    points = format_count(len(known), "point")
-    click.echo(
-        "farther from what was published than three standard errors (raw values: 0.0005): "
-        f"{differing} of {points}"
-    )

@@ -1,152 +1,31 @@
-"""`deniable reproduce poisoning`: reproduces the attacks by made-up reports, and tries each defense."""
+"""Shows attacks by made-up reports, and what each defense leaves of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-import click
-
-from deniable.commands.shared import console, options
-from deniable.commands.shared.options import COUNT
+from deniable import data
 from deniable.formatting import format_count, format_percent
-from deniable_papers.reproduce import choices as studies
-from deniable_papers.reproduce.points import budgets
-
-if TYPE_CHECKING:
-    from deniable_papers.studies.poisoning import PoisoningPoint
+from deniable_papers.experiment import (
+    Asked,
+    Column,
+    Experiment,
+    Table,
+    ask_choice,
+    ask_count,
+    ask_epsilons,
+    ask_names,
+)
+from deniable_papers.reproduce.points import warn_if_fewer
+from deniable_papers.studies import poisoning
+from deniable_papers.studies.plot.poisoning import poisoning_plot
+from deniable_papers.studies.poisoning import FAKES, HALF, OTHER, TWICE, PoisoningPoint
 
 _SHOWN = 60  # lines of a table; all rows are in --json and -o
 
-
-@click.command("poisoning")
-@studies.options(
-    "10",
-    "Try one epsilon and few runs. Takes half a minute.",
-    click.option(
-        "--dataset",
-        type=click.Choice(["adult", "zipf"]),
-        default="zipf",
-        show_default=True,
-        help="The values: Adult's ages, or those of simulated people.",
-    ),
-    options.name_option("--protocol", "The protocols.  [default: all]"),
-    budgets,
-    click.option("--users", type=COUNT, help="Ask only this number of honest people.  [default: 10,000]"),
-)
-def reproduce_poisoning(
-    dataset: str,
-    protocol: list[str],
-    epsilons: list[float],
-    users: int | None,
-    choices: studies.Choices,
-) -> None:
-    """Made-up reports against each defense.
-
-    5 % of the reports push 1 or 10 targets of 100 values, by the published attacks. RPA sends random reports,
-    RIA false answers through the mechanism, MGA reports that support as many targets as it finds. MAX
-    supports all of them, where MGA finds fewer. The gain is how much the shares of all targets together grow,
-    in points: `expected` by the law, `published` by the paper, and measured. `worst case` says how often the
-    interval of a target for 5 % of fakes holds the truth. `recovered` and `norm-sub` are gains that remain.
-    With the attack `none` all people are honest. A second table says what recovery leaves of MGA if its
-    statement is wrong: half or twice the share of fakes, or false answers as their model.
-    """
-    from deniable import data
-    from deniable_papers.studies import poisoning
-    from deniable_papers.studies.plot.poisoning import poisoning_plot
-
-    people = data.load("adult-10") if dataset == "adult" else None
-    with console.progress("measuring") as show:
-        rows = studies.keep_rows(
-            choices,
-            poisoning.reproduce(
-                people,
-                protocol or None,
-                epsilons or (poisoning.QUICK_EPSILONS if choices.quick else poisoning.EPSILONS),
-                runs=choices.runs or (poisoning.QUICK_RUNS if choices.quick else poisoning.RUNS),
-                users=users,
-                seed=choices.seed,
-                progress=studies.announce_duration(show),
-            ),
-        )
-    if people is not None:
-        studies.warn_if_fewer(users, people.n, dataset, "asked")
-    if studies.write_rows(choices, rows, poisoning_plot):
-        return
-    _print_rows(rows)
-
-
-def _print_rows(rows: Sequence[PoisoningPoint]) -> None:
-    from deniable_papers.studies.poisoning import FAKES, HALF
-
-    first = rows[0]
-    about = f"{first.dataset}, k = {first.k}, {first.n:,} honest people, {format_percent(FAKES)} of fakes"
-    groups: dict[tuple[str, float, int, str], dict[str, PoisoningPoint]] = {}
-    for row in rows:
-        if row.refused is None:
-            by_defense = groups.setdefault((row.protocol, row.epsilon, row.targets, row.attack), {})
-            by_defense[row.defense] = row
-    lines = [_format_line(some) for some in groups.values() if "nothing" in some]
-    shown = lines if len(lines) <= _SHOWN else [line for line in lines if line[3] == "MGA"]
-    headers = ["protocol", "epsilon", "targets", "attack", "gain", "expected", "published", "alarmed"]
-    headers += ["worst case", "recovered", "norm-sub"]
-    runs = f"{format_count(first.runs, 'run')}, seed {first.seed}; gains in points"
-    console.print_table(f"{about}; {runs}", headers, shown)
-    if len(shown) < len(lines):
-        click.echo(
-            f"\u2026 and {len(lines) - len(shown):,} of other attacks; -o writes all, and --json prints them"
-        )
-    _print_wrong_statements([some for some in groups.values() if HALF in some])
-    for row in rows:
-        if row.defense.startswith("planner") and row.attack == "MGA":
-            chosen = row.refused or f"chooses {row.protocol}, where MGA gains {_points(row.gain)} points"
-            what = f"epsilon {row.epsilon:g}, {format_count(row.targets, 'target')}"
-            click.echo(f"{row.defense} ({what}): {chosen}")
-    for attack, note in dict.fromkeys((row.attack, row.note) for row in rows if row.note is not None):
-        click.echo(f"note ({attack}): {note}")
-    click.echo(
-        "not done: the paper's search for fake users by frequent itemsets; pairs of values are checked"
-    )
-    console.print_refusals((row.protocol, row.refused) for row in rows if row.defense == "nothing")
-
-
-def _print_wrong_statements(groups: Sequence[Mapping[str, PoisoningPoint]]) -> None:
-    """What recovery leaves of the gain of MGA, if the operator states another share or model of fakes."""
-    from deniable_papers.studies.poisoning import HALF, OTHER, TWICE
-
-    lines = []
-    for some in groups:
-        row = some["nothing"]
-        if row.attack == "MGA":
-            left = [_points(some[name].gain) for name in (HALF, TWICE, OTHER)]
-            about = [row.protocol, f"{row.epsilon:g}", str(row.targets)]
-            lines.append([*about, _points(row.gain), _points(_recovered(some)), *left])
-    headers = ["protocol", "epsilon", "targets", "gain", "recovered", "half stated", "twice stated"]
-    title = "MGA, if recovery is told a wrong share or model of the fakes; gains in points"
-    console.print_table(title, [*headers, "wrong model"], lines)
-
-
-def _recovered(by_defense: Mapping[str, PoisoningPoint]) -> float | None:
-    """What is left of the gain if the statement is right; None where no model is."""
-    found = [one.gain for name, one in by_defense.items() if name.startswith("recovery, ")]
-    return found[0] if len(found) == 1 else None
-
-
-def _format_line(by_defense: Mapping[str, PoisoningPoint]) -> list[str]:
-    row = by_defense["nothing"]
-    return [
-        row.protocol,
-        f"{row.epsilon:g}",
-        str(row.targets),
-        row.attack,
-        _points(row.gain) if row.stderr is None else f"{_points(row.gain)} +- {_points(row.stderr)}",
-        _points(row.expected),
-        _points(row.published),
-        _percent(row.alarmed),
-        _percent(by_defense["worst case"].covered),
-        _points(_recovered(by_defense)),
-        _points(by_defense["norm-sub"].gain),
-    ]
+Defenses = Mapping[str, PoisoningPoint]
+"""The rows of one attack, by defense."""
 
 
 def _points(share: float | None) -> str:
@@ -155,3 +34,120 @@ def _points(share: float | None) -> str:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else format_percent(share)
+
+
+def _show_gain(defense: str) -> Callable[[Defenses], str]:
+    return lambda rows: _points(rows[defense].gain)
+
+
+def _show_measured(rows: Defenses) -> str:
+    row = rows["nothing"]
+    return _points(row.gain) if row.stderr is None else f"{_points(row.gain)} +- {_points(row.stderr)}"
+
+
+def _show_recovered(rows: Defenses) -> str:
+    """What is left of the gain if the statement is right; nothing where no model is."""
+    gains = [row.gain for name, row in rows.items() if name.startswith("recovery, ")]
+    return _points(gains[0] if len(gains) == 1 else None)
+
+
+_CASE: tuple[Column, ...] = (
+    ("protocol", lambda rows: rows["nothing"].protocol),
+    ("epsilon", lambda rows: f"{rows['nothing'].epsilon:g}"),
+    ("targets", lambda rows: str(rows["nothing"].targets)),
+)
+_GAINS: tuple[Column, ...] = (
+    *_CASE,
+    ("attack", lambda rows: rows["nothing"].attack),
+    ("gain", _show_measured),
+    ("expected", lambda rows: _points(rows["nothing"].expected)),
+    ("published", lambda rows: _points(rows["nothing"].published)),
+    ("alarmed", lambda rows: _percent(rows["nothing"].alarmed)),
+    ("worst case", lambda rows: _percent(rows["worst case"].covered)),
+    ("recovered", _show_recovered),
+    ("norm-sub", _show_gain("norm-sub")),
+)
+_WRONG: tuple[Column, ...] = (
+    *_CASE,
+    ("gain", _show_gain("nothing")),
+    ("recovered", _show_recovered),
+    ("half stated", _show_gain(HALF)),
+    ("twice stated", _show_gain(TWICE)),
+    ("wrong model", _show_gain(OTHER)),
+)
+
+
+def _list_tables(rows: Sequence[PoisoningPoint], _asked: Asked) -> list[Table]:
+    first = rows[0]
+    about = f"{first.dataset}, k = {first.k}, {first.n:,} honest people, {format_percent(FAKES)} of fakes"
+    runs = f"{format_count(first.runs, 'run')}, seed {first.seed}; gains in points"
+    groups: dict[tuple[str, float, int, str], dict[str, PoisoningPoint]] = {}
+    for row in rows:
+        if row.refused is None:
+            by_defense = groups.setdefault((row.protocol, row.epsilon, row.targets, row.attack), {})
+            by_defense[row.defense] = row
+    lines = [group for group in groups.values() if "nothing" in group]
+    shown = lines
+    if len(lines) > _SHOWN:
+        shown = [group for group in lines if group["nothing"].attack == "MGA"]
+    more = len(lines) - len(shown)
+    after = f"\u2026 and {more:,} of other attacks; -o writes all, and --json prints them" if more else ""
+    wrong = [group for group in groups.values() if HALF in group and group["nothing"].attack == "MGA"]
+    told = "MGA, if recovery is told a wrong share or model of the fakes; gains in points"
+    return [
+        Table(title=f"{about}; {runs}", columns=_GAINS, rows=shown, after=after),
+        Table(title=told, columns=_WRONG, rows=wrong),
+    ]
+
+
+def _list_notes(rows: Sequence[PoisoningPoint], _asked: Asked) -> Iterator[str]:
+    for row in rows:
+        if row.defense.startswith("planner") and row.attack == "MGA":
+            chosen = row.refused or f"chooses {row.protocol}, where MGA gains {_points(row.gain)} points"
+            what = f"epsilon {row.epsilon:g}, {format_count(row.targets, 'target')}"
+            yield f"{row.defense} ({what}): {chosen}"
+    for attack, note in dict.fromkeys((row.attack, row.note) for row in rows if row.note is not None):
+        yield f"note ({attack}): {note}"
+    yield "not done: the paper's search for fake users by frequent itemsets; pairs of values are checked"
+
+
+def _warn(_rows: Sequence[Any], asked: Asked) -> Iterator[str]:
+    if asked.given["dataset"] == "adult":
+        yield from warn_if_fewer(asked, [("adult", data.load("adult-10").n)], "asked")
+
+
+EXPERIMENT = Experiment(
+    name="poisoning",
+    about="""Made-up reports against each defense.
+
+    5 % of the reports push 1 or 10 targets of 100 values, by the published attacks. RPA sends random reports,
+    RIA false answers through the mechanism, MGA reports that support as many targets as it finds. MAX
+    supports all of them, where MGA finds fewer. The gain is how much the shares of all targets together grow,
+    in points: `expected` by the law, `published` by the paper, and measured. `worst case` says how often the
+    interval of a target for 5 % of fakes holds the truth. `recovered` and `norm-sub` are gains that remain.
+    With the attack `none` all people are honest. A second table says what recovery leaves of MGA if its
+    statement is wrong: half or twice the share of fakes, or false answers as their model.
+    """,
+    measure=poisoning.reproduce,
+    runs=(poisoning.RUNS, poisoning.QUICK_RUNS),
+    quick_text="Try one epsilon and few runs. Takes half a minute.",
+    sizes=(
+        ask_choice(
+            "--dataset",
+            "people",
+            "The values: Adult's ages, or those of simulated people.",
+            ["adult", "zipf"],
+            "zipf",
+            read=lambda name: data.load("adult-10") if name == "adult" else None,
+        ),
+        ask_names("--protocol", "methods", "The protocols.  [default: all]"),
+        ask_epsilons(poisoning.EPSILONS, poisoning.QUICK_EPSILONS),
+        ask_count("--users", "Ask only this number of honest people.  [default: 10,000]"),
+    ),
+    tables=_list_tables,
+    draw=poisoning_plot,
+    warnings=_warn,
+    notes=_list_notes,
+    refusals=lambda row: row.protocol if row.defense == "nothing" else None,
+    written_refusals=False,
+)

@@ -1,51 +1,49 @@
-"""`deniable reproduce risks`: reproduces the attack study, and adds the strongest attack."""
+"""Shows the attack study, with the strongest attack added."""
 
 from __future__ import annotations
 
-import click
+from collections.abc import Callable, Sequence
 
-from deniable.commands.shared import console, options
-from deniable.commands.shared.options import COUNT
+from deniable import data
+from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_percent
-from deniable_papers.reproduce import choices as studies
-from deniable_papers.reproduce.points import QUICK, budgets, format_accuracy, print_points, select_rows
+from deniable_papers.experiment import Column, Experiment, Size, ask_count, ask_epsilons, ask_names
+from deniable_papers.reproduce.points import ACCURACY, QUICK, list_notes, list_points, warn_if_fewer
+from deniable_papers.studies import risks
+from deniable_papers.studies.accuracy import AttackPoint
+from deniable_papers.studies.plot.risks import risks_plot
 
 
-@click.command("risks")
-@studies.options(
-    "5; the study has 20",
-    f"{QUICK} Without --dataset on nursery only; as with --users 500 --training 1000. Takes half a minute.",
-    options.name_option("--dataset", "The datasets: adult, acs, nursery.  [default: all]"),
-    options.name_option(
-        "--figure", "The figures: value, sampled-attribute, rsrfd, reidentify.  [default: all]"
-    ),
-    options.name_option("--attack", "The attacks, such as NK-1n,bayes.  [default: all]"),
-    budgets,
-    click.option(
-        "--users",
-        type=COUNT,
-        help="Attack only this number of people, drawn at random; training stays as published.",
-    ),
-    click.option(
-        "--training",
-        type=COUNT,
-        help="Train on this number of people: quicker, and not as published.",
-    ),
+def _load(names: Sequence[str]) -> list[Dataset]:
+    for name in names:
+        if name not in risks.DATASETS:
+            raise InvalidParameter(not_among(name, "a dataset of this study", risks.DATASETS))
+    return [data.load(risks.DATASETS[name]) for name in dict.fromkeys(names)]
+
+
+def _show(name: str) -> Callable[[AttackPoint], str]:
+    return lambda row: "" if getattr(row, name) is None else str(getattr(row, name))
+
+
+_COLUMNS: tuple[Column, ...] = (
+    ("figure", lambda row: row.figure),
+    ("dataset", lambda row: row.dataset),
+    ("protocol", lambda row: row.protocol),
+    ("attack", lambda row: row.attack),
+    ("epsilon", lambda row: f"{row.epsilon:g}"),
+    *ACCURACY,
+    ("blind", lambda row: format_percent(row.baseline)),
+    ("attacked", lambda row: f"{row.users:,}" if row.stderr else ""),
+    *((name, _show(name)) for name in ("surveys", "top", "background", "metric", "prior")),
 )
-def reproduce_risks(
-    dataset: list[str],
-    figure: list[str],
-    attack: list[str],
-    epsilons: list[float],
-    users: int | None,
-    training: int | None,
-    choices: studies.Choices,
-) -> None:
-    """Attacks on values, attributes and people.
+
+EXPERIMENT = Experiment(
+    name="risks",
+    about="""Attacks on values, attributes and people.
 
     Reproduces the attack study as published, and adds the strongest attack. NK, PK and HM are trained
-    classifiers and need the extra `attack`; bayes needs no training. All classifiers on all datasets take
+    classifiers; bayes needs no training. All classifiers on all datasets take
     DAYS of a core, most of it for adult and acs; you see how long once the first ones are trained. Name a
     figure, a dataset, an attack or epsilons, or begin with --quick. With -o, finished rows are kept. The
     datasets come from the folder $DENIABLE_DATA or from the clone, or are fetched and kept.
@@ -56,54 +54,39 @@ def reproduce_risks(
     In reidentify, a background FK (full knowledge) has all columns of the table. PK (partial knowledge) has
     half of them to all but one, drawn again for each run. With the uniform metric, nobody is asked for the
     same attribute twice. With the non-uniform one, anybody may be, and then sends the first report again.
-    """
-    from deniable import data
-    from deniable_papers.studies import risks
-    from deniable_papers.studies.plot import risks as plot_risks
-    from deniable_papers.trained import KNOWLEDGE, require_classifier
-
-    for name in dataset:
-        if name not in risks.DATASETS:
-            raise InvalidParameter(not_among(name, "a dataset of this study", risks.DATASETS))
-    trains = not figure or {"sampled-attribute", "rsrfd"} & set(figure)
-    if trains and (not attack or set(attack) & set(KNOWLEDGE)):
-        require_classifier("xgboost")
-    sets = [
-        data.load(risks.DATASETS[name])
-        for name in dict.fromkeys(dataset or (["nursery"] if choices.quick else risks.DATASETS))
-    ]
-    for people in sets:
-        studies.warn_if_fewer(users, people.n, people.name, "attacked")
-    with console.progress("attacking") as show:
-        rows = studies.keep_rows(
-            choices,
-            risks.reproduce(
-                sets,
-                figure or None,
-                epsilons or (risks.QUICK_EPSILONS if choices.quick else risks.EPSILONS),
-                runs=choices.runs or (risks.QUICK_RUNS if choices.quick else risks.RUNS),
-                users=users,
-                attacks=attack or None,
-                seed=choices.seed,
-                progress=studies.announce_duration(show),
-                quick=choices.quick,
-                training=training,
-            ),
-        )
-    if studies.write_rows(choices, rows, plot_risks.risks_plot):
-        return
-    headers = ["figure", "dataset", "protocol", "attack", "epsilon", "accuracy", "95 %", "blind", "attacked"]
-    headers += ["surveys", "top", "background", "metric", "prior"]
-    cells = [
-        [
-            *(row.figure, row.dataset, row.protocol, row.attack, f"{row.epsilon:g}", *format_accuracy(row)),
-            format_percent(row.baseline),
-            f"{row.users:,}" if row.stderr else "",
-            *(
-                "" if value is None else str(value)
-                for value in (row.surveys, row.top, row.background, row.metric, row.prior)
-            ),
-        ]
-        for row in select_rows(rows)
-    ]
-    print_points(rows, headers, cells)
+    """,
+    measure=risks.reproduce,
+    runs=(risks.RUNS, risks.QUICK_RUNS),
+    runs_text="5; the study has 20",
+    quick_text=f"{QUICK} Without --dataset on nursery only; as with --users 500 --training 1000. "
+    "Takes half a minute.",
+    sizes=(
+        ask_names(
+            "--dataset",
+            "datasets",
+            "The datasets: adult, acs, nursery.  [default: all]",
+            usual=tuple(risks.DATASETS),
+            quick=("nursery",),
+            read=_load,
+        ),
+        ask_names(
+            "--figure",
+            "figures",
+            "The figures: value, sampled-attribute, rsrfd, reidentify.  [default: all]",
+        ),
+        ask_names("--attack", "attacks", "The attacks, such as NK-1n,bayes.  [default: all]"),
+        ask_epsilons(risks.EPSILONS, risks.QUICK_EPSILONS),
+        ask_count(
+            "--users", "Attack only this number of people, drawn at random; training stays as published."
+        ),
+        ask_count("--training", "Train on this number of people: quicker, and not as published."),
+        Size(keyword="quick", quick=True),
+    ),
+    work="attacking",
+    tables=lambda rows, _: list_points(rows, _COLUMNS),
+    draw=risks_plot,
+    warnings=lambda rows, asked: warn_if_fewer(asked, ((row.dataset, row.n) for row in rows), "attacked"),
+    notes=list_notes,
+    refusals=lambda row: row.protocol,
+    written_refusals=False,
+)

@@ -83,10 +83,12 @@ def reproduce(
     runs: int = RUNS,
     seed: int = 1,
     progress: Progress | None = None,
+    most: int | None = None,
 ) -> Iterator[WholePoint]:
     """A row per dataset, method and epsilon, as they are done. A row depends on the seed and its own
-    parameters only.
+    parameters only. Of a dataset, the first `most` people are asked, or all.
     """
+    asked = [replace(people, table=people.table[:most]) for people in datasets]
     names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     cells = [
@@ -102,7 +104,7 @@ def reproduce(
                 seed=seed,
             ),
         )
-        for people in datasets
+        for people in asked
         for name in names
         for epsilon in budgets
     ]

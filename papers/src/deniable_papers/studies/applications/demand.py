@@ -24,7 +24,6 @@ from deniable_papers.learn.demand import (
 from deniable_papers.studies.applications.demand_data import Demand, count_montgomery, simulate_demand
 from deniable_papers.studies.applications.demand_stated import state_mae
 from deniable_papers.studies.applications.guarantee import Guarantee
-from deniable_papers.studies.applications.packages import import_package
 from deniable_papers.studies.applications.processes import run_tasks
 from deniable_papers.studies.stated import is_apart
 from deniable_papers.studies.sweep import Progress, checked_methods
@@ -218,10 +217,12 @@ def _average_hours(values: Floats, hours: Integers) -> Floats:
 
 
 def _learn_trees(people: Demand, counts: Floats) -> Floats:
+    import lightgbm
+
     rows = demand_features(counts)
     is_test = rows.periods >= len(counts) - people.test
     categories = [rows.names.index("season"), rows.names.index("region")]
-    model = import_package("lightgbm").LGBMRegressor(random_state=0, **_TREES)
+    model = lightgbm.LGBMRegressor(random_state=0, **_TREES)
     model.fit(rows.table[~is_test], rows.targets[~is_test], categorical_feature=categories)
     found = model.predict(rows.table[is_test])
     return np.asarray(found, dtype=np.float64).reshape(people.test, -1)

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
-from importlib.util import find_spec
 from typing import Literal, final
 
-from deniable.errors import InvalidParameter, suggest_install
 from deniable.exact import positive_epsilon
 from deniable.learn.gaussian import DiscreteGaussian
 from deniable.learn.series import DELTA
@@ -221,7 +219,6 @@ def reproduce(
 ) -> Iterator[ForecastPoint]:
     """A row for each model and noise, as they are done; noisy ones are the means over runs."""
     names = checked_methods(parts, PARTS, runs, seed, "a part")
-    _require_packages(names)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     cases = [case for name in names for case in PARTS[name](runs, budgets)]
     tasks = [replace(case.task, seed=1000 * seed + run) for case in cases for run in range(case.runs)]
@@ -230,20 +227,6 @@ def reproduce(
     outcomes = run_tasks(forecast_task, tasks, progress, processes)
     for case in cases:
         yield _summarize(case, [next(outcomes) for _ in range(case.runs)], seed)
-
-
-def _require_packages(names: Sequence[str]) -> None:
-    """Refuse, before anything is measured, what cannot be."""
-    for part, package, extra in (
-        ("trees", "lightgbm", "learn"),
-        ("network", "jax", "deep"),
-        ("gradients", "jax", "deep"),
-    ):
-        if part in names and find_spec(package) is None:
-            raise InvalidParameter(
-                f"the part {part!r} needs {package}: {suggest_install(extra)}; the parts "
-                f"{', '.join(QUICK_PARTS)} need nothing more"
-            )
 
 
 def _summarize(case: _Case, outcomes: Sequence[Outcome], seed: int) -> ForecastPoint:

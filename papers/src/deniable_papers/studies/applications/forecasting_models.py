@@ -27,7 +27,6 @@ from deniable_papers.learn.forecast import (
     stack_lags,
 )
 from deniable_papers.learn.gradients import GradientNoise
-from deniable_papers.studies.applications.packages import import_package
 
 Calendar = Literal["dates", "rows"]
 """Where the weekday comes from: the date, or the number of the row. A missing day moves the latter by one."""
@@ -175,12 +174,14 @@ def _ridge_best(known: Known, task: ForecastTask) -> Floats:
 
 def _boost_trees(known: Known, task: ForecastTask) -> Floats:
     """The change of each series by LightGBM, one thread: threads that wait for each other spin."""
+    import lightgbm
+
     columns = np.hstack([stack_lags(known.counts, _RECENT), known.slots])
     change = np.diff(known.counts, axis=0, prepend=np.nan)
     past = slice(max(_RECENT), known.start)
     forecast = known.counts[known.start - 1 : -1].copy()
     for one in range(change.shape[1]):
-        trees = import_package("lightgbm").LGBMRegressor(
+        trees = lightgbm.LGBMRegressor(
             n_estimators=200,
             learning_rate=0.05,
             num_leaves=15,

@@ -9,7 +9,6 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable_papers.studies.applications.emergencies import CATEGORIES, COLUMNS
-from deniable_papers.studies.applications.packages import import_package
 
 _TREES = 200
 _RATE = 0.05
@@ -27,7 +26,9 @@ def predict_mean(_table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_lightgbm(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """LightGBM, 200 trees of 15 leaves."""
-    model = import_package("lightgbm").LGBMRegressor(
+    import lightgbm
+
+    model = lightgbm.LGBMRegressor(
         n_estimators=_TREES,
         learning_rate=_RATE,
         num_leaves=15,
@@ -43,7 +44,9 @@ def predict_lightgbm(table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_xgboost(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """XGBoost, 200 trees of depth 4."""
-    model = import_package("xgboost", "attack").XGBRegressor(
+    import xgboost
+
+    model = xgboost.XGBRegressor(
         n_estimators=_TREES,
         learning_rate=_RATE,
         max_depth=4,
@@ -57,7 +60,9 @@ def predict_xgboost(table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_mlp(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """A network of 64 and 32 units on standardized columns, stopped by a tenth of the training part."""
-    network = import_package("sklearn.neural_network").MLPRegressor(
+    from sklearn import neural_network
+
+    network = neural_network.MLPRegressor(
         hidden_layer_sizes=(64, 32),
         alpha=0.1,
         early_stopping=True,
@@ -70,9 +75,9 @@ def predict_mlp(table: Floats, minutes: Floats, asked: Floats) -> Floats:
 
 def predict_lasso(table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """LASSO on the same columns, its penalty by cross-validation in the training part."""
-    return _predict_encoded(
-        import_package("sklearn.linear_model").LassoCV(cv=5, n_jobs=1), table, minutes, asked
-    )
+    from sklearn import linear_model
+
+    return _predict_encoded(linear_model.LassoCV(cv=5, n_jobs=1), table, minutes, asked)
 
 
 PREDICT: dict[str, Predict] = {
@@ -86,12 +91,12 @@ PREDICT: dict[str, Predict] = {
 
 def _predict_encoded(model: Any, table: Floats, minutes: Floats, asked: Floats) -> Floats:
     """Numbers are standardized, and categories become columns of their own; unseen ones are none of them."""
-    numbers = import_package("sklearn.preprocessing").StandardScaler()
-    categories = import_package("sklearn.preprocessing").OneHotEncoder(
-        handle_unknown="ignore", sparse_output=False
-    )
+    from sklearn import compose, pipeline, preprocessing
+
+    numbers = preprocessing.StandardScaler()
+    categories = preprocessing.OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     columns = [("numbers", numbers, _NUMBERS), ("categories", categories, _CATEGORIES)]
-    encoded = import_package("sklearn.compose").ColumnTransformer(columns)
-    model = import_package("sklearn.pipeline").make_pipeline(encoded, model)
+    encoded = compose.ColumnTransformer(columns)
+    model = pipeline.make_pipeline(encoded, model)
     model.fit(table, minutes)
     return np.asarray(model.predict(asked), dtype=np.float64)

@@ -32,10 +32,12 @@ PARTS: dict[str, Callable[[Iterable[int] | None], list[Cell]]] = {
 def reproduce(
     parts: Iterable[str] | None = None,
     people: Iterable[int] | None = None,
+    runs: int = 1,
+    seed: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[StatedPoint]:
     """A row for each number of the specification, as they are done. Nothing is random."""
-    names = checked_methods(parts, PARTS, 1, 0, "a part")
+    names = checked_methods(parts, PARTS, runs, seed, "a part")
     cells = [cell for name in names for cell in PARTS[name](people)]
     for done, compute in enumerate(cells, 1):
         yield from compute()

@@ -7,12 +7,11 @@ attributes of the training part are sanitized. The two groups of one of them are
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.util import find_spec
 from itertools import islice
 
 import numpy as np
 
-from deniable.errors import InvalidParameter, not_among, suggest_install
+from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import PROTOCOLS
 from deniable_papers.studies.applications.fairness.attribute import (
@@ -76,7 +75,6 @@ def reproduce(
 
     Splits and models have the seeds 0 to runs - 1, as published; `seed` is that of the noise.
     """
-    _require_packages()
     names = _check_names(datasets, CASES, "a table of this study")
     known = [*BASELINES, *(row.name.upper() for row in PROTOCOLS.values() if row.exact)]
     protocols = [
@@ -93,12 +91,6 @@ def reproduce(
         asked += [(name, protocol, epsilon) for protocol in protocols for epsilon in budgets]
     attacks = [(name, attribute) for name in names for attribute in list_attributes(CASES[name])]
     return _measure(asked, attacks, split, runs, seed, progress, processes)
-
-
-def _require_packages() -> None:
-    for name in ("sklearn", "lightgbm"):
-        if find_spec(name) is None:
-            raise InvalidParameter(f"this study needs {name}: {suggest_install('learn')}")
 
 
 def _check_names(

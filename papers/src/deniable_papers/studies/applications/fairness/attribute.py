@@ -12,7 +12,6 @@ import numpy as np
 
 from deniable_papers.studies.applications.fairness.cases import CASES, Case
 from deniable_papers.studies.applications.fairness.model import encode_raw, split_people, train_lightgbm
-from deniable_papers.studies.applications.packages import import_package
 
 _TREES = 100
 
@@ -46,6 +45,8 @@ def list_attributes(case: Case) -> list[str]:
 
 def guess_attribute(asked: Attack) -> Guess:
     """Learn an attribute from the inputs that are not sensitive, and guess that of the test part."""
+    from sklearn import metrics
+
     case = CASES[asked.case]
     train, test = split_people(case, asked.seed)
     inputs = encode_raw(case, train, dropped=True)
@@ -55,6 +56,6 @@ def guess_attribute(asked: Attack) -> Guess:
     share = float(truth.mean())
     return Guess(
         float(((scores > 0.5) == truth).mean()),
-        float(import_package("sklearn.metrics").roc_auc_score(truth, scores)),
+        float(metrics.roc_auc_score(truth, scores)),
         max(share, 1 - share),
     )

@@ -19,7 +19,6 @@ from deniable.exact import positive_epsilon
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
 from deniable_papers.studies.applications.fairness.cases import CASES, Case
-from deniable_papers.studies.applications.packages import import_package
 
 BudgetSplit = Literal["uniform", "k_based"]
 RAW, DROPPED = "NonDP", "dropped"
@@ -69,7 +68,9 @@ def fit_model(asked: Fit) -> Score:
 
 def train_lightgbm(inputs: Array, labels: Integers, seed: int, settings: Mapping[str, Any]) -> Any:
     """A classifier, fitted by one thread."""
-    trees = import_package("lightgbm").LGBMClassifier(random_state=seed, **settings, **_ONE_THREAD)
+    import lightgbm
+
+    trees = lightgbm.LGBMClassifier(random_state=seed, **settings, **_ONE_THREAD)
     return trees.fit(inputs, labels)
 
 
@@ -77,7 +78,8 @@ def split_people(case: Case, seed: int) -> tuple[dict[str, Integers], dict[str, 
     """The columns of the training part and of the test part, stratified by the target, as published."""
     people = case.load()
     numbers, target = np.arange(people.n), people.column(case.target)
-    split = import_package("sklearn.model_selection").train_test_split
+    from sklearn.model_selection import train_test_split as split
+
     parts = split(numbers, test_size=_TEST, stratify=target, random_state=seed)
     train, test = ({name: people.column(name)[part] for name in people.attributes} for part in parts)
     return train, test

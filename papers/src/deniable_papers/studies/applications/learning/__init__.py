@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.util import find_spec
 
-from deniable.errors import InvalidParameter, not_among, suggest_install
+from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable_papers.studies.applications.learning.accuracy import EPSILONS, list_cases, measure_accuracies
 from deniable_papers.studies.applications.learning.attacks import EPSILONS as ATTACKED_EPSILONS
@@ -66,7 +65,6 @@ def reproduce(
     whole_number("seed", seed, 1)
     for epsilon in (*epsilons, *attacked):
         positive_epsilon(epsilon)
-    _require_packages()
     cases = list_cases(epsilons) if "accuracy" in asked else []
     victims = list_attacked(seed, attacked, rows, shadows) if "attacks" in asked else []
     total = len(cases) * runs + len(victims)
@@ -76,10 +74,3 @@ def reproduce(
 
     yield from measure_accuracies(cases, runs, seed, step(0), processes, most)
     yield from measure_attacks(victims, step(len(cases) * runs), processes)
-
-
-def _require_packages() -> None:
-    """Say what to install before anything is measured."""
-    for package, name in (("sklearn", "scikit-learn"), ("lightgbm", "LightGBM")):
-        if find_spec(package) is None:
-            raise InvalidParameter(f"this study needs {name}: {suggest_install('learn')}")

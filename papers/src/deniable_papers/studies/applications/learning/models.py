@@ -16,7 +16,6 @@ from deniable.records import spl
 from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 from deniable_papers.studies.applications.learning.people import TARGET, Lesson
-from deniable_papers.studies.applications.packages import import_package
 
 BEST_OF = ("grr", "oue")
 """What a person who reports one column chooses between, as specified."""
@@ -32,8 +31,10 @@ def make_words(seed: int, *labels: object) -> Words:
 
 def make_trees(seed: int) -> Any:
     """LightGBM with one thread: threads that wait for each other spin."""
+    import lightgbm
+
     settings = {"n_jobs": 1, "force_row_wise": True, "verbosity": -1}
-    return import_package("lightgbm").LGBMClassifier(n_estimators=_TREES, random_state=seed, **settings)
+    return lightgbm.LGBMClassifier(n_estimators=_TREES, random_state=seed, **settings)
 
 
 def sanitize_rows(
@@ -59,9 +60,9 @@ def show_values(rows: Integers, ks: Sequence[int]) -> Array:
 
 def fit_raw_bayes(lesson: Lesson, rows: Integers, labels: Integers) -> Any:
     """The usual naive Bayes classifier of categories."""
-    return (
-        import_package("sklearn.naive_bayes").CategoricalNB(min_categories=list(lesson.ks)).fit(rows, labels)
-    )
+    from sklearn import naive_bayes
+
+    return naive_bayes.CategoricalNB(min_categories=list(lesson.ks)).fit(rows, labels)
 
 
 def fit_bayes(

@@ -10,7 +10,6 @@ import numpy as np
 
 from deniable import data
 from deniable.arrays import Array, Floats, Integers
-from deniable_papers.studies.applications.packages import import_package
 
 SENSITIVE = ("gender", "race", "native-country", "age")
 """The columns that the fairness study sanitizes."""
@@ -50,7 +49,8 @@ class Lesson:
 @lru_cache(maxsize=2)
 def divide_people(seed: int, most: int | None = None) -> Lesson:
     """Four in five teach, the others test; `most` is how many people there are at most."""
-    train_test_split = import_package("sklearn.model_selection").train_test_split
+    from sklearn.model_selection import train_test_split
+
     people = data.load("adult-26k")
     table, labels = np.split(people.table.astype(np.int64), [people.d - 1], axis=1)
     labels = labels[:, 0]
