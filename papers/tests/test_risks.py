@@ -24,7 +24,7 @@ from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.bars import in_bars
 from deniable.cli import commands
 from deniable.commands.shared import console
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.simulate import plot
 from deniable_papers.reproduce import runner
 from deniable_papers.studies import accuracy, inference, reidentification, risks, tradeoffs

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable import data
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies import whole
 from deniable_papers.studies.plot.whole import plot_gains

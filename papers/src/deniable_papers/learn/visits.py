@@ -8,8 +8,7 @@ from datetime import date, datetime
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.domain import Categories
-from deniable.domain.answer import is_missing, to_list
+from deniable.domain import Categories, is_missing, to_list
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.frames import columns_of
 from deniable_papers.learn.unions import MOST_DAYS, checked_days, find_first_visits, list_unions

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.estimate import clopper_pearson, student
 from deniable.formatting import format_count

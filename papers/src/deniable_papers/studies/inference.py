@@ -12,7 +12,7 @@ from deniable.arrays import Array, Floats
 from deniable.attack import profile, sampled_attribute
 from deniable.attack.sampling import Assumed, estimate_marginals
 from deniable.attack.values import guess_values
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.randomness import Words
 from deniable.randomness.simulated import seeded

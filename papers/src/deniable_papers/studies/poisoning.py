@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.choose import Objective, consider
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
@@ -23,6 +23,7 @@ from deniable.mechanisms import PROTOCOLS, SetMechanism
 from deniable.randomness.simulated import seeded
 from deniable.results.health import Health
 from deniable.simulate.population import numbers_from, zipf
+from deniable.summaries import FakeModel, recover_shares
 from deniable.summaries.health import LEVEL, check_shares, watches
 from deniable.summaries.recovery import FakeModel, recover_shares
 from deniable_papers.studies.fakes import (

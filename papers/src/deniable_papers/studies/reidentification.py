@@ -23,13 +23,12 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Array, Integers
+from deniable.attack import Reidentification, real_attributes, sampled_attribute
 from deniable.attack.inputs import Background, compact
 from deniable.attack.likelihoods import Clue
 from deniable.attack.reidentification import Evidence, match, match_surveys
-from deniable.attack.results import Reidentification
-from deniable.attack.sampling import real_attributes, sampled_attribute
 from deniable.attack.values import guess_values
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.mechanisms import PROTOCOLS
 from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records, rsfd

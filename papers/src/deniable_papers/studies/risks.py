@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable_papers.studies.accuracy import DATASETS, Asked, AttackPoint, frame, measure

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import final
 
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import ExactMechanism, adaptive
 from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd

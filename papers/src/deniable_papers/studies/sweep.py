@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of

@@ -17,7 +17,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.attack.values import guess_values
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import (

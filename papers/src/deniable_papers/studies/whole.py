@@ -19,7 +19,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 from deniable.exact import positive_epsilon
 from deniable.likelihood import Likelihood, mle, mle_record, mle_rounds
 from deniable.randomness.simulated import remembering, seeded

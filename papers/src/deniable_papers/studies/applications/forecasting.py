@@ -15,7 +15,7 @@ from functools import cache
 from typing import Literal, final
 
 from deniable.exact import positive_epsilon
-from deniable.learn.gaussian import DiscreteGaussian
+from deniable.learn import DiscreteGaussian
 from deniable.learn.series import DELTA
 from deniable_papers.learn.gradients import GradientNoise
 from deniable_papers.studies.applications.forecasting_guarantee import PERSON, PUBLISHED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from deniable.formatting import format_up
-from deniable.learn.gaussian import DiscreteGaussian
+from deniable.learn import DiscreteGaussian
 from deniable.learn.series import DELTA
 from deniable_papers.learn.gradients import GradientNoise, gaussian_epsilon
 from deniable_papers.studies.applications.forecasting_models import APPEARANCES

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.learn.gaussian import DiscreteGaussian
+from deniable.learn import DiscreteGaussian
 from deniable.learn.series import DELTA
 from deniable.randomness.simulated import seeded
 from deniable_papers.data.series import CountSeries, load_paris

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.choose import Objective
-from deniable.choose.views import Search, Wanted
+from deniable.choose import Objective, Wanted
+from deniable.choose.views import Search
 from deniable.cross.hypothesis import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range

@@ -13,7 +13,7 @@ from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
 from deniable.cross.hypothesis import find_dependence, find_power
 from deniable.cross.spread import OneReport
-from deniable.estimate.intervals import reach_of
+from deniable.estimate import reach_of
 from deniable.law import Law
 from deniable.mechanisms import Tally, grr
 from deniable.simulate.population import numbers_from

@@ -11,7 +11,7 @@ from scipy.special import betainc
 from deniable.arrays import Floats
 from deniable.discovery import detection_limit, find_threshold, listed_limit, state_shown
 from deniable.domain import Text
-from deniable.estimate.intervals import clopper_pearson
+from deniable.estimate import clopper_pearson
 from deniable.mechanisms import linear
 from deniable.simulate.population import numbers_from
 from deniable_papers.studies.discovery.people import (

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.crowd import shuffled
 from deniable.crowd.blanket import Blanket
-from deniable.crowd.bounds import shuffled
 from deniable.crowd.coins import Coins
 from deniable.mechanisms import SetMechanism, grr, lh, oue
 from deniable_papers.studies.shuffle.bounds import GROUPED

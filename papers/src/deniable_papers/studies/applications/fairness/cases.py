@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, final
 
 from deniable import data
-from deniable.data.datasets import Dataset
+from deniable.data import Dataset
 
 
 @final

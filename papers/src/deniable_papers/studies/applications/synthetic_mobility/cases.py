@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.learn.laplace import DiscreteLaplace
+from deniable.learn import DiscreteLaplace
 from deniable.mechanisms import grr
 from deniable.randomness import Words, below
 from deniable_papers.data.visits import DAYS, Visits, load_visits
