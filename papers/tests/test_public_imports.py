@@ -32,18 +32,19 @@ MODULES = {
     "deniable.data.published",
     "deniable.domain.grid",
     "deniable.estimate.consistency",
+    "deniable.explain.differences",
     "deniable.learn.series",
     "deniable.likelihood.threads",
+    "deniable.mechanisms.calibrate",
     "deniable.metric.base",
     "deniable.metric.globe",
-    "deniable.plan.differences",
-    "deniable.plan.health",
-    "deniable.plan.study",
+    "deniable.randomness.simulated",
+    "deniable.results.health",
+    "deniable.study.study",
     "deniable.summaries.covariance",
     "deniable.summaries.health",
     "deniable.summaries.metrics",
     "deniable.summaries.recovery",
-    "deniable.words.simulated",
 }
 """Modules beside that, whose documented names studies of the inside of a method need."""
 

@@ -25,7 +25,6 @@ from deniable.results.health import Health
 from deniable.simulate.population import numbers_from, zipf
 from deniable.summaries import FakeModel, recover_shares
 from deniable.summaries.health import LEVEL, check_shares, watches
-from deniable.summaries.recovery import FakeModel, recover_shares
 from deniable_papers.studies.fakes import (
     Attack,
     Attacked,

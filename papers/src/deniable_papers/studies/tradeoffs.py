@@ -28,7 +28,6 @@ from deniable.mechanisms import (
     ass,
     athe,
     aue,
-    calibrate,
     grr,
     lh,
     olh,
@@ -38,6 +37,7 @@ from deniable.mechanisms import (
     the,
     ue,
 )
+from deniable.mechanisms.calibrate import theta_for
 from deniable.randomness import FULL
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import dirichlet, numbers_from
@@ -77,7 +77,7 @@ def _published_the(k: int, epsilon: float) -> Unary:
     """Laplace noise of scale 2 / epsilon, at the threshold that errs least with it: the bits spend less than
     epsilon.
     """
-    return _make_thresholded(k, epsilon, calibrate.theta_for(epsilon / 2))
+    return _make_thresholded(k, epsilon, theta_for(epsilon / 2))
 
 
 def _published_athe(k: int, epsilon: float) -> Unary:

@@ -15,7 +15,7 @@ from deniable.choose.views import Search
 from deniable.cross.hypothesis import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range
-from deniable.estimate.intervals import reach_of
+from deniable.estimate import reach_of
 from deniable.explain.differences import count_people
 from deniable.mechanisms import adaptive, grr, ss
 from deniable.study.study import Study
