@@ -33,7 +33,7 @@ def make_trees(seed: int) -> Any:
     """LightGBM with one thread: threads that wait for each other spin."""
     import lightgbm
 
-    settings = {"n_jobs": 1, "force_row_wise": True, "verbosity": -1}
+    settings: dict[str, Any] = {"n_jobs": 1, "force_row_wise": True, "verbosity": -1}
     return lightgbm.LGBMClassifier(n_estimators=_TREES, random_state=seed, **settings)
 
 
