@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import html
-import json
 import re
 import stat
 from pathlib import Path
@@ -14,10 +13,11 @@ import pytest
 import segno
 
 import deniable as dn
-from deniable.collect.letter_texts import LANGUAGES, TEXTS
+from deniable.collect.letter_texts import TEXTS
 from deniable.collect.letters import MOST, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.explain.consent import generate_consent
+from deniable.messages import LANGUAGES, read_messages
 from tests.collector import small_plan
 from tests.running import Outcome, Run
 
@@ -114,8 +114,7 @@ def test_no_line_of_a_french_letter_begins_with_a_colon() -> None:
 
 def test_no_line_of_a_french_page_or_consent_begins_with_a_colon() -> None:
     plain = re.compile(r"(?<!//) [:;!?»]|« ")
-    catalog = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages" / "fr.json"
-    strings = json.loads(catalog.read_text(encoding="utf-8")).values()
+    strings = list(read_messages("fr", "pages").values())
     assert len(strings) > 200
     assert [text for text in strings if plain.search(text)] == []
     once = dn.Study({"tea": ["yes", "no"]}, epsilon=1.0)

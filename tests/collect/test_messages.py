@@ -1,4 +1,4 @@
-"""The catalog of the survey page: every language has every message, with the same places to fill in."""
+"""The messages of pages, letters and consents: every language has each, with the same places to fill in."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ LANGUAGES = ("en", "de", "fr", "es", "pt")
 
 
 def read(language: str) -> dict[str, str]:
-    """The messages of a language; a name that is there twice is found."""
+    """All messages of a language, by section and name; a name that is there twice is found."""
     path = PAGES / "kit" / "messages" / f"{language}.json"
-    entries: list[tuple[str, str]] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=list)
-    assert len(dict(entries)) == len(entries)
-    return dict(entries)
+    sections: list[tuple[str, list[tuple[str, str]]]] = json.loads(
+        path.read_text(encoding="utf-8"), object_pairs_hook=list
+    )
+    assert [name for name, _ in sections] == ["pages", "letters", "consent"]
+    messages = [(f"{section}.{name}", text) for section, texts in sections for name, text in texts]
+    assert len(dict(messages)) == len(messages)
+    return dict(messages)
 
 
 def places(text: str) -> set[str]:
@@ -41,16 +45,17 @@ def test_every_language_has_every_message(language: str) -> None:
 
 def test_a_missing_message_and_a_lost_place_are_found() -> None:
     english, other = read("en"), read("de")
-    assert missing_or_different("de", english, other | {"times": "mal"}) == ["times"]
-    del other["agree"]
-    assert missing_or_different("de", english, other) == ["agree"]
+    assert missing_or_different("de", english, other | {"pages.times": "mal"}) == ["pages.times"]
+    del other["pages.agree"]
+    assert missing_or_different("de", english, other) == ["pages.agree"]
 
 
 def test_every_message_is_used() -> None:
     code = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("[!n]*/*.ts"))
     quoted = set(re.findall(r'"(\w+)"', code))
+    names = [name.removeprefix("pages.") for name in read("en") if name.startswith("pages.")]
     unused = [
-        name for name in read("en") if name not in quoted and re.sub("_(one|other)$", "", name) not in quoted
+        name for name in names if name not in quoted and re.sub("_(one|other)$", "", name) not in quoted
     ]
     assert unused == []
 

@@ -313,7 +313,8 @@ def test_a_table_has_no_answers_beside_it() -> None:
 
 
 def test_a_consent_and_a_study_file_say_it(tmp_path: Path) -> None:
-    from deniable.explain.consent import LANGUAGES, generate_consent
+    from deniable.explain.consent import generate_consent
+    from deniable.messages import LANGUAGES
 
     plan = TRIAL.plan(people=1000)
     groups = {"en": "same group", "de": "Gruppe", "fr": "groupe", "es": "grupo", "pt": "grupo"}

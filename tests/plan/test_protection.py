@@ -7,9 +7,9 @@ from pathlib import Path
 
 import deniable as dn
 from deniable.commands.init import EXAMPLE
-from deniable.explain.consent import LANGUAGES
 from deniable.explain.device_limit import warn_limit, warn_together
-from deniable.plan.protection import MOST_LITTLE, MOST_WELL, PICKS, RATINGS, rate_loss
+from deniable.messages import LANGUAGES, read_messages
+from deniable.plan.protection import MOST_LITTLE, MOST_WELL, rate_loss
 from deniable.study import Plan
 
 
@@ -36,9 +36,9 @@ def test_all_reports_are_rated_over_all_rounds() -> None:
 
 
 def test_ratings_are_said_in_every_language() -> None:
-    assert set(RATINGS) == set(PICKS) == set(LANGUAGES)
-    said = [text for levels in RATINGS.values() for text in levels.values()]
-    assert len(set(said)) == 3 * len(LANGUAGES)
+    names = ("rate_well", "rate_little", "rate_hardly", "picks")
+    said = [read_messages(language, "pages")[name] for language in LANGUAGES for name in names]
+    assert len(set(said)) == 4 * len(LANGUAGES)
 
 
 def test_plans_of_one_link_that_devices_leave_out_are_warned_of() -> None:

@@ -13,7 +13,8 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.explain.consent import LANGUAGES, generate_consent
+from deniable.explain.consent import generate_consent
+from deniable.messages import LANGUAGES, read_messages
 from deniable.study import Plan
 from tests.running import Run
 
@@ -231,11 +232,8 @@ def test_texts_that_imitate_the_box_of_the_page_are_refused(text: str) -> None:
 
 def test_what_the_page_says_of_itself_is_refused_in_every_language() -> None:
     """The phrases are those of the pages' messages and ratings."""
-    from deniable.plan.protection import RATINGS
-
-    messages = Path(__file__).parents[2] / "js" / "pages" / "kit" / "messages"
-    said = [json.loads((messages / f"{tag}.json").read_text("utf-8"))["verified"] for tag in LANGUAGES]
-    texts = said + [text for ratings in RATINGS.values() for text in ratings.values()]
+    names = ("verified", "rate_well", "rate_little", "rate_hardly")
+    texts = [read_messages(language, "pages")[name] for language in LANGUAGES for name in names]
     assert len(texts) == 4 * len(LANGUAGES)
     for text in texts:
         with pytest.raises(InvalidParameter, match="imitates"):

@@ -3,7 +3,7 @@
 import type { Access, Rounds } from "../kit/api.js";
 import { ask, askJson, fragment, Refused, remember } from "../kit/collector.js";
 import { announce, find, h, skipping } from "../kit/dom.js";
-import en from "../kit/messages/en.json" with { type: "json" };
+import { pages } from "../kit/messages/en.json";
 import { speak } from "../kit/messages.js";
 import { moment, sentence, several } from "../kit/phrases.js";
 import { attribute } from "./attribute_panel.js";
@@ -18,7 +18,7 @@ import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind, STEPS } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
 
-speak(en, "en");
+speak(pages, "en");
 
 const PERIOD = 4000; // milliseconds
 const OLD =

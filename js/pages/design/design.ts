@@ -1,7 +1,7 @@
 /** Makes a study: writes its file, and shows what it will tell and give away as it is written. */
 
 import { announce, find, h, skipping } from "../kit/dom.js";
-import en from "../kit/messages/en.json" with { type: "json" };
+import { pages } from "../kit/messages/en.json";
 import { speak } from "../kit/messages.js";
 import { sentence, several } from "../kit/phrases.js";
 import { FOLLOWS } from "./asking.js";
@@ -30,7 +30,7 @@ import {
 import { type Settings, showBudget, showTexts } from "./settings.js";
 import { showTogether } from "./together.js";
 
-speak(en, "en");
+speak(pages, "en");
 
 const WAIT = 120; // milliseconds after a change: people write and slide on
 const WAIT_RESULTS = 250;

@@ -1,9 +1,9 @@
 /** Speaks one language at a time: looks a message up by its name, and fills in what is in braces. */
 
 import type { Child } from "./dom.js";
-import type en from "./messages/en.json";
+import type { pages } from "./messages/en.json";
 
-export type Key = keyof typeof en;
+export type Key = keyof typeof pages;
 /** All messages of one language: a missing one does not compile. */
 export type Messages = Readonly<Record<Key, string>>;
 /** Messages that are there for one and for several. */

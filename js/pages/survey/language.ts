@@ -63,7 +63,7 @@ async function loadCatalog(tag: string): Promise<Messages> {
   if (loaded) return loaded;
   const answer = await fetch(new URL(`${tag}.json`, import.meta.url));
   if (!answer.ok) throw new Error(`the messages in ${tag} cannot be loaded`);
-  const messages: Messages = await answer.json();
+  const { pages: messages }: { pages: Messages } = await answer.json();
   catalogs.set(tag, messages);
   return messages;
 }

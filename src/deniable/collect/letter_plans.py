@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import final
 
-from deniable.collect.letter_texts import LANGUAGES, TEXTS
+from deniable.collect.letter_texts import TEXTS
 from deniable.collect.offers import Times
 from deniable.errors import InvalidParameter, not_among
-from deniable.plan.protection import PICKS, RATINGS
+from deniable.messages import LANGUAGES, read_messages
+from deniable.plan.protection import Level
 from deniable.plan.texts import Text
 from deniable.study import Plan
+
+_RATINGS: Mapping[Level, str] = {"well": "rate_well", "a little": "rate_little", "hardly": "rate_hardly"}
+"""The messages of the survey page that say how well a plan protects answers."""
 
 
 @final
@@ -82,13 +86,14 @@ def announce_plans(plans: Sequence[Announced], language: str, now: float) -> lis
 
 def rate_plans(plans: Sequence[Announced], language: str) -> str:
     """The paragraph of a letter about how well each plan protects answers, counting answers that change."""
+    said_on_pages = read_messages(language, "pages")
     lines = []
     for one in plans:
         protection = one.plan.protection
-        rating = RATINGS[language][protection.level]
+        rating = said_on_pages[_RATINGS[protection.level]]
         title = one.title(language)
         said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(plans) > 1 and title else rating
-        lines.append(f"{said}. {PICKS[language].format(n=protection.percent)}")
+        lines.append(f"{said}. {said_on_pages['picks'].format(n=protection.percent)}")
     return "\n".join(lines)
 
 
