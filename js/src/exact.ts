@@ -26,9 +26,9 @@ export const over = ([a, b]: Ratio, [c, d]: Ratio): Ratio => [a * d, b * c];
 export const plus = ([a, b]: Ratio, [c, d]: Ratio): Ratio => [a * d + c * b, b * d];
 export const minus = ([a, b]: Ratio, [c, d]: Ratio): Ratio => [a * d - c * b, b * d];
 export const isAbove = ([a, b]: Ratio, [c, d]: Ratio): boolean => a * d > c * b;
-export const smaller = (one: Ratio, other: Ratio): Ratio => (isAbove(one, other) ? other : one);
+export const smaller = (a: Ratio, b: Ratio): Ratio => (isAbove(a, b) ? b : a);
 export const largest = (ratios: readonly Ratio[]): Ratio =>
-  ratios.reduce((most, one) => (isAbove(one, most) ? one : most));
+  ratios.reduce((most, ratio) => (isAbove(ratio, most) ? ratio : most));
 export const divideUp = (n: bigint, d: bigint): bigint => (n + d - 1n) / d;
 
 /** The fewest and the most words that `below` sends to one integer: the bias that a loss must count. */

@@ -93,11 +93,11 @@ async function answered(
     const person = read(line, round);
     const { secret } = person;
     const client = new Client(plan, secret === undefined ? options : { ...options, secret });
-    const asked = await client.questions();
+    const questions = await client.questions();
     const known = plan.attributes.flatMap(({ columns }) => columns);
-    const given = Object.entries(person.answers); // a whole record, of which a device may ask only some
+    const record = Object.entries(person.answers); // a whole record, of which a device may ask only some
     const answers = Object.fromEntries(
-      given.filter(([name]) => asked.includes(name) || !known.includes(name)),
+      record.filter(([name]) => questions.includes(name) || !known.includes(name)),
     );
     const report = await client.report(answers, person.round === undefined ? {} : { round: person.round });
     if (url !== undefined) {

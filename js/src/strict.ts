@@ -9,7 +9,7 @@ const DEEPEST = 16;
 /** Sorted keys, no spaces: equal documents have equal text. */
 export const canonical = (data: unknown, depth = 0): string => {
   must(depth < DEEPEST || Object(data) !== data, "json", () => `a plan is nested at most ${DEEPEST} deep`);
-  if (Array.isArray(data)) return `[${data.map((one) => canonical(one, depth + 1))}]`;
+  if (Array.isArray(data)) return `[${data.map((item) => canonical(item, depth + 1))}]`;
   must(
     typeof data !== "number" || Number.isSafeInteger(data),
     "integer",
@@ -30,8 +30,8 @@ const quoted = (data: unknown): string => {
 };
 
 /** The order of text by code points, where JavaScript's own is by halves of surrogate pairs. */
-export const byCodePoint = (one: string, other: string): number => {
-  const [a, b] = [one, other].map((text) => Array.from(text, (sign) => sign.codePointAt(0) as number)) as [
+export const byCodePoint = (first: string, second: string): number => {
+  const [a, b] = [first, second].map((text) => Array.from(text, (sign) => sign.codePointAt(0) as number)) as [
     number[],
     number[],
   ];

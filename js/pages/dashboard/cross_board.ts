@@ -171,7 +171,7 @@ export class CrossBoard {
 
   /** The change of the answer that is drawn, or of all of them. */
   #showChange(found: CrossChange | string | null, pair: Pair, mode: Mode): Child {
-    const title = h("h3", {}, `CrossChange since round ${this.#since}`);
+    const title = h("h3", {}, `Change since round ${this.#since}`);
     if (typeof found === "string") return [title, h("p", { class: "soft", role: "status" }, sentence(found))];
     if (!isOf(found, pair)) return [title, h("p", { class: "soft", role: "status" }, "Loading…")];
     const points = (share: number): string => signed((100 * share).toFixed(1));
@@ -196,8 +196,8 @@ export class CrossBoard {
         `In percentage points of the people in each row. ${sentence(found.validity.replace(/^they/, "the intervals"))}`,
       ),
       table(
-        `CrossChange since round ${found.since}: ${answers} by ${pair.by}`,
-        [pair.by, ...(isDrawn ? [] : [pair.of]), "CrossChange", "From", "To"],
+        `Change since round ${found.since}: ${answers} by ${pair.by}`,
+        [pair.by, ...(isDrawn ? [] : [pair.of]), "Change", "From", "To"],
         lines,
       ),
       h("p", { class: "test" }, sentence(found.test.sentence)),

@@ -46,7 +46,7 @@ export function showFound(
   return [
     h("h3", {}, heading),
     rows.length > 0 &&
-      (mode === "tables" ? table(`Discovered of ${name}`, heads, lines) : shares(name, drawn, width)),
+      (mode === "tables" ? table(`Found of ${name}`, heads, lines) : shares(name, drawn, width)),
     sentences.map((sentence) => h("p", { class: "soft" }, sentence)),
   ];
 }

@@ -11,14 +11,14 @@ export function health(found: ReportHealth | null): Child {
   if (!found) return null;
   const { checks, alarms } = found;
   if (checks.length === 0)
-    return h("p", { class: "soft" }, `ReportHealth of the reports: ${found.verdict}.`, unjudged(found));
+    return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`, unjudged(found));
   const summary = `${found.summary.slice(found.verdict.length)}. ${noticed(checks)}`;
   if (alarms === 0)
     return [
       h(
         "p",
         { class: "soft" },
-        h("strong", {}, `ReportHealth of the reports: ${found.verdict}`),
+        h("strong", {}, `Health of the reports: ${found.verdict}`),
         summary,
         unjudged(found),
       ),
@@ -28,7 +28,7 @@ export function health(found: ReportHealth | null): Child {
   return h(
     "section",
     { class: "notice bad", "aria-labelledby": "health" },
-    h("h2", { id: "health" }, `ReportHealth of the reports: ${several(alarms, "alarm")}`),
+    h("h2", { id: "health" }, `Health of the reports: ${several(alarms, "alarm")}`),
     checks.filter(({ alarm }) => alarm).map(describe),
     h("p", {}, found.advice),
     h("p", { class: "soft" }, found.verdict, summary, unjudged(found)),

@@ -84,8 +84,8 @@ export class Client {
         `planCap limits the plan of a client without a ledger; a ledger limits all of its studies together: ledger.cap = ${planCap}`,
       );
     this.ledger = ledger ?? new Ledger();
-    const given = cap ?? planCap;
-    this.givenCap = given === undefined ? undefined : checkedCap(given);
+    const limit = cap ?? planCap;
+    this.givenCap = limit === undefined ? undefined : checkedCap(limit);
     refuseAboveCap(this.ledger, [plan], this.cap);
     if ((plan.rounds || !fresh) && secret === undefined && !ledger) {
       throw new InvalidParameter(
@@ -111,8 +111,8 @@ export class Client {
    */
   async questions(): Promise<string[]> {
     const drawn = await this.drawn();
-    const asked = this.plan.attributes.filter(({ name }) => drawn.includes(name));
-    return [...new Set([...(this.plan.known?.names ?? []), ...asked.flatMap(({ columns }) => columns)])];
+    const attributes = this.plan.attributes.filter(({ name }) => drawn.includes(name));
+    return [...new Set([...(this.plan.known?.names ?? []), ...attributes.flatMap(({ columns }) => columns)])];
   }
 
   private async drawn(): Promise<string[]> {
@@ -154,8 +154,8 @@ export class Client {
     const before = ledger.find(plan, round);
     if (before && !change) return fromBytes(plan, before);
     refuseAboveCap(ledger, [plan], this.cap);
-    const own = ledger.secret;
-    const memory = await remembered(secret === undefined ? own : secret, plan.id);
+    const secretBefore = ledger.secret;
+    const memory = await remembered(secret === undefined ? secretBefore : secret, plan.id);
     const report = await makeReport(
       plan,
       answers,
@@ -164,7 +164,7 @@ export class Client {
       (body) => memory(["id", round, body], 0, 2),
     );
     // forgotten meanwhile, by a page without locks
-    if (`${own}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
+    if (`${secretBefore}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
     if (!ledger.has(plan, report.bytes)) ledger.add(plan, round, report.bytes, this.cap);
     return report;
   }
@@ -212,8 +212,8 @@ async function deliver<T>(
       const bytes = new Uint8Array(await answer.arrayBuffer());
       const text = new TextDecoder().decode(bytes);
       said = Object(parseJson(text)) as Fields;
-      const found = [200, 201].includes(answer.status) ? read(bytes, said) : null;
-      if (found !== null) return found;
+      const result = [200, 201].includes(answer.status) ? read(bytes, said) : null;
+      if (result !== null) return result;
       problem = `${said.detail ?? ""}`.replace(/\.$/, "") || `${answer.status} ${text.slice(0, 1000)}`;
       // else not the collector's: so answers a network that wants a password
       if (!answer.ok) status = answer.status;

@@ -28,14 +28,14 @@ export const stripMarks = (text: string): string => text.replace(MARKS, "").repl
 export function readCode(text: string): Code | CodeProblem {
   const symbols = stripMarks(text).replace(/[IL]/g, "1").replaceAll("O", "0");
   if ([...symbols].length !== CODE_LENGTH) return "length";
-  const values = Array.from(symbols, (one) => SYMBOLS.indexOf(one));
+  const values = Array.from(symbols, (symbol) => SYMBOLS.indexOf(symbol));
   if (values.includes(-1)) return "symbol";
-  if (values.reduce((rest, one) => (32 * rest + one) % MODULUS, 0)) return "slip";
+  if (values.reduce((rest, value) => (32 * rest + value) % MODULUS, 0)) return "slip";
   if (toNumber(values.slice(-CHECK_SYMBOLS)) >= MODULUS) return "slip"; // no code is written so
   return { symbols, tag: toNumber(values.slice(0, TAG_SYMBOLS)) };
 }
 
-const toNumber = (values: readonly number[]): number => values.reduce((sum, one) => 32 * sum + one, 0);
+const toNumber = (values: readonly number[]): number => values.reduce((sum, value) => 32 * sum + value, 0);
 
 /** What the first four symbols of a code say of plans: the first 20 bits of each id, combined by XOR. */
 export const tagPlans = (ids: readonly string[]): number =>
@@ -52,8 +52,8 @@ export function findPlans(
 ): string[] | null {
   const fitting: string[][] = [];
   for (let size = 1; size <= MOST_PLANS; size++)
-    for (const some of chooseSets(plans, size)) if (tagPlans(some) === tag) fitting.push(some);
-  return fitting.find((some) => shown.every((plan) => some.includes(plan))) ?? fitting[0] ?? null;
+    for (const set of chooseSets(plans, size)) if (tagPlans(set) === tag) fitting.push(set);
+  return fitting.find((set) => shown.every((plan) => set.includes(plan))) ?? fitting[0] ?? null;
 }
 
 function* chooseSets(plans: readonly string[], size: number): Generator<string[]> {

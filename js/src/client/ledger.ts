@@ -87,8 +87,8 @@ export class Ledger {
 
   /** The newest report that was made for this plan and round, if there is one. */
   find(plan: Plan, round: number): Bytes | null {
-    const found = this.of(plan).filter((entry) => entry.round === round);
-    return found.length ? fromHexadecimal(found.at(-1)?.report as string) : null;
+    const entries = this.of(plan).filter((entry) => entry.round === round);
+    return entries.length ? fromHexadecimal(entries.at(-1)?.report as string) : null;
   }
 
   /** @internal Whether this report was made. */
@@ -138,9 +138,9 @@ export class Ledger {
       else if (!plans.has(plan.id)) plans.set(plan.id, entryLosses(plan));
     }
     const total = (side: "unchanged" | "changing"): number | null => {
-      const figures = [...plans.values()].map((one) => one[side]);
+      const figures = [...plans.values()].map((losses) => losses[side]);
       return figures.every(Number.isInteger)
-        ? (figures as number[]).reduce((sum, one) => sum + one, 0)
+        ? (figures as number[]).reduce((sum, loss) => sum + loss, 0)
         : null;
     };
     return {

@@ -46,7 +46,7 @@ export class Report {
   get json(): string {
     const { known } = this.plan;
     const said = [...(known ? [[known.name, this.group] as const] : []), ...this.reported]
-      .sort(([one], [other]) => byCodePoint(one, other))
+      .sort(([a], [b]) => byCodePoint(a, b))
       .map(([name, part]) => `${JSON.stringify(name)}:${JSON.stringify(part)}`);
     const header = `{"id":"${this.id}","plan":"${prefix(this.plan)}","report":{`;
     return `${header}${said.join(",")}},"round":${this.round},"version":${VERSION}}`;
@@ -58,8 +58,8 @@ export class Report {
     const said = this.reported.map(([attribute, part, j]) => {
       const label = (code: number): string => this.plan.attributes[j]?.label(code) as string;
       const mechanism = this.plan.mechanisms[j] as Mechanism;
-      const found = mechanism.say?.(part, label) ?? { supports: supported(mechanism, part).map(label) };
-      return { attribute, ...found };
+      const labels = mechanism.say?.(part, label) ?? { supports: supported(mechanism, part).map(label) };
+      return { attribute, ...labels };
     });
     return known ? [known.said(this.group), ...said] : said;
   }
@@ -101,9 +101,9 @@ export const fromJson = (plan: Plan, text: string): Report => {
   const round = checkedHeader(plan, version, checkedHexadecimal(made, PREFIX), number);
   const name = fromHexadecimal(checkedHexadecimal(id, ID));
   const [group, said] = plan.known?.split(report) ?? [0, report];
-  const found = new Report(plan, round, name, fromSaid(plan, said), group);
-  sound(found.json === text, "form", () => `the report ${NOT_CANONICAL}`);
-  return found;
+  const decoded = new Report(plan, round, name, fromSaid(plan, said), group);
+  sound(decoded.json === text, "form", () => `the report ${NOT_CANONICAL}`);
+  return decoded;
 };
 
 /** A report from its bytes or its JSON text. */
@@ -163,7 +163,7 @@ const toBytes = (plan: Plan, round: number, name: Uint8Array, parts: Parts, grou
 };
 
 const checkLength = (plan: Plan, length: number): void => {
-  const [least, most] = lengthsOf(plan).map((one) => one + namedBytes(plan)) as [number, number];
+  const [least, most] = lengthsOf(plan).map((length) => length + namedBytes(plan)) as [number, number];
   sound(
     length >= least && length <= most,
     "size",
@@ -180,13 +180,13 @@ const fromBody = (plan: Plan, body: Uint8Array): Parts => {
   for (const { size, named } of plan.mechanism.groups) {
     const [width, first, index] = [widthOf(size), starts.length, at];
     at += named * width;
-    const held = Array.from({ length: named || size }, (_, i) =>
+    const positions = Array.from({ length: named || size }, (_, i) =>
       named ? readInteger(width, body, index + i * width) : i,
     );
-    const ascends = held.every((j, i) => j < size && (!i || j > (held[i - 1] as number)));
+    const ascends = positions.every((j, i) => j < size && (!i || j > (positions[i - 1] as number)));
     sound(ascends, "form", () => "a report's attributes must ascend");
     starts.length += size;
-    for (const j of held) {
+    for (const j of positions) {
       starts[first + j] = at;
       at += codecOf(plan, first + j).size;
     }
@@ -206,9 +206,9 @@ const lengthsOf = (plan: Plan): [least: number, most: number] => {
   let [least, most, first] = [0, 0, 0];
   for (const { size, named } of plan.mechanism.groups) {
     const sizes = Array.from({ length: size }, (_, j) => codecOf(plan, first + j).size).sort((a, b) => a - b);
-    const [names, held] = [named * widthOf(size), named || size];
-    least += sizes.slice(0, held).reduce((sum, one) => sum + one, names);
-    most += sizes.slice(size - held).reduce((sum, one) => sum + one, names);
+    const [names, count] = [named * widthOf(size), named || size];
+    least += sizes.slice(0, count).reduce((sum, bytes) => sum + bytes, names);
+    most += sizes.slice(size - count).reduce((sum, bytes) => sum + bytes, names);
     first += size;
   }
   return [least, most];
@@ -223,11 +223,11 @@ const fromSaid = (plan: Plan, said: unknown): Parts => {
   let first = 0;
   for (const { size, named } of plan.mechanism.groups) {
     const group = names.slice(first, (first += size));
-    const [wanted, found] = [named || size, group.filter((name) => Object.hasOwn(said, name)).length];
+    const [wanted, present] = [named || size, group.filter((name) => Object.hasOwn(said, name)).length];
     sound(
-      found === wanted,
+      present === wanted,
       "size",
-      () => `a report of this plan holds ${wanted} of ${shown(group)}, got ${found}`,
+      () => `a report of this plan holds ${wanted} of ${shown(group)}, got ${present}`,
     );
   }
   return plan.attributes.map(({ name }, j) =>
@@ -240,8 +240,8 @@ const about = (plan: Plan, j: number, said: unknown, reason?: Reason): Part => {
   try {
     return codecOf(plan, j).check(said);
   } catch (problem) {
-    const { reason: found, message } = problem as InvalidReport;
-    throw new InvalidReport(reason ?? found, `${shown(plan.attributes[j]?.name)}: ${message}`);
+    const { reason: usual, message } = problem as InvalidReport;
+    throw new InvalidReport(reason ?? usual, `${shown(plan.attributes[j]?.name)}: ${message}`);
   }
 };
 

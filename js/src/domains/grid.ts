@@ -71,11 +71,13 @@ export class Grid implements Values {
     const latitude = (i: number): number => (i === rows ? north : i * high + south);
     const longitude = (i: number): number => around(west + (i * wide) / columns + 180) - 180;
     const span = (of: (i: number) => number, first: number, positive: string, negative: string): string => {
-      const [[low, one], [end, other]] = [of(first), of(first + 1)].map((degrees) => {
+      const [[low, direction], [end, endDirection]] = [of(first), of(first + 1)].map((degrees) => {
         const size = Math.abs(degrees).toFixed(digits);
         return [size, degrees < 0 && Number(size) ? negative : positive];
       }) as [[string, string], [string, string]];
-      return one === other ? `${low} to ${end} ${one}` : `${low} ${one} to ${end} ${other}`;
+      return direction === endDirection
+        ? `${low} to ${end} ${direction}`
+        : `${low} ${direction} to ${end} ${endDirection}`;
     };
     return `${span(latitude, row, "N", "S")}, ${span(longitude, column, "E", "W")}`;
   }

@@ -151,10 +151,10 @@ const shortest = Math.min(
 export const refuseImitation = (text: string, what: string): void => {
   if ([...text].length < shortest) return;
   const seen = skeleton(text);
-  const paired = PAIRS.reduce((one, [pair, letter]) => one.replaceAll(pair, letter), seen);
+  const paired = PAIRS.reduce((letters, [pair, letter]) => letters.replaceAll(pair, letter), seen);
   const bare = skeleton(text.replace(/\P{L}/gu, "")); // where signs stand between words
   must(
-    ![seen, paired, bare].some((one) => forbidden.test(one)),
+    ![seen, paired, bare].some((letters) => forbidden.test(letters)),
     "text",
     () => `${what} imitates what the survey page says of its own check`,
   );

@@ -14,8 +14,8 @@ const MOST_STEPS = 8000;
 
 type Counts = readonly number[];
 
-const product = (numbers: readonly bigint[]): bigint => numbers.reduce((all, one) => all * one, 1n);
-const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((all, one) => all + one, 0n);
+const product = (numbers: readonly bigint[]): bigint => numbers.reduce((all, number) => all * number, 1n);
+const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((all, number) => all + number, 0n);
 const upTo = (most: number): number[] => Array.from({ length: most + 1 }, (_, i) => i);
 
 /** The loss of at most MOST_ROUNDS reports of one value each. */
@@ -25,16 +25,16 @@ export const directChanges = (first: Direct, second: Direct, rounds: number): Lo
   const [near, far, steps] = [second.keep * others, FULL - second.keep, BigInt(rounds)];
   const unit = FULL * others * far ** steps;
   const gains = upTo(rounds).map((c) => near ** BigInt(c) * far ** BigInt(rounds - c) - far ** steps);
-  const own = gains.map((gain) => first.keep * others * gain);
+  const truth = gains.map((gain) => first.keep * others * gain);
   const other = gains.map((gain) => (FULL - first.keep) * gain);
   const at = (table: readonly bigint[], i: number): bigint => table[i] as bigint;
 
   /** Everybody has at each time the value that is reported. */
-  const likeliest = (counts: Counts): bigint => product(counts.map((count) => unit + at(own, count)));
+  const likeliest = (counts: Counts): bigint => product(counts.map((count) => unit + at(truth, count)));
   /** The reports of one value, which is itself reported: its own weigh more. */
   const row = (counts: Counts, i: number): bigint => {
     const count = counts[i] as number;
-    return unit + sum(counts.map((one) => at(other, one))) + at(own, count) - at(other, count);
+    return unit + sum(counts.map((each) => at(other, each))) + at(truth, count) - at(other, count);
   };
   /** Divided evenly among values that are not reported; `used` of them have any. */
   const even = (counts: Counts, rows: number, used: number): bigint =>
@@ -101,7 +101,7 @@ const countSteps = (counts: Counts, k: number): number => {
 /** All counts that are at most these. */
 const parts = (counts: Counts): Counts[] =>
   counts.reduce<Counts[]>(
-    (found, count) => found.flatMap((one) => upTo(count).map((taken) => [...one, taken])),
+    (lists, count) => lists.flatMap((list) => upTo(count).map((taken) => [...list, taken])),
     [[]],
   );
 
@@ -109,7 +109,7 @@ const parts = (counts: Counts): Counts[] =>
 const partitions = (total: number, most: number, top: number): Counts[] => {
   if (!total) return [[]];
   const firsts = most ? upTo(Math.min(total, top)).slice(1) : [];
-  return firsts.flatMap((one) => partitions(total - one, most - 1, one).map((rest) => [one, ...rest]));
+  return firsts.flatMap((part) => partitions(total - part, most - 1, part).map((rest) => [part, ...rest]));
 };
 
 const lowest = (numbers: readonly bigint[]): bigint => numbers.reduce((a, b) => (b - a < 0n ? b : a));
@@ -128,29 +128,29 @@ export const unaryChanges = (first: Unary, second: Unary, rounds: number): Loss 
       const set = threshold * second.one ** o * (FULL - second.one) ** z;
       return set + (FULL - threshold) * second.zero ** o * (FULL - second.zero) ** z;
     });
-  const [neutral, own] = [chances(first.zero), chances(first.one)];
+  const [neutral, truth] = [chances(first.zero), chances(first.one)];
   const rows = Math.min(k - 1, rounds);
   const [most, least] = [highest, lowest].map((pick) => {
     const apart = divide(neutral, rows, pick);
     const totals = upTo(rounds).map((ones) => [ones, rounds - ones] as const);
     const without = totals.map(([ones, zeros]) => FULL * (apart[ones]?.[zeros] as bigint));
-    const within = totals.map(([ones, zeros]) => pick(splits(own, apart, ones, zeros).slice(1)));
+    const within = totals.map(([ones, zeros]) => pick(splits(truth, apart, ones, zeros).slice(1)));
     return [without, within] as const;
   }) as [readonly [bigint[], bigint[]], readonly [bigint[], bigint[]]];
-  const loss = (one: 0 | 1, other: 0 | 1): Loss =>
-    logUp(largest(upTo(rounds).map((i): Ratio => [most[one][i] as bigint, least[other][i] as bigint])));
-  const [none, one, other, both] = [loss(0, 0), loss(1, 0), loss(0, 1), loss(1, 1)];
+  const loss = (up: 0 | 1, down: 0 | 1): Loss =>
+    logUp(largest(upTo(rounds).map((i): Ratio => [most[up][i] as bigint, least[down][i] as bigint])));
+  const [none, gained, lost, both] = [loss(0, 0), loss(1, 0), loss(0, 1), loss(1, 1)];
   const sequences = Math.min(k, rounds);
-  const found: Loss[] = [];
+  const losses: Loss[] = [];
   for (let b = 0; b <= sequences; b++) {
     const fewest = b ? 0 : 1;
     for (let i = fewest; i <= sequences - b; i++) {
       for (let j = fewest; j <= Math.min(sequences, k - i) - b; j++) {
-        found.push(BigInt(i) * one + BigInt(j) * other + BigInt(b) * both + BigInt(k - i - j - b) * none);
+        losses.push(BigInt(i) * gained + BigInt(j) * lost + BigInt(b) * both + BigInt(k - i - j - b) * none);
       }
     }
   }
-  return highest(found);
+  return highest(losses);
 };
 
 const table = (total: number, entry: (ones: number, zeros: number) => bigint): Bits =>
@@ -167,7 +167,7 @@ const divide = (chances: Bits, rows: number, pick: Pick): Bits => {
 };
 
 /** The likelihoods of all ways to divide ones and zeros in two; the first has none. */
-const splits = (some: Bits, rest: Bits, ones: number, zeros: number): bigint[] =>
+const splits = (taken: Bits, rest: Bits, ones: number, zeros: number): bigint[] =>
   upTo(ones).flatMap((o) =>
-    upTo(zeros).map((z) => (some[o]?.[z] as bigint) * (rest[ones - o]?.[zeros - z] as bigint)),
+    upTo(zeros).map((z) => (taken[o]?.[z] as bigint) * (rest[ones - o]?.[zeros - z] as bigint)),
   );

@@ -42,9 +42,10 @@ export const bits = (k: number, count?: number): Codec<readonly number[]> => {
         bytes[at + (value >> 3)] = (bytes[at + (value >> 3)] as number) | (1 << (value & 7));
     },
     read: (bytes, at) => {
-      const found: number[] = [];
-      for (let i = 0; i < 8 * size; i++) if (((bytes[at + (i >> 3)] as number) >> (i & 7)) & 1) found.push(i);
-      return found;
+      const values: number[] = [];
+      for (let i = 0; i < 8 * size; i++)
+        if (((bytes[at + (i >> 3)] as number) >> (i & 7)) & 1) values.push(i);
+      return values;
     },
     check: (data) => checkedValues(data, k, count),
   };
@@ -84,7 +85,7 @@ const checkedValues = (data: unknown, k: number, count?: number): readonly numbe
 
 /** An object with just these fields, in the order of the alphabet. */
 export const checkedFields = (data: unknown, wanted: string): Readonly<Record<string, unknown>> => {
-  const found = isObject(data) && Object.keys(data).sort().join() === wanted;
-  sound(found, "malformed", () => `there must be an object with the fields ${wanted}`);
+  const isRight = isObject(data) && Object.keys(data).sort().join() === wanted;
+  sound(isRight, "malformed", () => `there must be an object with the fields ${wanted}`);
   return data as Readonly<Record<string, unknown>>;
 };

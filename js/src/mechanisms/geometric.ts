@@ -22,11 +22,11 @@ export const geometric = (data: unknown): MetricMechanism => {
   const k = tails.length;
   const isWhole = k > 1 && at(tails, 0) + at(tails, 1) === FULL;
   must(isWhole, "tails", () => "the first two tails must add up to 2^64");
-  const steps = pairs(tails, (one, next) => one - next);
+  const steps = pairs(tails, (tail, next) => tail - next);
   const falls = steps.every((step, m) => step > 0n && (!m || step <= at(steps, m - 1)));
   must(falls, "tails", () => "tails must fall by ever fewer words: every output must be possible");
   const [stay, still] = [at(tails, 0), at(steps, 0)];
-  const quotient = (one: bigint, other: bigint): Ratio => [one, other];
+  const quotient = (a: bigint, b: bigint): Ratio => [a, b];
   return {
     k,
     words: 1,

@@ -27,25 +27,25 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     "shape",
     () => "both rounds must have the same shape and size",
   );
-  const own = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
+  const both = "keep" in first ? directRounds(first, second as Direct) : unaryRounds(first, second as Unary);
   return {
     k,
     words: first.words + second.words,
-    ratio: own.after(1),
+    ratio: both.after(1),
     codec: second.codec as Memoized["codec"],
-    ...own.guesses,
+    ...both.guesses,
     first,
     second,
     forever: first.ratio,
     encode: async (value, row) =>
-      own.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
+      both.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
     losses: (rounds) => {
       const forever = logUp(first.ratio);
       return [
-        logUp(own.after(1)),
-        logUp(smaller(own.after(rounds), first.ratio)),
+        logUp(both.after(1)),
+        logUp(smaller(both.after(rounds), first.ratio)),
         forever,
-        changing(own, rounds),
+        changing(both, rounds),
         forever * BigInt(Math.min(rounds, k)),
       ];
     },
@@ -53,13 +53,13 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
 };
 
 /** The loss of values that change; plans ask about many attributes alike, so it is kept. */
-const changing = (own: Rounds, rounds: number): Loss => {
-  if (rounds === 1) return logUp(own.after(1));
+const changing = (both: Rounds, rounds: number): Loss => {
+  if (rounds === 1) return logUp(both.after(1));
   const few = Math.min(rounds, MOST_ROUNDS);
-  const name = `${own.name} ${few}`;
-  const loss = known.get(name) ?? own.changes(few);
+  const name = `${both.name} ${few}`;
+  const loss = known.get(name) ?? both.changes(few);
   known.set(name, loss);
-  return loss + logUp(own.fresh) * BigInt((rounds - few) * own.parts);
+  return loss + logUp(both.fresh) * BigInt((rounds - few) * both.parts);
 };
 
 const known = new Map<string, Loss>();

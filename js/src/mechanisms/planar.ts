@@ -24,14 +24,14 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
   must(isTable, "noise", () => `noise is a table of two rows and columns or more, and at most ${MOST} cells`);
   const every = sum(mirrored(noise.map((row) => sum(mirrored(row)))));
   must(every === FULL, "noise", () => "the words of all displacements must add up to 2^64");
-  const given = checkedList(fields.steps, "steps");
-  const steps = given.map((step) =>
+  const lengths = checkedList(fields.steps, "steps");
+  const steps = lengths.map((step) =>
     wholeNumber("steps", "a step, in millimeters,", checkedInteger(step, "a step"), 1, 2 ** 40),
   );
   must(steps.length === 2, "steps", () => "steps are the height and the width of a cell");
   const shells = sent(noise);
-  const tables = shells.filter((one) => one[0]?.length);
-  const [inside, row, column, corner] = shells.map((one) => extreme(one, (a, b) => a > b)) as [
+  const tables = shells.filter((shell) => shell[0]?.length);
+  const [inside, row, column, corner] = shells.map((shell) => extreme(shell, (a, b) => a > b)) as [
     bigint,
     bigint,
     bigint,
@@ -44,7 +44,7 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
     k: rows * columns,
     words: 1,
     ratio: largest(
-      tables.map((one): Ratio => [extreme(one, (a, b) => a > b), extreme(one, (a, b) => a < b)]),
+      tables.map((table): Ratio => [extreme(table, (a, b) => a > b), extreme(table, (a, b) => a < b)]),
     ),
     codec: integer(rows * columns),
     guess: { chance: [likeliest, BigInt(rows * columns) * FULL], among: rows * columns },
@@ -68,13 +68,13 @@ export const planarGeometric = (data: unknown): MetricMechanism => {
 };
 
 const within = (index: number, size: number): number => Math.min(size - 1, Math.max(0, index));
-const sum = (words: readonly bigint[]): bigint => words.reduce((one, other) => one + other);
+const sum = (words: readonly bigint[]): bigint => words.reduce((a, b) => a + b);
 const mirrored = <T>(list: readonly T[]): readonly T[] => [...list.slice(1).reverse(), ...list];
 
 /** Each entry with all that come after it. */
 const gathered = (words: readonly bigint[]): readonly bigint[] => {
   let all = 0n;
-  return [...words].reverse().map((one) => (all += one)).reverse(); // biome-ignore format: one thought
+  return [...words].reverse().map((word) => (all += word)).reverse(); // biome-ignore format: one thought
 };
 
 const turned = (rows: Rows): Rows => at(rows, 0).map((_, j) => rows.map((row) => at(row, j)));
@@ -94,8 +94,8 @@ const sent = (noise: Rows): readonly Rows[] => {
 };
 
 /** The largest entry, or the smallest; 0 where there is none. */
-const extreme = (rows: Rows, isMore: (one: bigint, other: bigint) => boolean): bigint =>
-  rows.flat().reduce((best, one) => (isMore(one, best) ? one : best), rows[0]?.[0] ?? 0n);
+const extreme = (rows: Rows, isMore: (a: bigint, b: bigint) => boolean): bigint =>
+  rows.flat().reduce((best, entry) => (isMore(entry, best) ? entry : best), rows[0]?.[0] ?? 0n);
 
 /** All pairs of entries of a table that are so far apart. */
 interface Apart {
@@ -120,28 +120,28 @@ const perKilometer = (
   columns: number,
   [high, wide]: [number, number],
 ): Loss => {
-  const found: Apart[] = [];
-  for (const one of tables) {
-    const logs = one.map((row) => Float64Array.from(row, (words) => Math.log(Number(words))));
-    for (let down = 0; down < Math.min(rows, one.length); down++) {
-      const most = Math.min(columns, at(one, 0).length) - 1;
+  const pairs: Apart[] = [];
+  for (const table of tables) {
+    const logs = table.map((row) => Float64Array.from(row, (words) => Math.log(Number(words))));
+    for (let down = 0; down < Math.min(rows, table.length); down++) {
+      const most = Math.min(columns, at(table, 0).length) - 1;
       for (let right = down ? -most : 1; right <= most; right++) {
         const length = Math.hypot(down * high, right * wide);
-        found.push({ rows: one, logs, down, right, length, gap: largestGap(logs, down, right) });
+        pairs.push({ rows: table, logs, down, right, length, gap: largestGap(logs, down, right) });
       }
     }
   }
-  const worst = found.reduce((most, { gap, length }) => Math.max(most, (gap - ERROR) / length), 0);
-  const bound = found.reduce((most, { gap, length }) => Math.max(most, (gap + ERROR) / length), 0);
+  const worst = pairs.reduce((most, { gap, length }) => Math.max(most, (gap - ERROR) / length), 0);
+  const bound = pairs.reduce((most, { gap, length }) => Math.max(most, (gap + ERROR) / length), 0);
   let [near, best] = [0, [0n, 1n] as Ratio]; // the best is squared
-  for (const one of found) {
-    if ((one.gap + ERROR) / one.length < worst) continue;
-    const ratios = nearest(one);
+  for (const pair of pairs) {
+    if ((pair.gap + ERROR) / pair.length < worst) continue;
+    const ratios = nearest(pair);
     near += ratios.length;
     // a loss is in 2^-320
     if (near > MOST_NEAR) return BigInt(Math.ceil(bound * 1e6 * (1 + 1e-15) * 2 ** 40)) << 280n;
     const loss = logUp(largest(ratios));
-    best = largest([best, [loss ** 2n, BigInt(one.down * high) ** 2n + BigInt(one.right * wide) ** 2n]]);
+    best = largest([best, [loss ** 2n, BigInt(pair.down * high) ** 2n + BigInt(pair.right * wide) ** 2n]]);
   }
   return rootUp(divideUp(best[0] * KILOMETER ** 2n, best[1]));
 };
@@ -161,16 +161,16 @@ const largestGap = (logs: readonly Float64Array[], down: number, right: number):
 
 /** The ratios that may be the largest of these. */
 const nearest = ({ rows, logs, down, right, gap }: Apart): Ratio[] => {
-  const found: Ratio[] = [];
-  for (let i = down; i < rows.length && found.length <= MOST_NEAR; i++) {
-    for (const [j, one] of at(rows, i - down).entries()) {
+  const ratios: Ratio[] = [];
+  for (let i = down; i < rows.length && ratios.length <= MOST_NEAR; i++) {
+    for (const [j, entry] of at(rows, i - down).entries()) {
       const other = rows[i]?.[j + right];
       const apart = (logs[i - down]?.[j] as number) - (logs[i]?.[j + right] as number);
       if (other !== undefined && Math.abs(apart) >= gap - 2 * ERROR)
-        found.push(one > other ? [one, other] : [other, one]);
+        ratios.push(entry > other ? [entry, other] : [other, entry]);
     }
   }
-  return found;
+  return ratios;
 };
 
 /** The square root, rounded up. */

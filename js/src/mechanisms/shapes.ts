@@ -65,12 +65,12 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
   const flip: Unary["flip"] = (truth, words) => {
     const lanes = new Int32Array(Math.ceil(k / 32));
     for (const value of truth) lanes[value >> 5] = (lanes[value >> 5] as number) | (1 << (value & 31));
-    const found: number[] = [];
-    for (const [lane, own] of lanes.entries()) {
-      const result = coins(ones, zeros, own, words, 128 * (lane >> 1) + (lane & 1));
-      for (let i = 0; i < 32 && 32 * lane + i < k; i++) if ((result >> i) & 1) found.push(32 * lane + i);
+    const bits: number[] = [];
+    for (const [lane, truths] of lanes.entries()) {
+      const result = coins(ones, zeros, truths, words, 128 * (lane >> 1) + (lane & 1));
+      for (let i = 0; i < 32 && 32 * lane + i < k; i++) if ((result >> i) & 1) bits.push(32 * lane + i);
     }
-    return found;
+    return bits;
   };
   return {
     k,
@@ -242,8 +242,8 @@ const checkedKeep = (keep: bigint, k: number): Threshold => {
 };
 
 /** Whether two numbers have an even number of common bits. */
-const agree = (one: number, other: number): boolean => {
+const agree = (a: number, b: number): boolean => {
   let odd = false;
-  for (let common = one & other; common; common &= common - 1) odd = !odd;
+  for (let common = a & b; common; common &= common - 1) odd = !odd;
   return !odd;
 };

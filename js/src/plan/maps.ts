@@ -40,10 +40,10 @@ export const readMaps = (
 ): Readonly<Record<string, PlanMap>> => {
   const maps = checkedFields(data, "maps", Object.keys(Object(data)));
   must(Object.keys(maps).length, "canonical", () => `the plan ${NOT_CANONICAL}: no map`);
-  for (const [name, one] of Object.entries(maps)) {
+  for (const [name, map] of Object.entries(maps)) {
     const domain = attributes.find((each) => each.name === name)?.domain;
     must(domain?.kind === "grid", "maps", () => `${shown(name)} has a map, and is not locations on a grid`);
-    readMap(one);
+    readMap(map);
   }
   return maps as Readonly<Record<string, PlanMap>>;
 };
@@ -59,10 +59,10 @@ const readMap = (data: unknown): void => {
   must(towns.length <= MOST_TOWNS, "maps", () => `a map has at most ${MOST_TOWNS} towns`);
   for (const town of towns) checkTown(town);
   if (image) checkImage(image);
-  const given = [lines.length, towns.length, image.length];
-  must(given.some(Boolean), "maps", () => "a map has lines, an image or towns");
+  const sizes = [lines.length, towns.length, image.length];
+  must(sizes.some(Boolean), "maps", () => "a map has lines, an image or towns");
   must(!lines.length || !image, "maps", () => "a map has lines or an image, not both");
-  const isFull = there.length === given.filter(Boolean).length;
+  const isFull = there.length === sizes.filter(Boolean).length;
   must(isFull, "canonical", () => `the plan ${NOT_CANONICAL}: a map with nothing in a field`);
 };
 
@@ -100,9 +100,9 @@ const checkImage = (text: string): void => {
 /** Width and height in the header of an image; NaN beyond its end, and zeros where there are none. */
 const sizeOf = (bytes: string): readonly [number, number] => {
   const number = (at: number, length: number): number => {
-    let found = 0;
-    for (let i = at; i < at + length; i++) found = 256 * found + bytes.charCodeAt(i);
-    return found;
+    let value = 0;
+    for (let i = at; i < at + length; i++) value = 256 * value + bytes.charCodeAt(i);
+    return value;
   };
   if (bytes[0] === "\x89") return bytes.slice(12, 16) === "IHDR" ? [number(16, 4), number(20, 4)] : [0, 0];
   let at = 2;

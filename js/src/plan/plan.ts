@@ -214,11 +214,12 @@ export class Plan implements Recipe {
     if (!isObject(answers)) throw new InvalidValue(`answers are an object, got ${shown(answers)}`);
     // misspelt, it would be taken as no answer
     const drawn = new Set(names);
-    const asked = this.attributes.filter(({ name }) => drawn.has(name)).flatMap(({ columns }) => columns);
+    const columns = this.attributes.filter(({ name }) => drawn.has(name)).flatMap(({ columns }) => columns);
     const several = this.attributes.map((attribute) => attribute.several);
-    const known = new Set([...asked, ...several, ...this.open.map(({ name }) => name)]);
+    const known = new Set([...columns, ...several, ...this.open.map(({ name }) => name)]);
     const unknown = Object.keys(answers).find((name) => !known.has(name));
-    if (unknown !== undefined) throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(asked)})`);
+    if (unknown !== undefined)
+      throw new InvalidParameter(`${shown(unknown)} is not asked (${shown(columns)})`);
     if (this.hasQuestions) return encodeAnswers(this.attributes, answers);
     return this.attributes.map((attribute) =>
       drawn.has(attribute.name) ? attribute.code(attribute.answer(answers)) : 0,

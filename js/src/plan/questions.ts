@@ -10,16 +10,17 @@ const SEPARATOR = ";";
 
 /** Refuse questions that do not fit together. */
 export const checkQuestions = (attributes: readonly Attribute[]): void => {
-  const byName = new Map(attributes.map((one) => [one.name, one]));
-  const same = (one: Attribute): string => JSON.stringify([one.missing, one.onlyIf, one.answered]);
-  for (const one of attributes) {
-    const { name, several, answers, onlyIf, domain } = one;
+  const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
+  const same = (attribute: Attribute): string =>
+    JSON.stringify([attribute.missing, attribute.onlyIf, attribute.answered]);
+  for (const attribute of attributes) {
+    const { name, several, answers, onlyIf, domain } = attribute;
     const isYesNo = domain.kind === "categories" && String(domain.labels) === "yes,no";
     if (several !== null) {
       const options = attributes.filter((each) => each.several === several);
-      const fits = isYesNo && one.option && !byName.has(several) && options.length > 1;
+      const fits = isYesNo && attribute.option && !byName.has(several) && options.length > 1;
       must(fits, "questions", () => `${shown(name)} is no option of ${shown(several)}`);
-      const isSame = options.every((each) => same(each) === same(one));
+      const isSame = options.every((each) => same(each) === same(attribute));
       must(isSame, "questions", () => `the options of ${shown(several)} apply to different people`);
     }
     if (answers !== null) {
@@ -47,30 +48,30 @@ export const checkQuestions = (attributes: readonly Attribute[]): void => {
 
 /** Answers to questions as answers to attributes: options as yes and no. */
 export const spread = (attributes: readonly Attribute[], answers: Answers): Record<string, unknown> => {
-  const given = { ...answers };
+  const spreadAnswers = { ...answers };
   for (const { name, several, option } of attributes) {
     if (several === null || !Object.hasOwn(answers, several)) continue;
     if (Object.hasOwn(answers, name))
       throw new InvalidParameter(`${shown(several)} and ${shown(name)} are both answered`);
-    delete given[several];
-    const known = attributes.filter((one) => one.several === several).map((one) => one.option);
+    delete spreadAnswers[several];
+    const known = attributes.filter((each) => each.several === several).map((each) => each.option);
     const chosen = optionsOf(answers[several], several, known);
-    given[name] = Array.isArray(chosen) ? (chosen.includes(option) ? "yes" : "no") : chosen;
+    spreadAnswers[name] = Array.isArray(chosen) ? (chosen.includes(option) ? "yes" : "no") : chosen;
   }
   for (const { name, answers: about } of attributes)
     if (about !== null && !Object.hasOwn(answers, name)) {
       const answer = answers[about];
       const lacks = Array.isArray(answer) && answer.length === 2 ? answer.some(isMissing) : isMissing(answer);
-      given[name] = lacks ? "no" : answer === NOT_APPLICABLE ? null : "yes";
+      spreadAnswers[name] = lacks ? "no" : answer === NOT_APPLICABLE ? null : "yes";
     }
-  return given;
+  return spreadAnswers;
 };
 
 const optionsOf = (answer: unknown, name: string, known: readonly string[]): unknown => {
   if (isMissing(answer) || answer === NOT_APPLICABLE) return answer;
   if (typeof answer === "string" && answer.trim() === NONE_OF_THESE) return [];
-  const chosen = typeof answer === "string" ? answer.split(SEPARATOR).map((one) => one.trim()) : answer;
-  if (!Array.isArray(chosen) || !chosen.every((one) => known.includes(one as string)))
+  const chosen = typeof answer === "string" ? answer.split(SEPARATOR).map((option) => option.trim()) : answer;
+  if (!Array.isArray(chosen) || !chosen.every((option) => known.includes(option as string)))
     throw new InvalidValue(
       `${shown(answer)} is not a list of options of ${shown(name)} (${known.join(", ")})`,
     );
@@ -79,28 +80,28 @@ const optionsOf = (answer: unknown, name: string, known: readonly string[]): unk
 
 /** Codes of answers; what does not apply is filled in, and what contradicts that is refused. */
 export const encodeAnswers = (attributes: readonly Attribute[], answers: Answers): Code[] => {
-  const given = spread(attributes, answers);
-  const found = new Map<string, Code>();
-  const code = (one: Attribute): Code => {
-    const known = found.get(one.name);
+  const spreadAnswers = spread(attributes, answers);
+  const codes = new Map<string, Code>();
+  const code = (attribute: Attribute): Code => {
+    const known = codes.get(attribute.name);
     if (known !== undefined) return known;
-    const made = encode(one, one.answer(given));
-    found.set(one.name, made);
+    const made = encode(attribute, attribute.answer(spreadAnswers));
+    codes.set(attribute.name, made);
     return made;
   };
-  const encode = (one: Attribute, answer: unknown): Code => {
-    if (one.onlyIf === null) return one.code(answer);
-    const parent = attributes.find(({ name }) => name === one.onlyIf?.name) as Attribute;
-    const applies = one.onlyIf.values.includes(parent.label(code(parent) as number));
-    const question = shown(one.several ?? one.answers ?? one.name);
+  const encode = (attribute: Attribute, answer: unknown): Code => {
+    if (attribute.onlyIf === null) return attribute.code(answer);
+    const parent = attributes.find(({ name }) => name === attribute.onlyIf?.name) as Attribute;
+    const applies = attribute.onlyIf.values.includes(parent.label(code(parent) as number));
+    const question = shown(attribute.several ?? attribute.answers ?? attribute.name);
     const isSkipped = answer === NOT_APPLICABLE;
     if (applies && isSkipped) throw new InvalidValue(`${question} applies, and has to be answered`);
-    if (applies) return one.code(answer);
-    const isSilent = isSkipped || (one.answers !== null && answer === "no");
-    if (!isSilent && one.domain.code(answer, one.name) !== NO_ANSWER)
+    if (applies) return attribute.code(answer);
+    const isSilent = isSkipped || (attribute.answers !== null && answer === "no");
+    if (!isSilent && attribute.domain.code(answer, attribute.name) !== NO_ANSWER)
       throw new InvalidValue(`${question} has an answer, but does not apply; leave it out`);
-    const at = one.extras.indexOf(NOT_APPLICABLE);
-    return at < 0 ? NO_ANSWER : one.domain.k + at;
+    const at = attribute.extras.indexOf(NOT_APPLICABLE);
+    return at < 0 ? NO_ANSWER : attribute.domain.k + at;
   };
   return attributes.map(code);
 };

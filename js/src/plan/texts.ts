@@ -59,14 +59,14 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:\S/i;
 
 /** The texts of a plan with these attributes and this title. */
 export const readTexts = (data: unknown, title: string, attributes: readonly Asked[]): Texts => {
-  const given = some(data, "texts", ["language"], [...OF_SURVEY, "attributes", "pages"]);
-  const language = checkedLanguage(checkedString(given.language, "language"));
+  const fields = withOptional(data, "texts", ["language"], [...OF_SURVEY, "attributes", "pages"]);
+  const language = checkedLanguage(checkedString(fields.language, "language"));
   const languages = new Set([language]);
   const read = (text: unknown, kind: string): void => {
     const each = Object.entries(any(text, kind));
-    for (const [tag, one] of each) {
+    for (const [tag, words] of each) {
       languages.add(checkedLanguage(tag));
-      checked(one, kind);
+      checked(words, kind);
     }
     must(
       each.some(([tag]) => tag === language),
@@ -74,10 +74,10 @@ export const readTexts = (data: unknown, title: string, attributes: readonly Ask
       () => `${kind} is not given in ${language}`,
     );
   };
-  for (const kind of OF_SURVEY) if (kind in given) read(given[kind], kind);
-  const about = "attributes" in given ? any(given.attributes, "the texts of attributes") : {};
-  for (const [name, one] of Object.entries(about)) {
-    const texts = some(one, "the texts of an attribute", [], OF_ATTRIBUTE);
+  for (const kind of OF_SURVEY) if (kind in fields) read(fields[kind], kind);
+  const about = "attributes" in fields ? any(fields.attributes, "the texts of attributes") : {};
+  for (const [name, ofAttribute] of Object.entries(about)) {
+    const texts = withOptional(ofAttribute, "the texts of an attribute", [], OF_ATTRIBUTE);
     must(Object.keys(texts).length, "canonical", () => `the plan ${NOT_CANONICAL}: an empty text`);
     for (const kind of ["question", "help"]) if (kind in texts) read(texts[kind], kind);
     const options = attributes.filter((each) => each.several === name);
@@ -94,15 +94,15 @@ export const readTexts = (data: unknown, title: string, attributes: readonly Ask
     const { ends } = texts;
     must(!ends || language in Object(ends), "language", () => `ends are not given in ${language}`);
   }
-  if ("pages" in given) readPages(given.pages, attributes);
+  if ("pages" in fields) readPages(fields.pages, attributes);
   must(
     languages.size <= MOST_LANGUAGES,
     "language",
     () => `texts are in at most ${MOST_LANGUAGES} languages`,
   );
-  const isEmpty = Object.keys(given).length < 2 || ("attributes" in given && !Object.keys(about).length);
+  const isEmpty = Object.keys(fields).length < 2 || ("attributes" in fields && !Object.keys(about).length);
   must(!isEmpty, "canonical", () => `the plan ${NOT_CANONICAL}: an empty text`);
-  const texts = given as unknown as Texts;
+  const texts = fields as unknown as Texts;
   const isSame = !texts.title || texts.title[language] === title;
   must(isSame, "texts", () => `the title in ${language} is not what the texts say`);
   return texts;
@@ -123,7 +123,9 @@ const domainsOf = ({ name, domain, several, answers }: Asked): readonly { name: 
 
 /** Every question is on one page, once. */
 const readPages = (data: unknown, attributes: readonly Asked[]): void => {
-  const asked = new Set(attributes.filter((one) => !one.answers).flatMap(({ questions }) => questions));
+  const questionNames = new Set(
+    attributes.filter((attribute) => !attribute.answers).flatMap(({ questions }) => questions),
+  );
   const pages = checkedList(data, "pages").map((page) => checkedList(page, "a page"));
   const names = pages.flat().map((name) => checkedString(name, "a question's name"));
   must(
@@ -132,15 +134,15 @@ const readPages = (data: unknown, attributes: readonly Asked[]): void => {
     () => "a page has no question",
   );
   must(pages.length, "canonical", () => `the plan ${NOT_CANONICAL}: no pages`);
-  const isWhole = names.length === asked.size && names.every((name) => asked.delete(name));
+  const isWhole = names.length === questionNames.size && names.every((name) => questionNames.delete(name));
   must(isWhole, "texts", () => "pages do not have every question once");
 };
 
 const readLabels = (data: unknown, kind: string, many: number, name: string): readonly string[] => {
   const each = Object.entries(any(data, kind));
   must(each.length, "type", () => `${kind} are lists by language`);
-  for (const [tag, given] of each) {
-    const labels = checkedList(given, kind);
+  for (const [tag, list] of each) {
+    const labels = checkedList(list, kind);
     for (const label of labels) checked(label, kind);
     must(
       new Set(labels).size === labels.length,
@@ -174,5 +176,10 @@ const checked = (data: unknown, kind: string): void => {
 const any = (data: unknown, what: string): Fields => checkedFields(data, what, Object.keys(Object(data)));
 
 /** An object with these fields, and some of the others. */
-const some = (data: unknown, what: string, needed: readonly string[], others: readonly string[]): Fields =>
+const withOptional = (
+  data: unknown,
+  what: string,
+  needed: readonly string[],
+  others: readonly string[],
+): Fields =>
   checkedFields(data, what, [...needed, ...others.filter((name) => Object.hasOwn(Object(data), name))]);

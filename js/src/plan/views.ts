@@ -9,17 +9,17 @@ const MOST_FANOUT = 1 << 16;
 
 /** Refuse tables and levels of questions that are not the same wherever they are asked. */
 export const checkViews = (attributes: readonly Attribute[], groups: readonly Group[]): void => {
-  const asked = new Map<string, string>();
-  const several = new Set(attributes.map((one) => one.several));
+  const forms = new Map<string, string>();
+  const several = new Set(attributes.map((attribute) => attribute.several));
   for (const { name, domain, missing, onlyIf, several: question, answers } of attributes) {
     const isView = "factors" in domain;
     const fits = !isView || (name === domain.name && !(onlyIf ?? question ?? answers));
     must(fits, "tables", () => `${shown(name)} is a view of questions that everybody is asked`);
-    for (const one of isView ? domain.factors : [{ name, domain }]) {
-      const here = JSON.stringify([one.domain, missing]);
-      const isSame = (asked.get(one.name) ?? here) === here && !several.has(one.name);
-      must(isSame, "tables", () => `${shown(one.name)} is asked in two ways`);
-      asked.set(one.name, here);
+    for (const question of isView ? domain.factors : [{ name, domain }]) {
+      const here = JSON.stringify([question.domain, missing]);
+      const isSame = (forms.get(question.name) ?? here) === here && !several.has(question.name);
+      must(isSame, "tables", () => `${shown(question.name)} is asked in two ways`);
+      forms.set(question.name, here);
     }
   }
   let at = 0;
@@ -38,21 +38,21 @@ export const checkViews = (attributes: readonly Attribute[], groups: readonly Gr
 
 /** Refuse levels of a question that is not an attribute itself, or that some do not answer. */
 const checkLevels = (question: string, attributes: readonly Attribute[]): void => {
-  const own = attributes.find(({ name }) => name === question);
-  const fits = own && !own.onlyIf && own.missing !== "value";
+  const attribute = attributes.find(({ name }) => name === question);
+  const fits = attribute && !attribute.onlyIf && attribute.missing !== "value";
   must(fits, "tables", () => `${shown(question)} has levels: it is an attribute that everybody answers`);
 };
 
 /** Refuse levels of which nothing could be read: ranges that are no tree, and text with gaps. */
 const checkCombined = (question: string, attributes: readonly Attribute[]): void => {
-  const own = attributes.find(({ name }) => name === question) as Attribute;
-  const levels = attributes.map(({ domain }) => domain).filter((one) => one.kind === "coarse");
-  const divisors = levels.filter((one) => one.question === question).map(({ divisor }) => divisor);
-  const all = [1, ...divisors.sort((a, b) => a - b), own.domain.k];
-  const steps = all.slice(1).map((one, j) => one / (all[j] as number));
+  const attribute = attributes.find(({ name }) => name === question) as Attribute;
+  const levels = attributes.map(({ domain }) => domain).filter((domain) => domain.kind === "coarse");
+  const divisors = levels.filter((level) => level.question === question).map(({ divisor }) => divisor);
+  const all = [1, ...divisors.sort((a, b) => a - b), attribute.domain.k];
+  const steps = all.slice(1).map((size, j) => size / (all[j] as number));
   const first = steps[0] as number;
   const isTree =
-    first <= MOST_FANOUT && steps.every((one, j) => one === first || (!steps[j + 1] && one < first));
-  const isFound = own.domain.isUnlisted ? steps.every((one) => one <= MOST_STEP) : isTree;
+    first <= MOST_FANOUT && steps.every((step, j) => step === first || (!steps[j + 1] && step < first));
+  const isFound = attribute.domain.isUnlisted ? steps.every((step) => step <= MOST_STEP) : isTree;
   must(isFound, "tables", () => `the levels of ${shown(question)} cannot be combined`);
 };

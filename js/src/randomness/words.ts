@@ -50,8 +50,8 @@ export function sampled(words: Halves, count: number, bound: number): number[] {
   const taken = new Set<number>();
   for (let draw = 0; draw < count; draw++) {
     const last = bound - count + draw;
-    const found = below(words, draw, last + 1);
-    taken.add(taken.has(found) ? last : found);
+    const drawn = below(words, draw, last + 1);
+    taken.add(taken.has(drawn) ? last : drawn);
   }
   return [...taken];
 }
@@ -87,13 +87,13 @@ export async function remembered(secret: Uint8Array, planId: string): Promise<Me
     ];
     const words = new Uint32Array(8 * (last - first));
     for (let from = first; from < last; from += BLOCKS) {
-      const some = Array.from({ length: Math.min(BLOCKS, last - from) }, async (_, i) => {
+      const blocks = Array.from({ length: Math.min(BLOCKS, last - from) }, async (_, i) => {
         const block = await subtle().sign("HMAC", key, new Uint8Array(head.concat(littleEndian(from + i))));
         const view = new DataView(block);
         for (let half = 0; half < 8; half++)
           words[8 * (from + i - first) + half] = view.getUint32(4 * half, true);
       });
-      await Promise.all(some);
+      await Promise.all(blocks);
     }
     return words.subarray(2 * (start - 4 * first));
   };
@@ -139,9 +139,9 @@ export class Row {
 
 /** WebCrypto, which browsers have only on pages from https or from the device itself. */
 export function subtle(): SubtleCrypto {
-  const found = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  if (!found) throw new InvalidParameter("this page has no WebCrypto: serve it by https");
-  return found;
+  const crypto = globalThis.crypto?.subtle as SubtleCrypto | undefined;
+  if (!crypto) throw new InvalidParameter("this page has no WebCrypto: serve it by https");
+  return crypto;
 }
 
 /** Kind, length, content: no two lists of labels have the same encoding. */

@@ -13,10 +13,10 @@ export async function fixedRow(
 
 /** Words as halves. */
 export function halves(words: readonly (string | bigint)[]): Halves {
-  const found = new Uint32Array(2 * words.length);
+  const halves = new Uint32Array(2 * words.length);
   for (const [c, word] of words.entries()) {
-    found[2 * c] = Number(BigInt(word) & 0xffff_ffffn);
-    found[2 * c + 1] = Number(BigInt(word) >> 32n);
+    halves[2 * c] = Number(BigInt(word) & 0xffff_ffffn);
+    halves[2 * c + 1] = Number(BigInt(word) >> 32n);
   }
-  return found;
+  return halves;
 }

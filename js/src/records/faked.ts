@@ -15,7 +15,7 @@ const BITS = 512n; // evidence is from 2^-160 to 2^160, so this leaves more than
 const STEPS = 100;
 
 /** Evidence in units of 2^-512: `one` rounded up, `other` rounded down. */
-type Weighed = readonly [one: bigint, other: bigint];
+type Weighed = readonly [high: bigint, low: bigint];
 
 /**
  * One attribute, drawn at random and not named, is reported; the others are fakes (RS+FD, RS+RFD).
@@ -44,7 +44,7 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
     // one attribute changes, and the others, which do not, say as little as they can
     ratios: evidence.map((pairs, j) => {
       const rest = all - (least[j] as bigint);
-      const single = largest(pairs.map(([one, other]): Ratio => [one + rest, other + rest]));
+      const single = largest(pairs.map(([high, low]): Ratio => [high + rest, low + rest]));
       return smaller(times(single, slack), record);
     }),
     encode: async (values, row) => {
@@ -81,7 +81,7 @@ const lossAgain = (fakes: readonly Fake[], bound: Loss, figure: number, rounds: 
 const weigh = (fakes: readonly Weight[]): Weighed[][] =>
   fakes.map((fake) =>
     fake.evidence.map(
-      ([one, other]): Weighed => [divideUp(one[0] << BITS, one[1]), (other[0] << BITS) / other[1]],
+      ([high, low]): Weighed => [divideUp(high[0] << BITS, high[1]), (low[0] << BITS) / low[1]],
     ),
   );
 
@@ -96,11 +96,11 @@ const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
   let ratio: Ratio = [1n, 1n];
   for (let step = 0; step < STEPS; step++) {
     const [n, d] = ratio;
-    const gain = ([one, other]: Weighed): bigint => one * d - n * other;
+    const gain = ([high, low]: Weighed): bigint => high * d - n * low;
     let better: Ratio = [0n, 0n];
     for (const pairs of evidence) {
-      const [one, other] = pairs.reduce((best, pair) => (gain(pair) > gain(best) ? pair : best));
-      better = [better[0] + one, better[1] + other];
+      const [high, low] = pairs.reduce((best, pair) => (gain(pair) > gain(best) ? pair : best));
+      better = [better[0] + high, better[1] + low];
     }
     if (!isAbove(better, ratio)) return ratio;
     ratio = better;

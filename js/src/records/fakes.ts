@@ -14,7 +14,7 @@ import { below, type Halves, type Row, wordOf } from "../randomness/words.js";
 /**
  * How much likelier than from the fake: a report that two values can send, from the one and from the other.
  */
-export type Evidence = readonly [one: Ratio, other: Ratio];
+export type Evidence = readonly [first: Ratio, second: Ratio];
 
 /** A mechanism whose loss is zero: its report does not depend on the value. */
 export interface Fake {

@@ -50,9 +50,9 @@ const fakeOfValues = (kind: string, part: Memoized, believed: Prior): Kept => {
     if (!odds[1]) return alone; // infinite: what is kept is known
     const gain = minus(odds, NONE);
     const raised = (chance: Ratio): Ratio => plus(NONE, times(gain, chance));
-    const [own, other] = [raised([first.keep, FULL]), raised([FULL - first.keep, FULL * (k - 1n)])];
+    const [truth, other] = [raised([first.keep, FULL]), raised([FULL - first.keep, FULL * (k - 1n)])];
     const evidence = chances.flatMap((chance) =>
-      bothWays(over(own, raised(chance)), over(other, raised(chance))),
+      bothWays(over(truth, raised(chance)), over(other, raised(chance))),
     );
     return { evidence, slack: [FULL, FULL - 4n * k * BigInt(reports + 1)] };
   };
