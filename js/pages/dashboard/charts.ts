@@ -383,7 +383,7 @@ export function steps(title: string, along: readonly Step[], width: number, kind
   );
 }
 
-function largest(rows: readonly Row[], count: number): Row[] {
+export function largest(rows: readonly Row[], count: number): Row[] {
   const ranked = new Set([...rows].sort((a, b) => b.share - a.share).slice(0, count));
   return rows.filter((row) => ranked.has(row));
 }
