@@ -107,7 +107,7 @@ const known = ({ known_to_within: margin, what }: Precision): string => {
 };
 
 /** A number in three digits, or in powers of ten, rounded up: it is promised. */
-function atMost(times: number): string {
+export function atMost(times: number): string {
   const digits = Math.floor(Math.log10(times)) - 2;
   if (digits > 3) return `10^${Math.ceil(Math.log10(times))}`;
   return count(Number((Math.ceil(times / 10 ** digits) * 10 ** digits).toPrecision(12)));
