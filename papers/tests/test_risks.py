@@ -8,7 +8,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -26,7 +26,8 @@ from deniable.cli import commands
 from deniable.commands.shared import console
 from deniable.data import Dataset
 from deniable.simulate import plot
-from deniable_papers.reproduce import runner
+from deniable_papers.reproduce import reproduce_paper, runner
+from deniable_papers.reproduce.risks import EXPERIMENT
 from deniable_papers.studies import accuracy, inference, reidentification, risks, tradeoffs
 from deniable_papers.studies.plot import risks as plot_risks
 from deniable_papers.trained import School, simulate_reports
@@ -56,6 +57,14 @@ def run(*arguments: str) -> str:
     result = CliRunner().invoke(commands, arguments, catch_exceptions=False, standalone_mode=False)
     assert result.exit_code == 0
     return result.stdout
+
+
+def measure_by(
+    measure: Callable[..., Iterator[accuracy.AttackPoint]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the command measure otherwise."""
+    command = runner.make_command(replace(EXPERIMENT, measure=measure))
+    monkeypatch.setitem(reproduce_paper.commands, "risks", command)
 
 
 def test_every_figure_has_its_rows(small: Dataset) -> None:
@@ -216,12 +225,12 @@ def test_users_are_a_part_of_all_targets() -> None:
 def test_rows_that_are_done_are_in_the_file_already(
     small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(*_arguments: object, **_options: object) -> Iterator[accuracy.AttackPoint]:
+    def stopped(**_options: object) -> Iterator[accuracy.AttackPoint]:
         yield from list(risks_rows)[:2]
         raise KeyboardInterrupt
 
     risks_rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
-    monkeypatch.setattr(risks, "reproduce", stopped)
+    measure_by(stopped, monkeypatch)
     monkeypatch.setattr("deniable_papers.reproduce.runner._WRITTEN_EVERY", -1.0)
     file = tmp_path / "rows.json"
     with pytest.raises((KeyboardInterrupt, click.Abort)):
@@ -254,7 +263,7 @@ def test_a_file_that_is_written_again_and_again_is_named_once(
 def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it is what it would be at the end; what is stopped is rows, in an array that is not closed."""
 
-    def stopped(*_arguments: object, **_options: object) -> Iterator[accuracy.AttackPoint]:
+    def stopped(**_options: object) -> Iterator[accuracy.AttackPoint]:
         yield from rows[:2]
         raise KeyboardInterrupt
 
@@ -273,12 +282,10 @@ def test_rows_are_printed_as_they_are_done(small: Dataset, monkeypatch: pytest.M
     )
     rows = list(risks.reproduce([small], ["value"], [1.0], runs=1))
     assert run(*asked) == console.json_text([asdict(row) for row in rows])
-    monkeypatch.setattr(risks, "reproduce", stopped)
+    measure_by(stopped, monkeypatch)
     printed = CliRunner().invoke(commands, asked).stdout
     assert json.loads(printed + "]") == [asdict(row) for row in rows[:2]]
-    monkeypatch.setattr(
-        risks, "reproduce", lambda *_arguments, **_options: iter([replace(rows[0], refused="for a reason")])
-    )
+    measure_by(lambda **_options: iter([replace(rows[0], refused="for a reason")]), monkeypatch)
     assert run(*asked) == "[]\n"
 
 
@@ -588,7 +595,7 @@ def test_among_fakes_both_metrics_are_one_measurement() -> None:
 def test_what_was_refused_is_no_row_for_machines(
     small: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise dn.InvalidParameter("nothing to learn from")
 
     monkeypatch.setattr("deniable_papers.trained.School.attack", refuse)
