@@ -18,6 +18,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
 from deniable.cross.counted import Counted, Counts, NamedCells
+from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport
 from deniable.cross.tails import (
@@ -493,3 +494,18 @@ def test_a_cell_that_a_search_leaves_empty_is_shown_as_empty() -> None:
     table = replace(CrossTable.of_estimate(estimate, "ab", "uv"), search=lambda: likely)
     assert (table.method, table.shown[1, 1]) == ("most likely", 0.0)
     assert "1 in" not in str(table)
+
+
+def test_no_study_is_rarer_than_one_among_all_that_were_simulated() -> None:
+    """A study beside 999 others, none of which differs as much, is the first of 1,000: p is not 0."""
+
+    def repeat(null: Floats, runs: int, _: np.random.Generator) -> Floats:
+        return np.repeat(null[None], runs, axis=0)
+
+    def vary(table: Floats) -> Floats:
+        return np.asarray(np.diag(table.ravel()) - np.outer(table, table))
+
+    apart = np.array([[0.5, 0.0], [0.0, 0.5]])
+    found = Evidence(apart, 40, vary, repeat, lambda _: 1.0).test()
+    assert found.simulated == 1 / 1000
+    assert found.p >= 1 / 1000
